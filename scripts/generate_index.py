@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Generates a simple index over any folder of wheels, also of wheels that were not built here."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+VENV = Path(__file__).resolve().parents[1] / ".venv"
+if Path(sys.prefix) != VENV and (VENV / "bin" / "python").exists():
+    os.execv(VENV / "bin" / "python", [str(VENV / "bin" / "python"), *sys.argv])  # noqa: S606 - itself, by the right interpreter
+
+from wheelmill.errors import WheelmillError  # noqa: E402 - only .venv has it
+from wheelmill.index.collect import site_of_folder  # noqa: E402
+from wheelmill.index.render import pages_of  # noqa: E402
+from wheelmill.index.write import write_site  # noqa: E402
+
+
+def main() -> int:
+    """Read the arguments, write the site, return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--wheels-dir", type=Path, required=True, help="folder of wheels")
+    parser.add_argument("--output-dir", type=Path, required=True, help="folder for the site")
+    parser.add_argument("--base-url", required=True, help="URL of the wheels' folder, or its path relative to the site")
+    arguments = parser.parse_args()
+    if not arguments.wheels_dir.is_dir():
+        parser.error(f"--wheels-dir: {arguments.wheels_dir} is not a folder")
+    try:
+        site = site_of_folder(arguments.wheels_dir, arguments.base_url, warn=_warn)
+        write_site(pages_of(site), arguments.output_dir)
+    except WheelmillError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+        return error.exit_code
+    return 0
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,5 @@
+"""``python -m wheelmill``."""
+
+from wheelmill.cli import main
+
+main()

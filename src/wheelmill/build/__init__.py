@@ -1,0 +1,1 @@
+"""build: a wheel from source, finished so that it can be published."""

@@ -1,0 +1,59 @@
+"""A wheel that was built, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wheelmill.files import read_record, write_record
+from wheelmill.names import Architecture, Sha256
+from wheelmill.plan.records import Cell
+from wheelmill.wheel.records import WheelFile
+
+SUFFIX: Final = ".built.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """What a wheel was made from, and with what. Kept beside the wheel and bound to it by its hash."""
+
+    sha256: Sha256
+    cell: Cell
+    architectures: tuple[Architecture, ...]
+    source_sha256: Sha256
+    test_import: str
+    """The module that must be importable."""
+    toolkit: str
+    torch_release: str | None
+    build_environment: tuple[str, ...]
+    """Every distribution in the build environment, pinned: ``ninja==1.13.2``."""
+    seconds: float
+    """Wall time of the build."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltWheel:
+    """A finished wheel on disk, labelled and repaired."""
+
+    file: WheelFile
+    provenance: Provenance
+
+
+def provenance_path(wheel: Path) -> Path:
+    """Where a wheel's provenance is kept: beside it."""
+    return wheel.with_name(wheel.name + SUFFIX)
+
+
+def keep_provenance(wheel: BuiltWheel) -> None:
+    """Write a wheel's provenance beside it."""
+    write_record(provenance_path(wheel.file.path), wheel.provenance)
+
+
+def provenance_of(file: WheelFile) -> Provenance | None:
+    """Read what is kept beside a wheel; None when there is nothing, or when it belongs to other bytes."""
+    path = provenance_path(file.path)
+    if not path.exists():
+        return None
+    provenance = read_record(path, Provenance)
+    return provenance if provenance.sha256 == file.sha256 else None

@@ -1,0 +1,64 @@
+"""The command line: the only place that catches errors and exits."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated, Final
+
+import typer
+
+from wheelmill.cli import build, config, index, plan, release, run, smoke
+from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
+
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Makes tested CUDA wheels from packages.yml and serves them from a static package index.",
+)
+app.add_typer(config.app, name="config")
+app.add_typer(index.app, name="index")
+app.command("plan")(plan.plan)
+app.command("build")(build.build)
+app.command("smoke")(smoke.smoke)
+app.command("release")(release.release)
+app.command("run")(run.run)
+
+_FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "jinja2", "pypi_simple", "requests", "uv"})
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    *, show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+) -> None:
+    if show_version:
+        typer.echo(version("wheelmill"))
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command and end the process with its exit code."""
+    try:
+        app()
+    except ConfigurationError as error:
+        sys.exit(_told("\n".join(error.faults), error))
+    except WheelmillError as error:
+        sys.exit(_told(f"error: {error}", error))
+    except ModuleNotFoundError as error:
+        if error.name not in _FACTORY_MODULES:
+            raise
+        missing = UsageError(
+            f"this command needs {error.name}, which is part of the factory",
+            hint="pip install 'wheelmill[factory]'",
+        )
+        sys.exit(_told(f"error: {missing}", missing))
+
+
+def _told(text: str, error: WheelmillError) -> int:
+    """Tell a person what went wrong; returns the exit code."""
+    print(text, file=sys.stderr)  # noqa: T201
+    if error.hint:
+        print(f"hint: {error.hint}", file=sys.stderr)  # noqa: T201
+    return error.exit_code

@@ -1,0 +1,67 @@
+"""``wheelmill build``: wheels from source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.options import (
+    ConfigOption,
+    CudaOption,
+    ForceOption,
+    PlatformOption,
+    PolicyOption,
+    PythonOption,
+    Sandbox,
+    SandboxOption,
+    TorchOption,
+    VersionOption,
+    config_at,
+    filters_of,
+    for_this_machine,
+)
+from wheelmill.cli.terminal import progress, tell_skips
+from wheelmill.errors import BuildError
+from wheelmill.plan.matrix import make_plan
+
+
+def build(
+    project: Annotated[str, typer.Argument(help="A package of packages.yml.", metavar="PROJECT")],
+    *,
+    version: VersionOption = None,
+    python: PythonOption = None,
+    cuda: CudaOption = None,
+    torch: TorchOption = None,
+    platform: PlatformOption = None,
+    force: ForceOption = False,
+    _sandbox: SandboxOption = Sandbox.LOCAL,
+    policy: PolicyOption = "auto",
+    config: ConfigOption = None,
+    output: Annotated[Path, typer.Option(help="Folder for the wheels.", metavar="DIR")] = Path("out/wheels"),
+) -> None:
+    """Build a package's wheels, without testing them."""
+    from wheelmill.build.local import build_locally  # noqa: PLC0415 - part of the factory extra
+
+    filters = filters_of(
+        projects=[project],
+        version=version,
+        python=python,
+        cuda=cuda,
+        torch=torch,
+        platforms=platform,
+        force=force,
+    )
+    planned = make_plan(config_at(config), for_this_machine(filters), published={})
+    tell_skips(planned)
+    failures = []
+    with progress() as shown:
+        for target in planned.targets:
+            try:
+                build_locally(target, policy=policy, output=output, progress=shown)
+            except BuildError as error:
+                shown.step(str(error))
+                failures.append(target.cell.id)
+    if failures:
+        raise BuildError(f"not built: {', '.join(failures)}")

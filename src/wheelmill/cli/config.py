@@ -1,0 +1,35 @@
+"""``wheelmill config``: the files that say what is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.options import config_at
+from wheelmill.cli.terminal import STDERR
+from wheelmill.config.lock import lock_packages, write_lock
+
+app = typer.Typer(no_args_is_help=True, help="Check and lock the files that say what is built.")
+
+Directory = Annotated[Path | None, typer.Argument(help="Configuration folder; ./config by default.", metavar="[DIR]")]
+
+
+@app.command()
+def check(directory: Directory = None) -> None:
+    """Read every file and name every fault: file, line, column, key. Exits with 2 when there is one."""
+    config = config_at(directory)
+    STDERR.print(f"{config.directory}: {len(config.packages)} packages, no faults")
+
+
+@app.command()
+def lock(
+    projects: Annotated[list[str] | None, typer.Argument(help="Only these.", metavar="[PROJECT...]")] = None,
+    directory: Annotated[Path | None, typer.Option("--config", help="Configuration folder.", metavar="DIR")] = None,
+) -> None:
+    """Look up the source distributions of packages.yml and write their hashes to packages.lock."""
+    config = config_at(directory)
+    locked = lock_packages(config, projects or ())
+    write_lock(locked, config.directory)
+    STDERR.print(f"{config.directory / 'packages.lock'}: {len(locked.sdists)} source distributions")

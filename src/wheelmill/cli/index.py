@@ -1,0 +1,61 @@
+"""``wheelmill index``: the static package index."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.options import StoreOption, store_at
+from wheelmill.cli.terminal import STDERR
+from wheelmill.errors import SiteError
+from wheelmill.index.serve import serving
+
+app = typer.Typer(no_args_is_help=True, help="Generate and serve the static package index.")
+
+
+@app.command()
+def build(
+    *,
+    store: StoreOption,
+    output: Annotated[Path, typer.Option(help="Folder for the site.", metavar="DIR")],
+    base_url: Annotated[
+        str,
+        typer.Option(
+            help="What lies above the releases' folders: a URL, or a path relative to the site.",
+            metavar="URL",
+        ),
+    ],
+) -> None:
+    """Generate the site of all releases in a store."""
+    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+
+    pages = pipeline.build_index(store_at(store).manifests(), base_url=base_url, output=output)
+    STDERR.print(f"{output}: {pages} pages")
+
+
+@app.command()
+def serve(
+    directory: Annotated[
+        Path,
+        typer.Argument(help="A site, or the output folder of 'wheelmill run'.", metavar="DIR", exists=True),
+    ],
+    *,
+    port: Annotated[int, typer.Option(help="0 takes a free one.", metavar="N")] = 8000,
+) -> None:
+    """Serve a site on 127.0.0.1 until interrupted."""
+    lists = sorted(page.parent for page in directory.glob("**/simple/index.html"))
+    if not lists:
+        raise SiteError(f"{directory} holds no simple index")
+    # A site that was made beside its releases links to them above its own root.
+    beside = (directory / "simple").is_dir() and (directory.parent / "releases").is_dir()
+    root = directory.parent if beside else directory
+    with serving(root, port) as url:
+        for path in lists:
+            STDERR.print(f"{url}{path.relative_to(root).as_posix()}/")
+        STDERR.print("stop with Ctrl-C")
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()

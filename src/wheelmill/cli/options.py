@@ -1,0 +1,114 @@
+"""Options that several commands share, and how their text becomes values."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final, TypeVar
+
+import typer
+
+from wheelmill import resources
+from wheelmill.config.load import load_config
+from wheelmill.config.records import Config
+from wheelmill.errors import UsageError
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name, project_version
+from wheelmill.plan.records import Filters
+from wheelmill.release.directory import DirectoryStore
+
+Value = TypeVar("Value")
+
+
+class Sandbox(StrEnum):
+    """Where builds and clean rooms run."""
+
+    LOCAL = "local"
+
+
+def _list_option(name: str, text: str) -> object:
+    return typer.Option(name, help=f"{text} Repeatable, commas allowed.", metavar="X")
+
+
+Texts = list[str] | None
+VersionOption = Annotated[Texts, _list_option("--version", "Upstream versions.")]
+PythonOption = Annotated[Texts, _list_option("--python", "Pythons: 3.12, 3.13t.")]
+CudaOption = Annotated[Texts, _list_option("--cuda", "CUDA releases: 13.0, cu130.")]
+TorchOption = Annotated[Texts, _list_option("--torch", "torch minor releases: 2.11.")]
+PlatformOption = Annotated[Texts, _list_option("--platform", "Platforms: linux_x86_64.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Build again what is published.")]
+
+SandboxOption = Annotated[Sandbox, typer.Option("--sandbox", help="Where to build, and to try wheels.")]
+PolicyOption = Annotated[
+    str, typer.Option(help="Platform policy: auto, or a name such as manylinux_2_28.", metavar="POLICY")
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", help="Configuration folder; ./config, else the one that ships.", metavar="DIR"),
+]
+StoreOption = Annotated[str, typer.Option(help="Where releases are kept: dir:PATH.", metavar="STORE")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+
+DEFAULT_STORE: Final = "dir:out/releases"
+
+
+def filters_of(
+    *,
+    projects: Texts,
+    version: Texts,
+    python: Texts,
+    cuda: Texts,
+    torch: Texts,
+    platforms: Texts,
+    force: bool,
+) -> Filters:
+    """Read the filter options.
+
+    Raises:
+        UsageError: one of the values is none of its kind.
+    """
+    return Filters(
+        projects=_values("project", projects, project_name),
+        versions=_values("--version", version, project_version),
+        pythons=_values("--python", python, PythonVersion.parse),
+        cudas=_values("--cuda", cuda, CudaVersion.parse),
+        torches=_values("--torch", torch, TorchVersion.parse),
+        platforms=_values("--platform", platforms, Platform),
+        force=force,
+    )
+
+
+def for_this_machine(filters: Filters) -> Filters:
+    """Narrow filters to what the local sandbox can build.
+
+    Raises:
+        UsageError: another platform was asked for.
+    """
+    own = Platform(f"linux_{platform.machine()}")
+    if foreign := [name for name in filters.platforms if name != own]:
+        raise UsageError(f"--platform: the local sandbox builds for {own}, not for {', '.join(foreign)}")
+    return replace(filters, platforms=(own,))
+
+
+def _values(option: str, texts: Texts, parse: Callable[[str], Value]) -> tuple[Value, ...]:
+    words = [word.strip() for text in texts or () for word in text.split(",")]
+    try:
+        return tuple(dict.fromkeys(parse(word) for word in words if word))
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def config_at(directory: Path | None) -> Config:
+    """Load the folder that was named, else ``./config``, else the one that ships with wheelmill."""
+    own = Path("config")
+    return load_config(directory or (own if own.is_dir() else resources.CONFIG))
+
+
+def store_at(text: str) -> DirectoryStore:
+    """Open a store: ``dir:PATH``."""
+    kind, _, place = text.partition(":")
+    if kind != "dir" or not place:
+        raise UsageError(f"--store: expected dir:PATH, not {text!r}")
+    return DirectoryStore(directory=Path(place))

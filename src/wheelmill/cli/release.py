@@ -1,0 +1,28 @@
+"""``wheelmill release``: tested wheels into a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.options import StoreOption, store_at
+from wheelmill.cli.terminal import STDERR
+
+
+def release(
+    directory: Annotated[
+        Path, typer.Argument(help="Folder of tested wheels.", metavar="DIR", exists=True, file_okay=False)
+    ],
+    *,
+    store: StoreOption,
+) -> None:
+    """Publish the wheels of a folder that no release has yet, under a new date tag."""
+    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+
+    manifests = pipeline.release_folder(directory, store_at(store))
+    for manifest in manifests:
+        STDERR.print(f"{manifest.tag}: {len(manifest.wheels)} wheels")
+    if not manifests:
+        STDERR.print("nothing to release: every wheel is published already")

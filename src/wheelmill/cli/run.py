@@ -1,0 +1,82 @@
+"""``wheelmill run``: the whole way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.options import (
+    ConfigOption,
+    CudaOption,
+    ForceOption,
+    JsonOption,
+    PlatformOption,
+    PolicyOption,
+    PythonOption,
+    Sandbox,
+    SandboxOption,
+    TorchOption,
+    VersionOption,
+    config_at,
+    filters_of,
+    for_this_machine,
+    store_at,
+)
+from wheelmill.cli.plan import plan_content
+from wheelmill.cli.smoke import verdict_content
+from wheelmill.cli.terminal import STDERR, print_json, progress, tell_skips
+from wheelmill.plan.matrix import make_plan
+from wheelmill.release.publish import published_cells
+
+
+def run(
+    projects: Annotated[list[str], typer.Argument(help="Packages of packages.yml.", metavar="PROJECT...")],
+    *,
+    version: VersionOption = None,
+    python: PythonOption = None,
+    cuda: CudaOption = None,
+    torch: TorchOption = None,
+    platform: PlatformOption = None,
+    force: ForceOption = False,
+    _sandbox: SandboxOption = Sandbox.LOCAL,
+    policy: PolicyOption = "auto",
+    config: ConfigOption = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Where releases are kept: dir:PATH; DIR/releases by default.", metavar="STORE"),
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Gets wheels, releases and site.", metavar="DIR")] = Path("out"),
+    as_json: JsonOption = False,
+) -> None:
+    """Plan, build, smoke, release and index: what is published already is not built again."""
+    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+
+    filters = filters_of(
+        projects=projects,
+        version=version,
+        python=python,
+        cuda=cuda,
+        torch=torch,
+        platforms=platform,
+        force=force,
+    )
+    releases = store_at(store or f"dir:{output / 'releases'}")
+    planned = make_plan(config_at(config), for_this_machine(filters), published_cells(releases.manifests()))
+    tell_skips(planned)
+    with progress() as shown:
+        report = pipeline.run(planned.targets, policy=policy, store=releases, output=output, progress=shown)
+    if as_json:
+        print_json(
+            "wheelmill.run/1",
+            **plan_content(planned),
+            wheels=[verdict_content(verdict) for verdict in report.verdicts],
+            releases=report.releases,
+            failures=[str(failure) for failure in report.failures],
+        )
+    STDERR.print(
+        f"{len(report.verdicts)} wheels examined, {len(report.failures)} failures; the index is in {output / 'site'}"
+    )
+    if report.failures:
+        raise report.failures[0]

@@ -1,0 +1,49 @@
+"""``wheelmill smoke``: what wheels are made of, and whether they install and import."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from wheelmill.cli.options import JsonOption, Sandbox, SandboxOption
+from wheelmill.cli.terminal import STDERR, print_json, progress
+from wheelmill.errors import SmokeError
+from wheelmill.smoke.records import Verdict, certify
+from wheelmill.wheel.records import WheelFile
+
+
+def smoke(
+    wheels: Annotated[list[Path], typer.Argument(help="Wheel files.", metavar="WHEEL...", exists=True, dir_okay=False)],
+    *,
+    _sandbox: SandboxOption = Sandbox.LOCAL,
+    as_json: JsonOption = False,
+) -> None:
+    """Examine wheels: their bytes first, then install and import them in a clean room. Exits with 5 on findings."""
+    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+
+    with progress() as shown:
+        verdicts = [pipeline.smoke(WheelFile.at(path), progress=shown) for path in wheels]
+    if as_json:
+        print_json("wheelmill.smoke/1", wheels=[verdict_content(verdict) for verdict in verdicts])
+    for verdict in verdicts:
+        STDERR.print(escape(str(verdict)))
+        if verdict.ok:
+            certify(verdict)
+    refused = [verdict.file.filename for verdict in verdicts if not verdict.ok]
+    if refused:
+        raise SmokeError(f"refused: {', '.join(refused)}")
+
+
+def verdict_content(verdict: Verdict) -> dict[str, object]:
+    """A verdict as the JSON of the contract."""
+    return {
+        "file": verdict.file.filename,
+        "sha256": verdict.file.sha256,
+        "ok": verdict.ok,
+        "findings": [asdict(finding) for finding in verdict.findings],
+        "evidence": asdict(verdict.evidence) if verdict.evidence else None,
+    }

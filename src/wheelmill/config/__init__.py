@@ -1,0 +1,1 @@
+"""config: what to build, read from ``config/`` and checked whole before anything runs."""

@@ -1,0 +1,83 @@
+"""Everything that can go wrong on purpose: one class, one exit code.
+
+Only the command line catches these; a traceback is a bug.
+
+    WheelmillError           1
+    +- UsageError            2   the command was typed wrong, or a tool it needs is missing
+    +- ConfigurationError    2   files under config/
+    +- ProcessError          1   a program failed; stages turn it into their own error
+    +- BuildError            4
+    +- SmokeError            5
+    +- ReleaseError          6
+    +- SiteError             7   the index
+    +- IntegrityError        9   bytes are not what their hash says
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class WheelmillError(Exception):
+    """A failure that its message explains; `hint` says what to do about it."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(WheelmillError):
+    """The command cannot mean anything, or this machine lacks what it needs."""
+
+    exit_code = 2
+
+
+class ConfigurationError(WheelmillError):
+    """Configuration files are wrong; carries every fault, one a line."""
+
+    exit_code = 2
+
+    def __init__(self, faults: tuple[str, ...]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+class ProcessError(WheelmillError):
+    """A program exited with a failure; `tail` holds the last lines it printed."""
+
+    def __init__(self, message: str, *, returncode: int, tail: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.returncode = returncode
+        self.tail = tail
+
+
+class BuildError(WheelmillError):
+    """A wheel could not be built."""
+
+    exit_code = 4
+
+
+class SmokeError(WheelmillError):
+    """A wheel was refused."""
+
+    exit_code = 5
+
+
+class ReleaseError(WheelmillError):
+    """A release could not be published or read."""
+
+    exit_code = 6
+
+
+class SiteError(WheelmillError):
+    """The index could not be generated."""
+
+    exit_code = 7
+
+
+class IntegrityError(WheelmillError):
+    """Bytes differ from the hash that was promised for them."""
+
+    exit_code = 9

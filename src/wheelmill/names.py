@@ -1,0 +1,214 @@
+"""The words of the domain: names, versions and tags, checked once where they enter."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NewType, Self
+
+from packaging.utils import InvalidName, NormalizedName, canonicalize_name
+from packaging.version import InvalidVersion, Version
+from pydantic_core import CoreSchema, core_schema
+
+ProjectName = NormalizedName
+"""A project's normalized name, such as ``flash-attn`` (PEP 503)."""
+
+ProjectVersion = NewType("ProjectVersion", str)
+"""An upstream version in canonical form, such as ``2.8.3`` (PEP 440)."""
+
+Platform = NewType("Platform", str)
+"""Where a wheel runs: ``linux_x86_64`` or ``linux_aarch64``."""
+
+CudaTag = NewType("CudaTag", str)
+"""A CUDA release as indexes write it, such as ``cu128``."""
+
+ReleaseTag = NewType("ReleaseTag", str)
+"""The git tag of a release, such as ``v2026-11-21`` or ``v2026-11-21.2``."""
+
+Sha256 = NewType("Sha256", str)
+"""64 lower-case hexadecimal digits."""
+
+
+def project_name(text: str) -> ProjectName:
+    """Normalize a project's name.
+
+    Raises:
+        ValueError: the text is not a project name.
+    """
+    try:
+        return canonicalize_name(text, validate=True)
+    except InvalidName:
+        raise ValueError(f"expected a project name of letters, digits, '-', '_' and '.', not {text!r}") from None
+
+
+def project_version(text: str) -> ProjectVersion:
+    """Bring a version into its canonical form.
+
+    Raises:
+        ValueError: the text is not a version.
+    """
+    try:
+        return ProjectVersion(str(Version(text)))
+    except InvalidVersion:
+        raise ValueError(f"expected a version such as '2.8.3' (PEP 440), not {text!r}") from None
+
+
+class Word(ABC):
+    """A value with one spelling: records carry it as an object, JSON and YAML as that text."""
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str) -> Self:
+        """Read the text form. Raises ValueError that says what was expected."""
+
+    @classmethod
+    def _validated(cls, value: object) -> Self:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            return cls.parse(value)
+        raise ValueError(f"expected text in quotes, not {value!r}")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Let pydantic read and write the text form."""
+        return core_schema.no_info_plain_validator_function(
+            cls._validated,
+            json_schema_input_schema=core_schema.str_schema(),
+            serialization=core_schema.to_string_ser_schema(),
+        )
+
+
+def _release_numbers(text: str, example: str) -> tuple[int, ...]:
+    try:
+        version = Version(text)
+    except InvalidVersion:
+        version = None
+    if version is None or str(version) != version.base_version or len(version.release) not in (2, 3):
+        raise ValueError(f"expected {example}, not {text!r}")
+    return version.release
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class CudaVersion(Word):
+    """A CUDA release, major and minor: what wheels of one label share. Patch releases do not matter here."""
+
+    major: int
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> CudaVersion:
+        """Read ``13.0``, ``13.0.2``, ``130`` or ``cu130``."""
+        example = "a CUDA version such as '13.0' or 'cu130'"
+        digits = text.strip().removeprefix("cu")
+        if digits.isascii() and digits.isdigit() and len(digits) >= 3:  # noqa: PLR2004 - "12" is no version
+            digits = f"{digits[:-1]}.{digits[-1]}"
+        major, minor, *_ = _release_numbers(digits, example)
+        return cls(major, minor)
+
+    @property
+    def tag(self) -> CudaTag:
+        """The form that labels and index paths use: ``cu130``."""
+        return CudaTag(f"cu{self.major}{self.minor}")
+
+    def __str__(self) -> str:
+        """``13.0``."""
+        return f"{self.major}.{self.minor}"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class TorchVersion(Word):
+    """A torch minor release: its patch releases keep the C++ ABI that extensions link to."""
+
+    major: int
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> TorchVersion:
+        """Read ``2.11`` or ``2.11.0``."""
+        major, minor, *_ = _release_numbers(text.strip(), "a torch version such as '2.11'")
+        return cls(major, minor)
+
+    def __str__(self) -> str:
+        """``2.11``."""
+        return f"{self.major}.{self.minor}"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class PythonVersion(Word):
+    """A CPython minor release, free-threaded or not (PEP 703)."""
+
+    major: int
+    minor: int
+    free_threaded: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> PythonVersion:
+        """Read ``3.12``, ``3.13t``, ``312`` or ``cp312``."""
+        example = "a Python version such as '3.12' or '3.13t'"
+        digits = text.strip().removeprefix("cp")
+        free_threaded = digits.endswith("t")
+        digits = digits.removesuffix("t")
+        if digits.isascii() and digits.isdigit():
+            digits = f"{digits[:1]}.{digits[1:]}"
+        major, minor, *_ = _release_numbers(digits, example)
+        return cls(major, minor, free_threaded)
+
+    @property
+    def interpreter(self) -> str:
+        """The interpreter part of a wheel tag: ``cp312`` (PEP 425)."""
+        return f"cp{self.major}{self.minor}"
+
+    @property
+    def abi(self) -> str:
+        """The ABI part of a wheel tag: ``cp312``, or ``cp313t`` when free-threaded."""
+        return f"{self.interpreter}{'t' if self.free_threaded else ''}"
+
+    def __str__(self) -> str:
+        """``3.12`` or ``3.13t``."""
+        return f"{self.major}.{self.minor}{'t' if self.free_threaded else ''}"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Architecture(Word):
+    """One GPU architecture to compile for, as ``TORCH_CUDA_ARCH_LIST`` writes it: ``9.0``, ``9.0a``, ``12.0+PTX``.
+
+    https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-feature-list
+    """
+
+    major: int
+    minor: int
+    feature: str = ""
+    """``a`` (this architecture only), ``f`` (its family) or nothing (forward compatible)."""
+    ptx: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Architecture:
+        """Read a compute capability with an optional feature letter and ``+PTX``."""
+        number = text.strip()
+        ptx = number.endswith("+PTX")
+        number = number.removesuffix("+PTX")
+        feature = number[-1:] if number[-1:] in ("a", "f") else ""
+        major, minor, *_ = _release_numbers(
+            number.removesuffix(feature), "a compute capability such as '9.0', '9.0a' or '12.0+PTX'"
+        )
+        return cls(major, minor, feature, ptx)
+
+    @property
+    def capability(self) -> str:
+        """``9.0a``: the name without the wish for PTX."""
+        return f"{self.major}.{self.minor}{self.feature}"
+
+    @property
+    def sm(self) -> str:
+        """``sm_90a``: what cuobjdump and the evidence call the machine code for it."""
+        return f"sm_{self.major}{self.minor}{self.feature}"
+
+    @property
+    def compute(self) -> str:
+        """``compute_90a``: what the evidence calls portable assembly for it."""
+        return self.sm.replace("sm_", "compute_")
+
+    def __str__(self) -> str:
+        """``12.0+PTX``."""
+        return f"{self.capability}{'+PTX' if self.ptx else ''}"

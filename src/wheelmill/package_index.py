@@ -1,0 +1,84 @@
+"""The package index that this machine is set to: the one that pip or uv would ask."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from wheelmill import process
+from wheelmill.errors import IntegrityError, ProcessError, WheelmillError
+from wheelmill.files import sha256_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pypi_simple import DistributionPackage, PyPISimple
+
+    from wheelmill.names import ProjectName, Sha256
+
+
+class PackageIndexError(WheelmillError):
+    """The package index did not give what was asked for."""
+
+
+@functools.cache
+def configured_index() -> str | None:
+    """The URL that pip or uv is configured with; None when neither is, and libraries use their own default."""
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
+        if url := os.environ.get(name):
+            return url
+    try:
+        listed = process.run([sys.executable, "-m", "pip", "config", "list"])
+    except ProcessError:  # there is no pip beside this interpreter
+        return None
+    settings = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)
+    quoted = settings.get("global.index-url") or settings.get("install.index-url")
+    return str(ast.literal_eval(quoted)) if quoted else None
+
+
+def sdists_of(project: ProjectName) -> tuple[DistributionPackage, ...]:
+    """List a project's source distributions, yanked ones left out.
+
+    Raises:
+        PackageIndexError: the index has no such project or does not answer.
+    """
+    with _client(project) as client:
+        page = client.get_project_page(project)
+    return tuple(file for file in page.packages if file.package_type == "sdist" and not file.is_yanked)
+
+
+def download_sdist(project: ProjectName, filename: str, sha256: Sha256, destination: Path) -> None:
+    """Download one source distribution; what does not have the hash is not kept.
+
+    Raises:
+        PackageIndexError: the index does not have the file or does not answer.
+        IntegrityError: it has other bytes under that name.
+    """
+    with _client(project) as client:
+        page = client.get_project_page(project)
+        file = next((file for file in page.packages if file.filename == filename), None)
+        if file is None:
+            raise PackageIndexError(f"the package index no longer has {filename}")
+        client.download_package(file, destination, verify=False)
+    if (found := sha256_of(destination)) != sha256:
+        destination.unlink()
+        raise IntegrityError(f"{filename} has sha256 {found}; packages.lock says {sha256}")
+
+
+@contextmanager
+def _client(project: ProjectName) -> Iterator[PyPISimple]:
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, PyPISimple  # noqa: PLC0415 - factory extra
+    from requests import RequestException  # noqa: PLC0415
+
+    try:
+        with PyPISimple(configured_index() or PYPI_SIMPLE_ENDPOINT) as client:
+            yield client
+    except NoSuchProjectError:
+        raise PackageIndexError(f"the package index has no project {project}") from None
+    except RequestException as error:
+        raise PackageIndexError(f"the package index does not answer: {error}") from None

@@ -1,0 +1,1 @@
+"""plan: which wheels are wanted, and why the others are not."""

@@ -1,0 +1,95 @@
+"""Cells of the matrix: those to build, and those skipped for a reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wheelmill.config.records import LockedSdist, Package
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    ProjectVersion,
+    PythonVersion,
+    TorchVersion,
+)
+from wheelmill.wheel.label import Label
+
+PLAN_SCHEMA: Final = "wheelmill.plan/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One combination: a wheel that could be."""
+
+    project: ProjectName
+    version: ProjectVersion
+    python: PythonVersion
+    cuda: CudaVersion
+    torch: TorchVersion | None
+    """None for a package that does not link to torch."""
+    platform: Platform
+
+    @property
+    def label(self) -> Label:
+        """The local version label of its wheel."""
+        return Label(cuda=self.cuda, torch=self.torch)
+
+    @property
+    def id(self) -> str:
+        """``torch-spline-conv-1.2.2+cu130torch2.11-cp312-linux_x86_64``."""
+        return f"{self.project}-{self.label.on(self.version)}-{self.python.abi}-{self.platform}"
+
+    @property
+    def group(self) -> str:
+        """What cells that differ only in Python share: one job builds them."""
+        return f"{self.project}-{self.label.on(self.version)}-{self.platform}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildTarget:
+    """A cell to build, with everything that its build needs to know."""
+
+    cell: Cell
+    package: Package
+    source: LockedSdist | Path | None
+    """A source distribution from the package index, a folder, or nothing that is locked yet."""
+    toolkit: str
+    """The CUDA toolkit release: ``13.0.2``."""
+    torch_release: str | None
+    """The torch release that is linked to: ``2.11.0``."""
+    architectures: tuple[Architecture, ...]
+    """The package's GPU architectures that this CUDA can compile."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skip:
+    """A cell that is not built, and why."""
+
+    cell: Cell
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Every cell that was asked for, each either a target or a skip."""
+
+    targets: tuple[BuildTarget, ...]
+    skips: tuple[Skip, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """What a person asked for; an empty axis means everything that ``config/`` knows."""
+
+    projects: tuple[ProjectName, ...] = ()
+    versions: tuple[ProjectVersion, ...] = ()
+    pythons: tuple[PythonVersion, ...] = ()
+    cudas: tuple[CudaVersion, ...] = ()
+    torches: tuple[TorchVersion, ...] = ()
+    platforms: tuple[Platform, ...] = ()
+    force: bool = False
+    """Whether published wheels are built again."""

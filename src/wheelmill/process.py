@@ -1,0 +1,111 @@
+"""The one door to other programs: argument lists, never a shell."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Final
+
+from wheelmill.errors import ProcessError, UsageError
+
+TAIL_LINES: Final = 40
+"""How much of a failed program's output its error shows."""
+
+_FOREIGN_CODE_SEES: Final = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "LD_LIBRARY_PATH"),
+        *("CC", "CXX", "CUDAHOSTCXX", "PYENV_ROOT"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+    }
+)
+
+
+def environment_for_foreign_code() -> dict[str, str]:
+    """This process's environment without anything that could be a secret: a setup.py sees no token."""
+    return {name: value for name, value in os.environ.items() if name in _FOREIGN_CODE_SEES}
+
+
+def run(
+    argv: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    log: Path | None = None,
+    on_line: Callable[[str], None] | None = None,
+) -> str:
+    """Run a program to its end and return what it printed on both streams.
+
+    Args:
+        argv: the program and its arguments.
+        cwd: the folder to run in.
+        env: the whole environment; None passes on this process's own.
+        log: a file that everything printed is added to, as it comes.
+        on_line: called with every line as it comes, to show progress.
+
+    Raises:
+        UsageError: the program does not exist.
+        ProcessError: it exited with a failure.
+    """
+    words = [str(word) for word in argv]
+    with ExitStack() as stack:
+        log_file = stack.enter_context(log.open("a", encoding="utf-8")) if log else None
+        if log_file:
+            print("+", shlex.join(words), file=log_file, flush=True)
+        child = stack.enter_context(_started(words, cwd=cwd, env=env))
+        lines: deque[str] = deque(maxlen=TAIL_LINES if log else None)
+        try:
+            assert child.stdout is not None  # noqa: S101 - it was asked for as a pipe
+            for line in child.stdout:
+                lines.append(line)
+                if log_file:
+                    log_file.write(line)
+                    log_file.flush()
+                if on_line:
+                    on_line(line.rstrip())
+            returncode = child.wait()
+        except BaseException:
+            _end(child)
+            raise
+    if returncode != 0:
+        tail = "".join(list(lines)[-TAIL_LINES:]).rstrip()
+        raise ProcessError(
+            f"{shlex.join(words[:6])}{' ...' if len(words) > 6 else ''} exited with {returncode}",  # noqa: PLR2004
+            returncode=returncode,
+            tail=tail,
+        )
+    return "".join(lines)
+
+
+def _started(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            words,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # a compiler's children can then be ended with it
+        )
+    except FileNotFoundError:
+        raise UsageError(f"the program {words[0]!r} is not on this machine") from None
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    """Stop a program and all it started."""
+    for ending in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, ending)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=5)
+            return

@@ -1,0 +1,13 @@
+"""What a person sees while something long runs. Silent here; the command line shows it."""
+
+from __future__ import annotations
+
+
+class Progress:
+    """Receives what happens and keeps quiet."""
+
+    def step(self, text: str) -> None:
+        """Something worth a line of its own began or ended."""
+
+    def line(self, text: str) -> None:
+        """A program that is running printed a line."""

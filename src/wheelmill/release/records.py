@@ -1,0 +1,42 @@
+"""A release, as its manifest tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.smoke.records import Certificate
+
+MANIFEST: Final = "manifest.json"
+SIDECAR_SUFFIX: Final = ".metadata"
+"""PEP 658: a wheel's METADATA lies at the wheel's own URL with this behind it."""
+
+Schema = Literal["wheelmill.manifest/1"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManifestEntry:
+    """One wheel of a release."""
+
+    filename: str
+    sha256: Sha256
+    size: int
+    """Bytes."""
+    metadata_sha256: Sha256
+    """Of the sidecar."""
+    requires_python: str | None
+    certificate: Certificate
+    """What smoke saw, and how the wheel was built."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What ``manifest.json`` of a release says. The index is computed from manifests alone."""
+
+    schema: Schema = "wheelmill.manifest/1"
+    tag: ReleaseTag
+    published_at: datetime
+    """In UTC, to the second."""
+    wheels: tuple[ManifestEntry, ...]

@@ -1,0 +1,12 @@
+"""Where the files that ship with wheelmill are: inside the installed package, or in this checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_PACKAGED: Final = Path(__file__).parent / "_resources"
+ROOT: Final[Path] = _PACKAGED if _PACKAGED.is_dir() else Path(__file__).parents[2]
+
+CONFIG: Final[Path] = ROOT / "config"
+INDEX: Final[Path] = ROOT / "index"

@@ -1,0 +1,111 @@
+"""Opening a wheel that nobody trusts yet, and reading what its bytes show."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+
+from packaging.metadata import Metadata
+
+from wheelmill.build.records import Provenance
+from wheelmill.smoke.records import Evidence
+from wheelmill.wheel.archive import check_archive
+from wheelmill.wheel.elf import SharedObject, shared_objects_of
+from wheelmill.wheel.glibc import newest
+from wheelmill.wheel.metadata import dist_info_of, read_metadata
+from wheelmill.wheel.record import check_record
+from wheelmill.wheel.records import Code, Finding, WheelFile, WheelName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """A readable wheel, opened."""
+
+    file: WheelFile
+    name: WheelName
+    metadata: Metadata
+    record_findings: tuple[Finding, ...]
+    """Where RECORD and the files disagree."""
+    shared_objects: tuple[SharedObject, ...]
+    evidence: Evidence
+    provenance: Provenance | None
+    """How it was built; None for a wheel that was not built here."""
+
+
+def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tuple[Finding, ...]:
+    """Read a wheel, or say why it cannot be read.
+
+    Args:
+        file: any file at all.
+        provenance: how it was built, if that is known.
+    """
+    try:
+        name = WheelName.parse(file.filename)
+    except ValueError as error:
+        return (Finding(code=Code.FILENAME, detail=str(error)),)
+    if findings := check_archive(file.path):
+        return findings
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            dist_info = dist_info_of(archive)
+            metadata = read_metadata(archive.read(f"{dist_info}/METADATA"))
+            record_findings = tuple(check_record(archive, dist_info))
+    except (ValueError, KeyError) as error:
+        return (Finding(code=Code.METADATA, detail=str(error)),)
+    try:
+        shared_objects = shared_objects_of(file.path)
+    except ValueError as error:
+        return (*record_findings, Finding(code=Code.ARCHIVE, detail=str(error)))
+    return Contents(
+        file=file,
+        name=name,
+        metadata=metadata,
+        record_findings=record_findings,
+        shared_objects=shared_objects,
+        evidence=_evidence_of(name, shared_objects),
+        provenance=provenance,
+    )
+
+
+def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
+    """The symbols that some library outside the wheel must define.
+
+    Versioned symbols name their library, which the dynamic linker checks; weak ones may stay undefined.
+    """
+    defined = frozenset[str]().union(*(shared_object.defined for shared_object in shared_objects))
+    return frozenset(
+        symbol.name
+        for shared_object in shared_objects
+        for symbol in shared_object.undefined
+        if not symbol.weak and symbol.version is None and symbol.name not in defined
+    )
+
+
+def _evidence_of(name: WheelName, shared_objects: tuple[SharedObject, ...]) -> Evidence:
+    own = {shared_object.name.rpartition("/")[2] for shared_object in shared_objects}
+    needed = sorted({name for shared_object in shared_objects for name in shared_object.needed} - own)
+    glibc, glibcxx = newest(shared_objects, "GLIBC"), newest(shared_objects, "GLIBCXX")
+    return Evidence(
+        policy=".".join(name.platforms),
+        needed=tuple(needed),
+        glibc=str(glibc) if glibc else None,
+        glibcxx=str(glibcxx) if glibcxx else None,
+        cuda_major=_cuda_major(needed),
+        sass=_in_order({code for so in shared_objects for code in so.device_code.sass}),
+        ptx=_in_order({code for so in shared_objects for code in so.device_code.ptx}),
+        undefined_symbols=len(open_symbols(shared_objects)),
+    )
+
+
+def _cuda_major(needed: list[str]) -> int | None:
+    """The CUDA major that the runtime, cuBLAS or NVRTC libraries name; their sonames end in it."""
+    for name in needed:
+        library, _, version = name.partition(".so.")
+        if library in ("libcudart", "libcublas", "libcublasLt", "libnvrtc") and version.split(".")[0].isdigit():
+            return int(version.split(".")[0])
+    return None
+
+
+def _in_order(codes: set[str]) -> tuple[str, ...]:
+    """Sort ``sm_90`` before ``sm_100``."""
+    return tuple(sorted(codes, key=lambda code: (len(code.rstrip("af")), code)))

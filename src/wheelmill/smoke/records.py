@@ -1,0 +1,127 @@
+"""What smoke saw in a wheel, and what it says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wheelmill.build.records import Provenance
+from wheelmill.errors import SmokeError
+from wheelmill.files import read_record, write_record
+from wheelmill.names import Sha256
+from wheelmill.wheel.records import Finding, WheelFile
+
+SUFFIX: Final = ".tested.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What a wheel's bytes show."""
+
+    policy: str
+    """The platform that its tags promise: ``manylinux_2_34_x86_64``."""
+    needed: tuple[str, ...]
+    """Libraries that it expects from elsewhere: ``libcudart.so.13``."""
+    glibc: str | None
+    """The newest glibc that a symbol asks for: ``2.32``."""
+    glibcxx: str | None
+    """The newest libstdc++ that a symbol asks for: ``3.4.29``."""
+    cuda_major: int | None
+    """The major release of the CUDA libraries it names; None when it is linked to none, or statically."""
+    sass: tuple[str, ...]
+    """GPU architectures with machine code: ``sm_90``."""
+    ptx: tuple[str, ...]
+    """GPU architectures with portable assembly: ``compute_120``."""
+    undefined_symbols: int
+    """How many unversioned symbols it expects from Python, torch, CUDA or the driver."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanRoom:
+    """What the wheel was installed into and imported from."""
+
+    python: str
+    """The interpreter's version: ``3.12.1``."""
+    installed: dict[str, str]
+    """Every distribution in it, by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What smoke says of one wheel."""
+
+    file: WheelFile
+    provenance: Provenance | None
+    """How it was built; None for a wheel that was not built here."""
+    findings: tuple[Finding, ...]
+    evidence: Evidence | None
+    """None when the file is not even a readable wheel."""
+    clean_room: CleanRoom | None
+    """None when its bytes already refused it."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the wheel may be released."""
+        return not self.findings
+
+    def __str__(self) -> str:
+        """What was found, a line a finding."""
+        if self.ok:
+            return f"{self.file.filename} passed"
+        lines = (f"  {finding.code}: {finding.detail}" for finding in self.findings)
+        return "\n".join((f"{self.file.filename} is refused", *lines))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """That a wheel passed, kept beside it and bound to it by its hash."""
+
+    sha256: Sha256
+    evidence: Evidence
+    clean_room: CleanRoom
+    provenance: Provenance | None
+    """None for a wheel that was not built here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestedWheel:
+    """A wheel on disk that passed smoke: the only thing a release takes."""
+
+    __test__ = False  # pytest collects classes named Test*
+
+    file: WheelFile
+    certificate: Certificate
+
+
+def certificate_path(wheel: Path) -> Path:
+    """Where a wheel's certificate is kept: beside it."""
+    return wheel.with_name(wheel.name + SUFFIX)
+
+
+def certify(verdict: Verdict) -> TestedWheel:
+    """Keep a passing verdict beside its wheel.
+
+    Raises:
+        SmokeError: it did not pass; names every finding.
+    """
+    if verdict.evidence is None or verdict.clean_room is None:
+        raise SmokeError(str(verdict))
+    certificate = Certificate(
+        sha256=verdict.file.sha256,
+        evidence=verdict.evidence,
+        clean_room=verdict.clean_room,
+        provenance=verdict.provenance,
+    )
+    write_record(certificate_path(verdict.file.path), certificate)
+    return TestedWheel(file=verdict.file, certificate=certificate)
+
+
+def tested_wheel_at(path: Path) -> TestedWheel | None:
+    """Read a wheel with the certificate beside it; None when there is none, or when it belongs to other bytes."""
+    kept = certificate_path(path)
+    if not kept.exists():
+        return None
+    file = WheelFile.at(path)
+    certificate = read_record(kept, Certificate)
+    return TestedWheel(file=file, certificate=certificate) if certificate.sha256 == file.sha256 else None

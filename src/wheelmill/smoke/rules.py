@@ -1,0 +1,113 @@
+"""Rules over a wheel's bytes. Each compares what the wheel promises with what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from packaging.utils import canonicalize_name
+
+from wheelmill.smoke.evidence import Contents
+from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
+from wheelmill.wheel.records import Code, Finding
+
+MAX_ASSET: Final = 2 << 30
+"""Bytes that a release asset must stay under
+(https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
+
+_SHOWN: Final = 10
+"""How many symbols one finding names."""
+
+
+def findings_of(contents: Contents) -> tuple[Finding, ...]:
+    """Apply every rule."""
+    return tuple(finding for rule in RULES for finding in rule(contents))
+
+
+def metadata_agrees(contents: Contents) -> Iterator[Finding]:
+    """pip refuses a wheel whose METADATA names another version than its file; uv reinstalls it on every sync."""
+    name, metadata = contents.name, contents.metadata
+    if canonicalize_name(metadata.name) != name.project or metadata.version != name.version:
+        yield Finding(
+            code=Code.METADATA_VERSION,
+            detail=f"METADATA says {metadata.name} {metadata.version}, the file name {name.project} {name.version}",
+        )
+
+
+def record_agrees(contents: Contents) -> Iterator[Finding]:
+    """RECORD lists every file with its hash."""
+    yield from contents.record_findings
+
+
+def torch_is_pinned(contents: Contents) -> Iterator[Finding]:
+    """An extension loads only beside the torch minor release that its label names."""
+    label = contents.name.label
+    if label is None or label.torch is None:
+        return
+    pin = f"torch=={label.torch}.*"
+    if pin not in {str(requirement) for requirement in contents.metadata.requires_dist or ()}:
+        yield Finding(code=Code.TORCH_PIN, detail=f"METADATA does not require {pin}, which the label {label} promises")
+
+
+def is_compiled(contents: Contents) -> Iterator[Finding]:
+    """A wheel with a CUDA label holds compiled code."""
+    if contents.name.label and not contents.shared_objects:
+        yield Finding(code=Code.PURE, detail=f"no shared object, although its label is {contents.name.label}")
+
+
+def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
+    """Two CUDA majors cannot serve one process."""
+    label, linked = contents.name.label, contents.evidence.cuda_major
+    if label and linked is not None and linked != label.cuda.major:
+        libraries = ", ".join(name for name in contents.evidence.needed if name.startswith("libcu"))
+        yield Finding(code=Code.CUDA_MAJOR, detail=f"linked to CUDA {linked} ({libraries}), labelled {label.cuda.tag}")
+
+
+def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:
+    """A manylinux tag promises a glibc that the symbols must be content with (PEP 600)."""
+    for platform in contents.name.platforms:
+        floor = promised_glibc(platform)
+        newer = symbols_newer_than(floor, contents.shared_objects) if floor else ()
+        if newer:
+            yield Finding(code=Code.GLIBC, detail=f"{platform} promises glibc {floor}; it needs {_some(newer)}")
+
+
+def architectures_are_complete(contents: Contents) -> Iterator[Finding]:
+    """It holds code for every GPU architecture that it was built for."""
+    if contents.provenance is None:
+        return
+    wanted = contents.provenance.architectures
+    missing = [a.sm for a in wanted if a.sm not in contents.evidence.sass]
+    missing += [a.compute for a in wanted if a.ptx and a.compute not in contents.evidence.ptx]
+    if missing:
+        present = (*contents.evidence.sass, *contents.evidence.ptx)
+        yield Finding(
+            code=Code.ARCHITECTURES,
+            detail=f"no code for {', '.join(missing)}; it has {', '.join(present) or 'none'}",
+        )
+
+
+def fits_a_release(contents: Contents) -> Iterator[Finding]:
+    """GitHub takes no larger asset."""
+    if contents.file.size >= MAX_ASSET:
+        yield Finding(
+            code=Code.SIZE,
+            detail=f"{contents.file.size} bytes; release assets stay under {MAX_ASSET}: build fewer architectures",
+        )
+
+
+RULES: Final = (
+    metadata_agrees,
+    record_agrees,
+    torch_is_pinned,
+    is_compiled,
+    cuda_major_agrees,
+    glibc_is_old_enough,
+    architectures_are_complete,
+    fits_a_release,
+)
+
+
+def _some(symbols: tuple[str, ...]) -> str:
+    more = len(symbols) - _SHOWN
+    return ", ".join(symbols[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,119 @@
+"""Virtual environments, made and filled by uv: it finds interpreters and links big wheels instead of copying."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wheelmill import process
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.names import PythonVersion
+from wheelmill.package_index import configured_index
+
+
+@dataclass(frozen=True, kw_only=True)
+class VirtualEnvironment:
+    """A virtual environment on disk."""
+
+    directory: Path
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.directory / "bin" / "python"
+
+    @property
+    def site_packages(self) -> Path:
+        """Where it keeps packages."""
+        return next((self.directory / "lib").glob("python*/site-packages"))
+
+    def install(self, requirements: Sequence[str], *, log: Path | None = None) -> None:
+        """Install wheels from the index that pip or uv is configured with; source distributions are refused.
+
+        Raises:
+            ProcessError: uv could not.
+        """
+        if requirements:
+            process.run(
+                [_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python, *requirements],
+                env=_installer_environment(),
+                log=log,
+            )
+
+    def pip_install(self, requirement: str, *, extra_index: str, only_binary: str) -> None:
+        """Install with pip, as a user would: the wheel from an extra index, the rest from the configured one.
+
+        Raises:
+            ProcessError: pip could not.
+        """
+        process.run(
+            [
+                *(self.python, "-m", "pip", "install", "--no-input", "--no-cache-dir"),
+                *("--only-binary", only_binary, "--extra-index-url", extra_index, requirement),
+            ],
+            env=_installer_environment(),
+        )
+
+    def distributions(self) -> dict[str, str]:
+        """The version of every project that is installed in it, by name."""
+        listed: dict[str, str] = self.evaluate(
+            "import importlib.metadata as m, json\n"
+            "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
+        )
+        return dict(sorted(listed.items()))
+
+    def evaluate(self, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+        """Run Python code of ours in it and read the JSON it prints last.
+
+        Raises:
+            ProcessError: the code failed.
+        """
+        printed = process.run(
+            [self.python, "-I", "-c", code, *arguments],
+            cwd=self.directory,
+            env=process.environment_for_foreign_code(),
+        )
+        return json.loads(printed.splitlines()[-1])
+
+
+def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bool = False) -> VirtualEnvironment:
+    """Make an empty virtual environment, replacing what was there.
+
+    Args:
+        directory: where.
+        python: which interpreter to look for; None takes the running one.
+        with_pip: whether pip is put into it.
+
+    Raises:
+        UsageError: this machine has no such interpreter and uv cannot get one.
+    """
+    wanted = str(python) if python else sys.executable
+    try:
+        process.run(
+            [_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
+            # pyenv's shims answer only for the versions that this variable names.
+            env=_installer_environment() | ({"PYENV_VERSION": wanted} if python else {}),
+        )
+    except ProcessError as error:
+        raise UsageError(
+            f"no virtual environment with Python {wanted}:\n{error.tail}",
+            hint=f"install Python {wanted} with its headers, or put it on PATH",
+        ) from None
+    return VirtualEnvironment(directory=directory)
+
+
+def _uv() -> str:
+    from uv import find_uv_bin  # noqa: PLC0415 - part of the factory extra
+
+    return find_uv_bin()
+
+
+def _installer_environment() -> dict[str, str]:
+    """Each installer reads its own configuration; where only one of them was told the index, both use it."""
+    index = configured_index()
+    return dict(os.environ) | ({"UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index} if index else {})

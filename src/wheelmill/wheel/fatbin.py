@@ -1,0 +1,75 @@
+"""Which GPU architectures a shared object holds code for, read from its ``.nv_fatbin`` section.
+
+NVIDIA does not document the container; what is read here agrees with ``cuobjdump --list-elf --list-ptx`` on ten
+targets of CUDA 12.4 and 13.0. The section is a row of containers (u32 magic, u16 version, u16 header size, u64 size
+of what follows), each a row of entries (u16 kind, u32 header size at 4, u64 size at 8, u32 architecture at 28, u64
+flags at 40), padded with zeros.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+_MAGIC: Final = 0xBA55ED50
+_CONTAINER: Final = struct.Struct("<IHHQ")
+_ENTRY: Final = struct.Struct("<HxxIQ12xI8xQ")
+_PTX, _CUBIN = 1, 2
+_ARCHITECTURE_SPECIFIC: Final = 1 << 20
+_FAMILY_SPECIFIC: Final = 1 << 21
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceCode:
+    """The architectures with machine code, and those with portable assembly that a driver can compile."""
+
+    sass: tuple[str, ...]
+    """``sm_80``, ``sm_90a``, in ascending order."""
+    ptx: tuple[str, ...]
+    """``compute_120``, in ascending order."""
+
+
+def read_device_code(section: bytes) -> DeviceCode:
+    """List what a ``.nv_fatbin`` section holds.
+
+    Raises:
+        ValueError: the section is not laid out as described above.
+    """
+    found: dict[int, set[tuple[int, str]]] = {_PTX: set(), _CUBIN: set()}
+    at = 0
+    while (at := _next_container(section, at)) >= 0:
+        _magic, _version, header, size = _CONTAINER.unpack_from(section, at)
+        end = at + header + size
+        if header < _CONTAINER.size or end > len(section):
+            raise ValueError("the fat binary section ends inside a container")
+        entry = at + header
+        while entry + _ENTRY.size <= end:
+            kind, entry_header, entry_size, architecture, flags = _ENTRY.unpack_from(section, entry)
+            if entry_header < _ENTRY.size:
+                raise ValueError("the fat binary section has an entry without a header")
+            found.setdefault(kind, set()).add((architecture, _feature(flags)))
+            entry += entry_header + entry_size
+        at = end
+    return DeviceCode(
+        sass=tuple(f"sm_{number}{feature}" for number, feature in sorted(found[_CUBIN])),
+        ptx=tuple(f"compute_{number}{feature}" for number, feature in sorted(found[_PTX])),
+    )
+
+
+def _next_container(section: bytes, at: int) -> int:
+    """The offset of the next container; -1 after the last."""
+    while at + _CONTAINER.size <= len(section):
+        (word,) = struct.unpack_from("<I", section, at)
+        if word == _MAGIC:
+            return at
+        if word != 0:
+            raise ValueError(f"the fat binary section has {word:#x} where a container should start")
+        at += 4
+    return -1
+
+
+def _feature(flags: int) -> str:
+    if flags & _ARCHITECTURE_SPECIFIC:
+        return "a"
+    return "f" if flags & _FAMILY_SPECIFIC else ""

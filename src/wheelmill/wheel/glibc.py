@@ -1,0 +1,51 @@
+"""glibc: what a platform tag promises and what shared objects need (PEP 600)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.wheel.elf import SharedObject, Symbol
+
+_LEGACY: Final = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": "2.17"}
+
+
+def promised_glibc(platform: str) -> Version | None:
+    """The oldest glibc that a platform tag promises to run on; None for a tag that promises none.
+
+    ``manylinux_2_28_x86_64`` gives 2.28, ``linux_x86_64`` None.
+    """
+    family, _, rest = platform.partition("_")
+    if family in _LEGACY:
+        return Version(_LEGACY[family])
+    if family != "manylinux":
+        return None
+    major, minor, *_ = rest.split("_")
+    return Version(f"{major}.{minor}")
+
+
+def newest(shared_objects: Iterable[SharedObject], family: str) -> Version | None:
+    """The highest version of a family of symbols that is needed: ``GLIBC`` or ``GLIBCXX``."""
+    versions = (version_of(symbol, family) for shared_object in shared_objects for symbol in shared_object.undefined)
+    return max((version for version in versions if version), default=None)
+
+
+def version_of(symbol: Symbol, family: str) -> Version | None:
+    """``2.32`` for a symbol of version ``GLIBC_2.32``; None for other families and for ``GLIBC_PRIVATE``."""
+    named, _, number = (symbol.version or "").partition("_")
+    try:
+        return Version(number) if named == family else None
+    except InvalidVersion:
+        return None
+
+
+def symbols_newer_than(floor: Version, shared_objects: Iterable[SharedObject]) -> tuple[str, ...]:
+    """Name what needs a newer glibc: ``__libc_single_threaded@GLIBC_2.32 in torch_scatter/_C.so``."""
+    return tuple(
+        f"{symbol.name}@{symbol.version} in {shared_object.name}"
+        for shared_object in shared_objects
+        for symbol in shared_object.undefined
+        if (version := version_of(symbol, "GLIBC")) and version > floor
+    )

@@ -1,0 +1,123 @@
+"""A wheel file, and what can be said against one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+from packaging.tags import Tag
+from packaging.utils import BuildTag, InvalidWheelFilename, parse_wheel_filename
+from packaging.version import Version
+
+from wheelmill.files import sha256_of
+from wheelmill.names import ProjectName, Sha256
+from wheelmill.wheel.label import Label
+
+
+class Code(StrEnum):
+    """What kind of fault a finding names. The values are part of the commands' JSON."""
+
+    ARCHIVE = "archive"
+    """Not a readable zip, or one made to harm: duplicates, links, bombs."""
+    PATH = "path"
+    """A member that would be unpacked outside its folder."""
+    FILENAME = "filename"
+    """A file name that is not a wheel's."""
+    METADATA = "metadata"
+    """No readable METADATA or WHEEL file."""
+    METADATA_VERSION = "metadata-version"
+    """METADATA and file name disagree about name or version."""
+    RECORD = "record"
+    """RECORD disagrees with the files."""
+    SIZE = "size"
+    """Too large for a release asset."""
+    PURE = "pure"
+    """No compiled code, although a label promises it."""
+    CUDA_MAJOR = "cuda-major"
+    """Linked to another CUDA major than its label names."""
+    GLIBC = "glibc"
+    """Needs a newer glibc than its platform tag promises."""
+    ARCHITECTURES = "architectures"
+    """Lacks machine code for a GPU architecture it was built for."""
+    TORCH_PIN = "torch-pin"
+    """Linked to torch without requiring the version its label names."""
+    UNDEFINED_SYMBOL = "undefined-symbol"
+    """Needs a symbol that nothing defines."""
+    ENVIRONMENT = "environment"
+    """The clean room that the label asks for could not be made."""
+    INSTALL = "install"
+    """The installer refused it, or installed something else."""
+    IMPORT = "import"
+    """It was installed and cannot be imported."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One fault of one wheel. Any finding refuses the wheel."""
+
+    code: Code
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelName:
+    """What a wheel's file name says (PEP 427, PEP 491)."""
+
+    project: ProjectName
+    version: Version
+    build: BuildTag
+    tags: frozenset[Tag]
+
+    @classmethod
+    def parse(cls, filename: str) -> Self:
+        """Read a file name.
+
+        Raises:
+            ValueError: it is not a wheel's.
+        """
+        try:
+            project, version, build, tags = parse_wheel_filename(filename)
+        except InvalidWheelFilename as error:
+            raise ValueError(str(error)) from None
+        return cls(project=project, version=version, build=build, tags=tags)
+
+    @property
+    def label(self) -> Label | None:
+        """The CUDA and torch that its local version names; None when it names none."""
+        return Label.parse(self.version.local) if self.version.local else None
+
+    @property
+    def filename(self) -> str:
+        """The file name, with the tags of a compressed set sorted."""
+        tags = (
+            ".".join(sorted({getattr(tag, part) for tag in self.tags})) for part in ("interpreter", "abi", "platform")
+        )
+        build = [f"{self.build[0]}{self.build[1]}"] if self.build else []
+        return "-".join([self.project.replace("-", "_"), str(self.version), *build, *tags]) + ".whl"
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """Its platform tags, sorted: ``manylinux_2_34_x86_64``."""
+        return tuple(sorted({tag.platform for tag in self.tags}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelFile:
+    """A wheel on disk."""
+
+    path: Path
+    sha256: Sha256
+    size: int
+    """Bytes."""
+
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        """Measure the file at a path."""
+        return cls(path=path, sha256=sha256_of(path), size=path.stat().st_size)
+
+    @property
+    def filename(self) -> str:
+        """The last part of its path."""
+        return self.path.name

@@ -1,0 +1,88 @@
+"""Imports run one way; DESIGN of the house in one test."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import wheelmill
+
+ROOT = Path(wheelmill.__file__).parent
+
+LAYERS = [
+    ["names", "errors"],
+    ["resources", "files", "process", "progress", "package_index", "virtual_environment"],
+    ["wheel"],
+    ["config"],
+    ["plan"],
+    ["build"],
+    ["smoke"],
+    ["release"],
+    ["index"],
+    ["pipeline", "client"],
+    ["cli"],
+    ["__main__", "__init__"],
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+STAGES = ["config", "plan", "build", "smoke", "release", "index"]
+
+
+def imports() -> Iterator[tuple[Path, str]]:
+    """Every import of the package by the package, those under TYPE_CHECKING and in functions too."""
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "wheelmill":
+                if node.module == "wheelmill":
+                    yield from ((path, f"wheelmill.{alias.name}") for alias in node.names)
+                else:
+                    yield path, node.module
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def test_every_module_has_a_layer() -> None:
+    assert {part_of(path) for path in ROOT.rglob("*.py")} == set(LEVEL)
+
+
+def test_imports_run_one_way() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path, module in imports()
+        if (imported := module.split(".")[1]) != part_of(path) and LEVEL[imported] > LEVEL[part_of(path)]
+    ]
+    assert wrong == []
+
+
+def test_a_stage_knows_only_the_records_of_earlier_stages() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path, module in imports()
+        if part_of(path) in STAGES
+        and (imported := module.split(".")[1]) in STAGES
+        and imported != part_of(path)
+        and module != f"wheelmill.{imported}.records"
+    ]
+    assert wrong == []
+
+
+def test_no_circles_inside_a_layer() -> None:
+    graph: dict[str, set[str]] = {}
+    for path, module in imports():
+        own = "wheelmill." + ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        graph.setdefault(own, set()).add(module)
+
+    def reaches(start: str, goal: str, seen: set[str]) -> bool:
+        for following in graph.get(start, set()) - seen:
+            seen.add(following)
+            if following == goal or reaches(following, goal, seen):
+                return True
+        return False
+
+    assert [module for module in graph if reaches(module, module, set())] == []
+
+
+def test_files_are_of_one_idea() -> None:
+    long = [f"{path}: {lines}" for path in ROOT.rglob("*.py") if (lines := path.read_text().count("\n")) > 400]
+    assert long == []
