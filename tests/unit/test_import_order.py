@@ -32,10 +32,14 @@ def imports() -> Iterator[tuple[Path, str]]:
     for path in sorted(ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "wheelmill":
-                if node.module == "wheelmill":
-                    yield from ((path, f"wheelmill.{alias.name}") for alias in node.names)
-                else:
-                    yield path, node.module
+                for alias in node.names:
+                    submodule = f"{node.module}.{alias.name}"
+                    yield path, submodule if is_module(submodule) else node.module
+
+
+def is_module(dotted: str) -> bool:
+    path = ROOT.parent.joinpath(*dotted.split("."))
+    return path.is_dir() or path.with_suffix(".py").exists()
 
 
 def part_of(path: Path) -> str:
