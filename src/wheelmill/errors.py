@@ -27,6 +27,11 @@ class WheelmillError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    @property
+    def explained(self) -> str:
+        """The message, and the hint on a line of its own."""
+        return f"{self}\nhint: {self.hint}" if self.hint else str(self)
+
 
 class UsageError(WheelmillError):
     """The command cannot mean anything, or this machine lacks what it needs."""

@@ -79,12 +79,12 @@ class Word(ABC):
         )
 
 
-def _release_numbers(text: str, example: str) -> tuple[int, ...]:
+def _release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:
     try:
         version = Version(text)
     except InvalidVersion:
         version = None
-    if version is None or str(version) != version.base_version or len(version.release) not in (2, 3):
+    if version is None or str(version) != ".".join(map(str, version.release)) or len(version.release) not in lengths:
         raise ValueError(f"expected {example}, not {text!r}")
     return version.release
 
@@ -104,6 +104,8 @@ class CudaVersion(Word):
         if digits.isascii() and digits.isdigit() and len(digits) >= 3:  # noqa: PLR2004 - "12" is no version
             digits = f"{digits[:-1]}.{digits[-1]}"
         major, minor, *_ = _release_numbers(digits, example)
+        if major < 10 or minor > 9:  # noqa: PLR2004 - cu92 and cu1310 could not be read back
+            raise ValueError(f"expected {example}, not {text!r}")
         return cls(major, minor)
 
     @property
@@ -189,9 +191,8 @@ class Architecture(Word):
         ptx = number.endswith("+PTX")
         number = number.removesuffix("+PTX")
         feature = number[-1:] if number[-1:] in ("a", "f") else ""
-        major, minor, *_ = _release_numbers(
-            number.removesuffix(feature), "a compute capability such as '9.0', '9.0a' or '12.0+PTX'"
-        )
+        example = "a compute capability such as '9.0', '9.0a' or '12.0+PTX'"
+        major, minor = _release_numbers(number.removesuffix(feature), example, lengths=(2,))
         return cls(major, minor, feature, ptx)
 
     @property

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from wheelmill import process
 from wheelmill.errors import IntegrityError, ProcessError, WheelmillError
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from pypi_simple import DistributionPackage, PyPISimple
 
     from wheelmill.names import ProjectName, Sha256
+
+
+_TIMEOUT: Final = 60
+"""Seconds without a byte."""
 
 
 class PackageIndexError(WheelmillError):
@@ -37,7 +42,7 @@ def configured_index() -> str | None:
     except ProcessError:  # there is no pip beside this interpreter
         return None
     settings = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)
-    quoted = settings.get("global.index-url") or settings.get("install.index-url")
+    quoted = settings.get("install.index-url") or settings.get("global.index-url")
     return str(ast.literal_eval(quoted)) if quoted else None
 
 
@@ -48,7 +53,7 @@ def sdists_of(project: ProjectName) -> tuple[DistributionPackage, ...]:
         PackageIndexError: the index has no such project or does not answer.
     """
     with _client(project) as client:
-        page = client.get_project_page(project)
+        page = client.get_project_page(project, timeout=_TIMEOUT)
     return tuple(file for file in page.packages if file.package_type == "sdist" and not file.is_yanked)
 
 
@@ -60,11 +65,11 @@ def download_sdist(project: ProjectName, filename: str, sha256: Sha256, destinat
         IntegrityError: it has other bytes under that name.
     """
     with _client(project) as client:
-        page = client.get_project_page(project)
+        page = client.get_project_page(project, timeout=_TIMEOUT)
         file = next((file for file in page.packages if file.filename == filename), None)
         if file is None:
             raise PackageIndexError(f"the package index no longer has {filename}")
-        client.download_package(file, destination, verify=False)
+        client.download_package(file, destination, verify=False, timeout=_TIMEOUT)
     if (found := sha256_of(destination)) != sha256:
         destination.unlink()
         raise IntegrityError(f"{filename} has sha256 {found}; packages.lock says {sha256}")
@@ -72,7 +77,7 @@ def download_sdist(project: ProjectName, filename: str, sha256: Sha256, destinat
 
 @contextmanager
 def _client(project: ProjectName) -> Iterator[PyPISimple]:
-    from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, PyPISimple  # noqa: PLC0415 - factory extra
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, PyPISimple, UnsupportedContentTypeError  # noqa: PLC0415 - factory extra
     from requests import RequestException  # noqa: PLC0415
 
     try:
@@ -80,5 +85,6 @@ def _client(project: ProjectName) -> Iterator[PyPISimple]:
             yield client
     except NoSuchProjectError:
         raise PackageIndexError(f"the package index has no project {project}") from None
-    except RequestException as error:
-        raise PackageIndexError(f"the package index does not answer: {error}") from None
+    except (RequestException, UnsupportedContentTypeError) as error:
+        message = re.sub(r"//[^/@\s]+@", "//", str(error))  # the address may hold a password
+        raise PackageIndexError(f"the package index does not answer: {message}") from None

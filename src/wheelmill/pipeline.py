@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 from wheelmill.build.local import build_locally
 from wheelmill.build.records import provenance_of
@@ -26,7 +27,7 @@ from wheelmill.release.publish import publish
 from wheelmill.release.records import SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.local import try_in_clean_room
-from wheelmill.smoke.records import CleanRoom, TestedWheel, Verdict, certify, tested_wheel_at
+from wheelmill.smoke.records import CleanRoom, TestedWheel, Verdict, certificate_path, certify, tested_wheel_at
 from wheelmill.smoke.rules import findings_of
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.records import Finding, WheelFile
@@ -66,12 +67,12 @@ def run(
             verdicts.append(verdict := smoke(built.file, progress=progress))
             tested.append(certify(verdict))
         except (BuildError, SmokeError) as error:
-            progress.step(str(error))
+            progress.step(error.explained)
             failures.append(error)
     manifests = publish(store, tested, now=datetime.now(UTC))
     for manifest in manifests:
-        progress.step(f"released {len(manifest.wheels)} wheels as {manifest.tag}")
-    base_url = os.path.relpath(store.directory, output / "site")
+        progress.step(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
+    base_url = quote(os.path.relpath(store.directory, output / "site"))
     build_index(store.manifests(), base_url=base_url, output=output / "site")
     return Report(
         verdicts=tuple(verdicts),
@@ -81,8 +82,12 @@ def run(
 
 
 def smoke(file: WheelFile, *, progress: Progress) -> Verdict:
-    """Examine a wheel's bytes; if they have no findings, install it from an index of its own in a clean room."""
+    """Examine a wheel's bytes; if they have no findings, install it from an index of its own in a clean room.
+
+    A certificate that it had is taken away: what counts is what is found now.
+    """
     progress.step(f"smoke: {file.filename}")
+    certificate_path(file.path).unlink(missing_ok=True)
     provenance = provenance_of(file)
     contents = open_wheel(file, provenance)
     if not isinstance(contents, Contents):

@@ -40,7 +40,7 @@ def run(
     log: Path | None = None,
     on_line: Callable[[str], None] | None = None,
 ) -> str:
-    """Run a program to its end and return what it printed on both streams.
+    """Run a program to its end and return what it printed on both streams; with a log, the last lines of it.
 
     Args:
         argv: the program and its arguments.
@@ -50,7 +50,7 @@ def run(
         on_line: called with every line as it comes, to show progress.
 
     Raises:
-        UsageError: the program does not exist.
+        UsageError: the program cannot be started.
         ProcessError: it exited with a failure.
     """
     words = [str(word) for word in argv]
@@ -97,8 +97,8 @@ def _started(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | Non
             errors="replace",
             start_new_session=True,  # a compiler's children can then be ended with it
         )
-    except FileNotFoundError:
-        raise UsageError(f"the program {words[0]!r} is not on this machine") from None
+    except OSError as error:
+        raise UsageError(f"cannot start {words[0]!r}: {error.strerror}: {error.filename}") from None
 
 
 def _end(child: subprocess.Popen[str]) -> None:
@@ -108,4 +108,3 @@ def _end(child: subprocess.Popen[str]) -> None:
             os.killpg(child.pid, ending)
         with suppress(subprocess.TimeoutExpired):
             child.wait(timeout=5)
-            return

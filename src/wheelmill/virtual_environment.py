@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from wheelmill import process
-from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import PythonVersion
 from wheelmill.package_index import configured_index
 
@@ -90,20 +89,14 @@ def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bo
         with_pip: whether pip is put into it.
 
     Raises:
-        UsageError: this machine has no such interpreter and uv cannot get one.
+        ProcessError: this machine has no such interpreter and uv cannot get one.
     """
     wanted = str(python) if python else sys.executable
-    try:
-        process.run(
-            [_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
-            # pyenv's shims answer only for the versions that this variable names.
-            env=_installer_environment() | ({"PYENV_VERSION": wanted} if python else {}),
-        )
-    except ProcessError as error:
-        raise UsageError(
-            f"no virtual environment with Python {wanted}:\n{error.tail}",
-            hint=f"install Python {wanted} with its headers, or put it on PATH",
-        ) from None
+    process.run(
+        [_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
+        # pyenv's shims answer only for the versions that this variable names.
+        env=_installer_environment() | ({"PYENV_VERSION": wanted} if python else {}),
+    )
     return VirtualEnvironment(directory=directory)
 
 

@@ -61,7 +61,10 @@ def finish_wheel(raw: Path, target: BuildTarget, *, policy: str, workspace: Path
     repaired = _repaired(raw, target, policy=policy, destination=workspace / "repaired", log=log)
     unpacked = workspace / "unpacked"
     with zipfile.ZipFile(repaired) as archive:
-        archive.extractall(unpacked)
+        for member in archive.infolist():
+            path = Path(archive.extract(member, unpacked))
+            if member.external_attr >> 16 & 0o111 and path.is_file():
+                path.chmod(0o755)
         old_dist_info = dist_info_of(archive)
     name = WheelName.parse(repaired.name)
     name = replace(name, version=target.cell.label.on(target.cell.version))

@@ -31,7 +31,7 @@ def parallelism_for(architectures: int, *, cores: int | None = None, memory: int
     cores = cores or len(os.sched_getaffinity(0))
     compilers = max(1, (memory or _available_memory()) // MEMORY_PER_COMPILER)
     threads = min(2, architectures, cores, compilers)
-    return Parallelism(jobs=max(1, min(cores, compilers // threads)), threads=threads)
+    return Parallelism(jobs=max(1, min(cores, compilers) // threads), threads=threads)
 
 
 def _available_memory() -> int:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tarfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from platformdirs import user_cache_path
 
 from wheelmill.config.records import LockedSdist
-from wheelmill.errors import BuildError, ConfigurationError, IntegrityError
+from wheelmill.errors import BuildError, IntegrityError
+from wheelmill.files import sha256_of
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.package_index import PackageIndexError, download_sdist
 from wheelmill.plan.records import BuildTarget
 
-_NOT_SOURCE: Final = ("build", "dist", "*.egg-info", "__pycache__", ".git")
+_NOT_SOURCE: Final = ("*.egg-info", "__pycache__", ".git")
+_NOT_SOURCE_AT_THE_TOP: Final = (*_NOT_SOURCE, "build", "dist")
 
 
 def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
@@ -26,17 +29,16 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
         The folder that holds its build files, and the hash of what it was made from.
 
     Raises:
-        BuildError: it cannot be had, or its bytes are not the locked ones.
-        ConfigurationError: ``packages.lock`` does not have it.
+        BuildError: it is not locked, cannot be had, or has other bytes than the locked ones.
     """
     cell = target.cell
     if target.source is None:
-        raise ConfigurationError(
-            (f"packages.lock has no {cell.project} {cell.version}; run 'wheelmill config lock {cell.project}'",)
+        raise BuildError(
+            f"packages.lock has no {cell.project} {cell.version}", hint=f"run 'wheelmill config lock {cell.project}'"
         )
     if isinstance(target.source, Path):
         folder = destination / target.source.name
-        shutil.copytree(target.source, folder, ignore=shutil.ignore_patterns(*_NOT_SOURCE))
+        shutil.copytree(target.source, folder, ignore=_not_source(target.source))
         return folder, _sha256_of_tree(folder)
     _unpack(_downloaded(cell.project, target.source), destination)
     folders = [path for path in destination.iterdir() if path.is_dir()]
@@ -45,10 +47,17 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
     return folders[0], target.source.sha256
 
 
+def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:
+    """What earlier builds left; a package further down may well be called ``dist``."""
+    at_the_top = shutil.ignore_patterns(*_NOT_SOURCE_AT_THE_TOP)
+    below = shutil.ignore_patterns(*_NOT_SOURCE)
+    return lambda folder, names: at_the_top(folder, names) if Path(folder) == root else below(folder, names)
+
+
 def _downloaded(project: ProjectName, sdist: LockedSdist) -> Path:
     """The source distribution in the cache, which keeps it under its hash."""
     path = user_cache_path("wheelmill") / "sdists" / sdist.sha256 / sdist.filename
-    if not path.exists():
+    if not path.exists() or sha256_of(path) != sdist.sha256:
         partial = path.with_name(f".{path.name}.partial")
         try:
             download_sdist(project, sdist.filename, sdist.sha256, partial)

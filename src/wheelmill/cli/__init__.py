@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import version
-from typing import Annotated, Final
+from typing import Annotated, Final, NoReturn
 
 import typer
 
 from wheelmill.cli import build, config, index, plan, release, run, smoke
+from wheelmill.cli.terminal import STDERR
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
 app: Final = typer.Typer(
@@ -43,22 +44,16 @@ def main() -> None:
     try:
         app()
     except ConfigurationError as error:
-        sys.exit(_told("\n".join(error.faults), error))
+        _exit(error, str(error))
     except WheelmillError as error:
-        sys.exit(_told(f"error: {error}", error))
+        _exit(error, f"error: {error.explained}")
     except ModuleNotFoundError as error:
         if error.name not in _FACTORY_MODULES:
             raise
-        missing = UsageError(
-            f"this command needs {error.name}, which is part of the factory",
-            hint="pip install 'wheelmill[factory]'",
-        )
-        sys.exit(_told(f"error: {missing}", missing))
+        missing = UsageError(f"this command needs {error.name}", hint="pip install 'wheelmill[factory]'")
+        _exit(missing, f"error: {missing.explained}")
 
 
-def _told(text: str, error: WheelmillError) -> int:
-    """Tell a person what went wrong; returns the exit code."""
-    print(text, file=sys.stderr)  # noqa: T201
-    if error.hint:
-        print(f"hint: {error.hint}", file=sys.stderr)  # noqa: T201
-    return error.exit_code
+def _exit(error: WheelmillError, text: str) -> NoReturn:
+    STDERR.print(text, markup=False)
+    sys.exit(error.exit_code)

@@ -21,6 +21,7 @@ from wheelmill.cli.options import (
     config_at,
     filters_of,
     for_this_machine,
+    policy_named,
 )
 from wheelmill.cli.terminal import progress, tell_skips
 from wheelmill.errors import BuildError
@@ -59,9 +60,9 @@ def build(
     with progress() as shown:
         for target in planned.targets:
             try:
-                build_locally(target, policy=policy, output=output, progress=shown)
+                build_locally(target, policy=policy_named(policy), output=output, progress=shown)
             except BuildError as error:
-                shown.step(str(error))
+                shown.step(error.explained)
                 failures.append(target.cell.id)
     if failures:
         raise BuildError(f"not built: {', '.join(failures)}")

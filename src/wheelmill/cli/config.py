@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from wheelmill.cli.options import config_at
 from wheelmill.cli.terminal import STDERR
@@ -20,7 +21,7 @@ Directory = Annotated[Path | None, typer.Argument(help="Configuration folder; ./
 def check(directory: Directory = None) -> None:
     """Read every file and name every fault: file, line, column, key. Exits with 2 when there is one."""
     config = config_at(directory)
-    STDERR.print(f"{config.directory}: {len(config.packages)} packages, no faults")
+    STDERR.print(escape(f"{config.directory}: {len(config.packages)} packages, no faults"))
 
 
 @app.command()
@@ -32,4 +33,4 @@ def lock(
     config = config_at(directory)
     locked = lock_packages(config, projects or ())
     write_lock(locked, config.directory)
-    STDERR.print(f"{config.directory / 'packages.lock'}: {len(locked.sdists)} source distributions")
+    STDERR.print(escape(f"{config.directory / 'packages.lock'}: {len(locked.sdists)} source distributions"))

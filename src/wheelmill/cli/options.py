@@ -18,6 +18,7 @@ from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name, project_version
 from wheelmill.plan.records import Filters
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.wheel.glibc import promised_glibc
 
 Value = TypeVar("Value")
 
@@ -104,6 +105,13 @@ def config_at(directory: Path | None) -> Config:
     """Load the folder that was named, else ``./config``, else the one that ships with wheelmill."""
     own = Path("config")
     return load_config(directory or (own if own.is_dir() else resources.CONFIG))
+
+
+def policy_named(text: str) -> str:
+    """Check the name of a platform policy before hours are spent on a build for it."""
+    if text != "auto" and promised_glibc(text) is None:
+        raise UsageError(f"--policy: expected auto or a name such as manylinux_2_28, not {text!r}")
+    return text
 
 
 def store_at(text: str) -> DirectoryStore:

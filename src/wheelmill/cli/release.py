@@ -23,6 +23,6 @@ def release(
 
     manifests = pipeline.release_folder(directory, store_at(store))
     for manifest in manifests:
-        STDERR.print(f"{manifest.tag}: {len(manifest.wheels)} wheels")
+        STDERR.print(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
     if not manifests:
         STDERR.print("nothing to release: every wheel is published already")

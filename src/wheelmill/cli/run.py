@@ -22,6 +22,7 @@ from wheelmill.cli.options import (
     config_at,
     filters_of,
     for_this_machine,
+    policy_named,
     store_at,
 )
 from wheelmill.cli.plan import plan_content
@@ -62,6 +63,7 @@ def run(
         platforms=platform,
         force=force,
     )
+    policy = policy_named(policy)
     releases = store_at(store or f"dir:{output / 'releases'}")
     planned = make_plan(config_at(config), for_this_machine(filters), published_cells(releases.manifests()))
     tell_skips(planned)
@@ -75,8 +77,7 @@ def run(
             releases=report.releases,
             failures=[str(failure) for failure in report.failures],
         )
-    STDERR.print(
-        f"{len(report.verdicts)} wheels examined, {len(report.failures)} failures; the index is in {output / 'site'}"
-    )
+    STDERR.print(f"wheels examined: {len(report.verdicts)}; failures: {len(report.failures)}; index: {output / 'site'}")
     if report.failures:
-        raise report.failures[0]
+        kind = type(report.failures[0])
+        raise kind(f"{len(report.failures)} of {len(planned.targets)} targets failed; each is explained above")

@@ -20,13 +20,24 @@ MAX_BYTES: Final = 4 << 20
 MAX_DEPTH: Final = 16
 
 
+@dataclass(frozen=True)
+class Unquoted:
+    """A number or a truth value as the file writes it: YAML would make 2.1 of 2.10, and True of yes."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        """``2.10``."""
+        return self.text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Document:
     """One YAML file."""
 
     path: Path
     content: Any
-    """Dictionaries, lists, text, numbers, dates and nothing else."""
+    """Dictionaries, lists, text, `Unquoted` and None; dates are text."""
     positions: dict[KeyPath, tuple[int, int]] = field(repr=False)
     """Line and column, from 1, of every key and list item by its path of keys."""
 
@@ -35,16 +46,19 @@ class Document:
 
         It points at the key, or at the nearest one above it when the key itself is missing.
         """
-        known = key_path
-        while known not in self.positions:
-            known = known[:-1]
-        return phrase_fault(self.path, self.positions[known], key_path, message)
+        return phrase_fault(self.path, self.position_of(key_path), key_path, message)
+
+    def position_of(self, key_path: KeyPath) -> tuple[int, int]:
+        """Line and column of a key, or of the nearest one above it that is there."""
+        while key_path not in self.positions:
+            key_path = key_path[:-1]
+        return self.positions[key_path]
 
 
 def phrase_fault(path: Path, position: tuple[int, int], key_path: KeyPath, message: str) -> str:
     """Join the parts of a fault in the one form that all of them have."""
     line, column = position
-    keys = ".".join(str(key) for key in key_path)
+    keys = ".".join(text if (text := str(key)).isprintable() else repr(text) for key in key_path)
     return f"{path.name}:{line}:{column}: {keys + ': ' if keys else ''}{message}"
 
 
@@ -59,8 +73,8 @@ def read_document(path: Path) -> Document:
         if path.stat().st_size > MAX_BYTES:
             raise ConfigurationError((phrase_fault(path, (1, 1), (), f"larger than {MAX_BYTES} bytes"),))
         text = path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        message = f"there is no such file in {path.parent}"
+    except OSError as error:
+        message = f"cannot be read in {path.parent}: {error.strerror}"
         raise ConfigurationError((phrase_fault(path, (1, 1), (), message),)) from None
     except UnicodeDecodeError as error:
         position = (error.object[: error.start].count(b"\n") + 1, 1)
@@ -68,13 +82,17 @@ def read_document(path: Path) -> Document:
         raise ConfigurationError((phrase_fault(path, position, (), message),)) from None
     reader = _Reader(path)
     try:
-        reader.refuse_what_expands(text)
+        reader.refuse_what_is_not_plain(text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise ConfigurationError((phrase_fault(path, _position(mark), (), f"not YAML: {error.problem}"),)) from None
-    except yaml.YAMLError as error:
-        message = f"not YAML: {' '.join(str(error).split())}"
+        raise ConfigurationError((phrase_fault(path, _position(mark), (), _problem(error)),)) from None
+    except yaml.reader.ReaderError as error:
+        position = (text.count("\n", 0, error.position) + 1, 1)
+        message = f"not YAML: the character {chr(error.character)!r} is not allowed"
+        raise ConfigurationError((phrase_fault(path, position, (), message),)) from None
+    except (ValueError, OverflowError):  # PyYAML lets those of int() and chr() through
+        message = "not YAML: an escaped character or a number is out of range"
         raise ConfigurationError((phrase_fault(path, (1, 1), (), message),)) from None
     content = reader.value_of(node, ()) if node else None
     if reader.faults:
@@ -89,10 +107,9 @@ class _Reader:
         self.path = path
         self.positions: dict[KeyPath, tuple[int, int]] = {(): (1, 1)}
         self.faults: list[str] = []
-        self._scalars = yaml.SafeLoader("")
 
-    def refuse_what_expands(self, text: str) -> None:
-        """Stop at anchors, aliases and deep nesting before a tree is made of them."""
+    def refuse_what_is_not_plain(self, text: str) -> None:
+        """Stop at anchors, aliases, tags and deep nesting before a tree is made of them."""
         depth = 0
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.CollectionStartEvent):
@@ -101,6 +118,8 @@ class _Reader:
                 depth -= 1
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 self._stop(event, "anchors and aliases are not supported; write the value out")
+            if getattr(event, "tag", None):
+                self._stop(event, "tags are not supported; write the value without one")
             if depth > MAX_DEPTH:
                 self._stop(event, f"nested deeper than {MAX_DEPTH} levels")
 
@@ -109,18 +128,17 @@ class _Reader:
 
     def value_of(self, node: yaml.Node, key_path: KeyPath) -> Any:  # noqa: ANN401 - YAML
         """The plain value of a node."""
-        if node.tag not in _TAGS:
-            self._fault(node, key_path, f"tag {node.tag!r} is not supported")
-            return None
         if isinstance(node, yaml.MappingNode):
             return self._mapping_of(node, key_path)
         if isinstance(node, yaml.SequenceNode):
             return [self._item_of(item, (*key_path, index)) for index, item in enumerate(node.value)]
-        try:
-            return self._scalars.construct_object(node)
-        except (ValueError, yaml.YAMLError) as error:
-            self._fault(node, key_path, f"not a value: {error}")
-            return None
+        match node.tag.rpartition(":")[2]:
+            case "null":
+                return None
+            case "str" | "timestamp":
+                return node.value
+            case _:
+                return Unquoted(node.value)
 
     def _item_of(self, node: yaml.Node, key_path: KeyPath) -> Any:  # noqa: ANN401 - YAML
         self.positions[key_path] = _position(node.start_mark)
@@ -130,8 +148,8 @@ class _Reader:
         mapping: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if key_node.tag != "tag:yaml.org,2002:str":
-                shown = repr(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "a collection"
-                self._fault(key_node, key_path, f"expected a key in quotes, not {shown}")
+                wrong = f": '{key_node.value}'" if isinstance(key_node, yaml.ScalarNode) else ", not a collection"
+                self._fault(key_node, key_path, f"expected a key in quotes{wrong}")
                 continue
             key = key_node.value
             if key in mapping:
@@ -145,9 +163,11 @@ class _Reader:
         self.faults.append(phrase_fault(self.path, _position(node.start_mark), key_path, message))
 
 
-_TAGS: Final = frozenset(
-    f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")
-)
+def _problem(error: yaml.MarkedYAMLError) -> str:
+    """What the parser was doing, since where, and what it met."""
+    since = ":".join(map(str, _position(error.context_mark)))
+    context = f"{error.context} from {since}, " if error.context_mark else ""
+    return f"not YAML: {context}{error.problem}"
 
 
 def _position(mark: Any) -> tuple[int, int]:  # noqa: ANN401

@@ -71,9 +71,10 @@ def _read(path: Path, file_type: type[File], faults: list[str]) -> File | None:
         faults.extend(error.faults)
         return None
     try:
-        return file_type.model_validate(document.content)
+        return file_type.model_validate(document.content, context=path.parent)
     except ValidationError as error:
-        faults.extend(document.fault(*_explained(problem)) for problem in error.errors())
+        explained = sorted(map(_explained, error.errors()), key=lambda fault: document.position_of(fault[0]))
+        faults.extend(document.fault(*fault) for fault in explained)
         return None
 
 

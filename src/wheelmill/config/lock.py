@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import yaml
-from packaging.utils import parse_sdist_filename
+from packaging.utils import InvalidSdistFilename, parse_sdist_filename
 from packaging.version import Version
 
 from wheelmill.config.load import LOCK
@@ -16,6 +16,9 @@ from wheelmill.errors import UsageError
 from wheelmill.files import write_bytes
 from wheelmill.names import ProjectVersion, Sha256
 from wheelmill.package_index import sdists_of
+
+if TYPE_CHECKING:
+    from pypi_simple import DistributionPackage
 
 _HEADER: Final = "# Written by 'wheelmill config lock'.\n"
 
@@ -52,11 +55,20 @@ def _looked_up(package: Package, versions: list[ProjectVersion]) -> list[tuple[P
             filename=file.filename, sha256=Sha256(file.digests["sha256"])
         )
         for file in sdists_of(package.name)
-        if file.version and "sha256" in file.digests
+        if _is_usable(file)
     }
     if absent := [version for version in versions if Version(version) not in offered]:
         raise UsageError(f"the package index has no source distribution of {package.name} {', '.join(absent)}")
     return [(version, offered[Version(version)]) for version in versions]
+
+
+def _is_usable(file: DistributionPackage) -> bool:
+    """Whether builds can unpack it, and its hash and version are known: names are older than the rules for them."""
+    try:
+        parse_sdist_filename(file.filename)
+    except InvalidSdistFilename:
+        return False
+    return file.filename.endswith(".tar.gz") and "sha256" in file.digests
 
 
 def write_lock(lock: Lock, directory: Path) -> None:

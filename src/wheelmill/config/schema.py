@@ -5,12 +5,29 @@ from __future__ import annotations
 import datetime as dt
 import shlex
 from pathlib import PurePosixPath
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import InvalidSdistFilename, canonicalize_version, parse_sdist_filename
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+from packaging.utils import (
+    InvalidName,
+    InvalidSdistFilename,
+    canonicalize_name,
+    canonicalize_version,
+    parse_sdist_filename,
+)
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
+from wheelmill.config.document import Unquoted
 from wheelmill.config.records import BuildArguments
 from wheelmill.names import (
     Architecture,
@@ -35,7 +52,8 @@ PLATFORMS: Final = (Platform("linux_x86_64"), Platform("linux_aarch64"))
 Item = TypeVar("Item")
 
 _EXPRESSION_CHARACTERS: Final = frozenset("`$\\")
-_ENV_REFUSED: Final = (
+_ENV_REFUSED: Final = ("BASH_ENV", "HOME", "PATH")
+_ENV_PREFIXES_REFUSED: Final = (
     "LD_",
     "GITHUB_",
     "ACTIONS_",
@@ -44,8 +62,6 @@ _ENV_REFUSED: Final = (
     "PIP_",
     "UV_",
     "WHEELMILL_",
-    "PATH",
-    "HOME",
 )
 
 
@@ -59,14 +75,15 @@ def _plain(text: str) -> str:
 
 
 def _quoted(value: object) -> object:
-    """YAML reads 2.10 as the number 2.1: versions must be text."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, Unquoted):
         raise ValueError(f"expected text in quotes: '{value}'")  # noqa: TRY004 - pydantic collects ValueErrors
     return value
 
 
 def _distinct_versions(versions: list[ProjectVersion]) -> list[ProjectVersion]:
-    _distinct([canonicalize_version(version) for version in versions])  # 1.0 and 1.0.0 are one version
+    canonical = [canonicalize_version(version) for version in _distinct(versions)]
+    if twins := [version for version, form in zip(versions, canonical, strict=True) if canonical.count(form) > 1]:
+        raise ValueError(f"{', '.join(twins)} are one version; keep one of them")
     return versions
 
 
@@ -74,6 +91,13 @@ def _distinct(items: list[Item]) -> list[Item]:
     if repeated := sorted({str(item) for item in items if items.count(item) > 1}):
         raise ValueError(f"{', '.join(repeated)} stands in the list more than once")
     return items
+
+
+def _each_key_once(content: Any, read: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401 - a mapping, once read
+    entries = read(content)
+    if len(entries) < len(content):
+        raise ValueError(f"two of these keys mean the same: {', '.join(content)}")
+    return entries
 
 
 def _normalized(text: str) -> ProjectName:
@@ -126,18 +150,20 @@ def _module(text: str) -> str:
 def _variable(text: str) -> str:
     if not (text.isidentifier() and text.isascii()):
         raise ValueError(f"expected the name of an environment variable, not {text!r}")
-    if text.upper().startswith(_ENV_REFUSED):
-        raise ValueError(f"{text} decides what runs and may not be set here")
+    if text.upper() in _ENV_REFUSED or text.upper().startswith(_ENV_PREFIXES_REFUSED):
+        raise ValueError(f"{text} belongs to the machine that builds and may not be set here")
     return text
 
 
-def _inner_path(value: object) -> PurePosixPath:
+def _inner_path(value: object, info: ValidationInfo) -> PurePosixPath:
     if not isinstance(value, str):
         raise ValueError(f"expected a path, not {value!r}")  # noqa: TRY004
     text = _plain(value)
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise ValueError(f"expected a path inside the configuration folder, not {text!r}")
+    if info.context and not (info.context / path).is_dir():
+        raise ValueError(f"there is no folder {text!r} in the configuration folder")
     return path
 
 
@@ -149,8 +175,8 @@ def _sha256(text: str) -> Sha256:
 
 def _sdist(text: str) -> str:
     try:
-        parse_sdist_filename(text)
-    except InvalidSdistFilename:
+        canonicalize_name(parse_sdist_filename(text)[0], validate=True)  # which refuses folders
+    except (InvalidName, InvalidSdistFilename):
         raise ValueError(f"expected the file name of a source distribution, not {text!r}") from None
     return text
 
@@ -218,13 +244,13 @@ class _Facts(_Entry):
 class CudaFacts(_Facts):
     """CUDA releases, with where and when they were looked up."""
 
-    releases: dict[CudaVersion, CudaEntry]
+    releases: Annotated[dict[CudaVersion, CudaEntry], WrapValidator(_each_key_once)]
 
 
 class TorchFacts(_Facts):
     """torch releases, with where and when they were looked up."""
 
-    releases: dict[TorchVersion, TorchEntry]
+    releases: Annotated[dict[TorchVersion, TorchEntry], WrapValidator(_each_key_once)]
 
 
 class CompatibilityFile(_Entry):
@@ -232,7 +258,9 @@ class CompatibilityFile(_Entry):
 
     cuda: CudaFacts
     torch: TorchFacts
-    platforms: list[Annotated[Platform, AfterValidator(_platform)]]
+    platforms: Annotated[
+        list[Annotated[Platform, AfterValidator(_platform)]], Field(min_length=1), AfterValidator(_distinct)
+    ]
 
 
 class SdistEntry(_Entry):
@@ -245,4 +273,4 @@ class SdistEntry(_Entry):
 class LockFile(_Entry):
     """``packages.lock``."""
 
-    sdists: dict[Name, dict[UpstreamVersion, SdistEntry]]
+    sdists: dict[Name, Annotated[dict[UpstreamVersion, SdistEntry], WrapValidator(_each_key_once)]]

@@ -59,7 +59,7 @@ def site_of_folder(directory: Path, base_url: str, *, warn: Callable[[str], None
     for path in sorted(directory.glob("*.whl")):
         try:
             file = _file_at(path, base_url)
-        except ValueError as error:
+        except (ValueError, KeyError) as error:
             faults.append(f"{path.name}: {error}")
             continue
         if not file.trees:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from wheelmill.files import write_bytes
+
+_TREES: Final = ("simple", "cu*/simple", "cu*/torch*/simple")
+"""Where pages of an index stand; elsewhere nothing is removed."""
 
 
 def write_site(pages: Mapping[str, bytes], directory: Path) -> None:
@@ -19,7 +23,8 @@ def write_site(pages: Mapping[str, bytes], directory: Path) -> None:
     """
     for path in sorted(pages, key=lambda path: (-path.count("/"), path)):
         write_bytes(directory / path, pages[path])
-    for page in directory.glob("**/simple/**/index.html"):
+    old = [page for tree in _TREES for page in directory.glob(f"{tree}/**/index.html")]
+    for page in sorted(old, key=lambda page: -len(page.parts)):
         if page.relative_to(directory).as_posix() not in pages:
             page.unlink()
             if not any(page.parent.iterdir()):

@@ -49,6 +49,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
         with zipfile.ZipFile(file.path) as archive:
             dist_info = dist_info_of(archive)
             metadata = read_metadata(archive.read(f"{dist_info}/METADATA"))
+            archive.getinfo(f"{dist_info}/WHEEL")
             record_findings = tuple(check_record(archive, dist_info))
     except (ValueError, KeyError) as error:
         return (Finding(code=Code.METADATA, detail=str(error)),)
@@ -90,20 +91,18 @@ def _evidence_of(name: WheelName, shared_objects: tuple[SharedObject, ...]) -> E
         needed=tuple(needed),
         glibc=str(glibc) if glibc else None,
         glibcxx=str(glibcxx) if glibcxx else None,
-        cuda_major=_cuda_major(needed),
+        cuda_major=next((major for name in needed if (major := cuda_major_of(name))), None),
         sass=_in_order({code for so in shared_objects for code in so.device_code.sass}),
         ptx=_in_order({code for so in shared_objects for code in so.device_code.ptx}),
         undefined_symbols=len(open_symbols(shared_objects)),
     )
 
 
-def _cuda_major(needed: list[str]) -> int | None:
-    """The CUDA major that the runtime, cuBLAS or NVRTC libraries name; their sonames end in it."""
-    for name in needed:
-        library, _, version = name.partition(".so.")
-        if library in ("libcudart", "libcublas", "libcublasLt", "libnvrtc") and version.split(".")[0].isdigit():
-            return int(version.split(".")[0])
-    return None
+def cuda_major_of(library: str) -> int | None:
+    """The CUDA major that the runtime, cuBLAS and NVRTC name at the end of their sonames; None for other libraries."""
+    name, _, version = library.partition(".so.")
+    major = version.partition(".")[0]
+    return int(major) if name in ("libcudart", "libcublas", "libcublasLt", "libnvrtc") and major.isdigit() else None
 
 
 def _in_order(codes: set[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill import process, virtual_environment
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.errors import ProcessError
 from wheelmill.names import PythonVersion
 from wheelmill.smoke.evidence import Contents, open_symbols
 from wheelmill.smoke.records import CleanRoom
@@ -35,8 +35,6 @@ def try_in_clean_room(contents: Contents, index_url: str) -> CleanRoom | tuple[F
         try:
             room = virtual_environment.create(Path(folder), python=_python_of(contents), with_pip=True)
             _install_torch(contents, room)
-        except UsageError as error:
-            return (Finding(code=Code.ENVIRONMENT, detail=str(error)),)
         except ProcessError as error:
             return (Finding(code=Code.ENVIRONMENT, detail=error.tail),)
         for findings in _visit(contents, room, index_url):

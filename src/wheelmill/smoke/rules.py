@@ -7,7 +7,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from wheelmill.smoke.evidence import Contents
+from wheelmill.smoke.evidence import Contents, cuda_major_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.records import Code, Finding
 
@@ -57,10 +57,12 @@ def is_compiled(contents: Contents) -> Iterator[Finding]:
 
 def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
     """Two CUDA majors cannot serve one process."""
-    label, linked = contents.name.label, contents.evidence.cuda_major
-    if label and linked is not None and linked != label.cuda.major:
-        libraries = ", ".join(name for name in contents.evidence.needed if name.startswith("libcu"))
-        yield Finding(code=Code.CUDA_MAJOR, detail=f"linked to CUDA {linked} ({libraries}), labelled {label.cuda.tag}")
+    label = contents.name.label
+    if label is None:
+        return
+    foreign = [name for name in contents.evidence.needed if cuda_major_of(name) not in (None, label.cuda.major)]
+    if foreign:
+        yield Finding(code=Code.CUDA_MAJOR, detail=f"linked to {', '.join(foreign)}, labelled {label.cuda.tag}")
 
 
 def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:

@@ -44,7 +44,7 @@ def _refusals(path: Path, members: list[zipfile.ZipInfo]) -> Iterator[Finding]:
     if len(members) > MAX_MEMBERS:
         yield Finding(code=Code.ARCHIVE, detail=f"{len(members)} members, more than {MAX_MEMBERS}")
         return
-    for name, count in Counter(member.filename for member in members).items():
+    for name, count in Counter(str(PurePosixPath(member.filename)) for member in members).items():
         if count > 1:
             yield Finding(code=Code.ARCHIVE, detail=f"{name!r} stands in it {count} times")
     for member in members:

@@ -50,6 +50,8 @@ def read_device_code(section: bytes) -> DeviceCode:
                 raise ValueError("the fat binary section has an entry without a header")
             found.setdefault(kind, set()).add((architecture, _feature(flags)))
             entry += entry_header + entry_size
+        if entry > end:
+            raise ValueError("the fat binary section has an entry that leaves its container")
         at = end
     return DeviceCode(
         sass=tuple(f"sm_{number}{feature}" for number, feature in sorted(found[_CUBIN])),
@@ -59,9 +61,11 @@ def read_device_code(section: bytes) -> DeviceCode:
 
 def _next_container(section: bytes, at: int) -> int:
     """The offset of the next container; -1 after the last."""
-    while at + _CONTAINER.size <= len(section):
+    while at + 4 <= len(section):
         (word,) = struct.unpack_from("<I", section, at)
         if word == _MAGIC:
+            if at + _CONTAINER.size > len(section):
+                raise ValueError("the fat binary section ends inside a container's header")
             return at
         if word != 0:
             raise ValueError(f"the fat binary section has {word:#x} where a container should start")

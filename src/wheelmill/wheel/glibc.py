@@ -13,7 +13,7 @@ _LEGACY: Final = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014":
 
 
 def promised_glibc(platform: str) -> Version | None:
-    """The oldest glibc that a platform tag promises to run on; None for a tag that promises none.
+    """The oldest glibc that a platform tag promises to run on; None for one that promises none.
 
     ``manylinux_2_28_x86_64`` gives 2.28, ``linux_x86_64`` None.
     """
@@ -22,8 +22,9 @@ def promised_glibc(platform: str) -> Version | None:
         return Version(_LEGACY[family])
     if family != "manylinux":
         return None
-    major, minor, *_ = rest.split("_")
-    return Version(f"{major}.{minor}")
+    major, _, rest = rest.partition("_")
+    minor = rest.partition("_")[0]
+    return Version(f"{major}.{minor}") if major.isdecimal() and minor.isdecimal() else None
 
 
 def newest(shared_objects: Iterable[SharedObject], family: str) -> Version | None:

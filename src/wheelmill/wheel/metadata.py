@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import zipfile
 from email.parser import BytesParser
-from email.policy import EmailPolicy
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 from packaging.metadata import InvalidMetadata, Metadata
 from packaging.requirements import InvalidRequirement, Requirement
@@ -17,9 +15,6 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.names import TorchVersion
-
-_AS_WRITTEN: Final = EmailPolicy(utf8=True, mangle_from_=False, max_line_length=0, refold_source="none")
-"""Leaves every line that is not changed as upstream wrote it."""
 
 
 def dist_info_of(archive: zipfile.ZipFile) -> str:
@@ -63,20 +58,36 @@ def labelled(content: bytes, *, version: Version, torch: TorchVersion | None) ->
     A requirement on torch that upstream wrote becomes the narrower pin: an extension loads only beside the torch minor
     release it was compiled against.
     """
-    message = BytesParser(policy=_AS_WRITTEN).parsebytes(content)
-    message.replace_header("Version", str(version))
+    lines = content.splitlines(keepends=True)
+    end = next((number for number, line in enumerate(lines) if not line.strip()), len(lines))
+    newline = b"\r\n" if lines[0].endswith(b"\r\n") else b"\n"
+    fields = []
+    for field in _fields(lines[:end]):
+        name, _, value = field.partition(b":")
+        if name.lower() == b"version":
+            fields.append(b"Version: " + str(version).encode() + newline)
+        elif not (torch and name.lower() == b"requires-dist" and _is_plain_torch(value)):
+            fields.append(field)
     if torch:
-        others = [text for text in message.get_all("Requires-Dist", []) if not _is_plain_torch(text)]
-        del message["Requires-Dist"]
-        for requirement in (f"torch=={torch}.*", *others):
-            message["Requires-Dist"] = requirement
-    return message.as_bytes()
+        fields.append(f"Requires-Dist: torch=={torch}.*".encode() + newline)
+    return b"".join([*fields, *lines[end:]])
 
 
-def _is_plain_torch(requirement: str) -> bool:
+def _fields(lines: list[bytes]) -> list[bytes]:
+    """Join lines that are indented to the field that they continue."""
+    fields: list[bytes] = []
+    for line in lines:
+        if line[:1] in (b" ", b"\t") and fields:
+            fields[-1] += line
+        else:
+            fields.append(line)
+    return fields
+
+
+def _is_plain_torch(requirement: bytes) -> bool:
     try:
-        parsed = Requirement(requirement)
-    except InvalidRequirement:
+        parsed = Requirement(requirement.decode().strip())
+    except (InvalidRequirement, UnicodeDecodeError):
         return False
     return canonicalize_name(parsed.name) == "torch" and parsed.marker is None and not parsed.extras
 

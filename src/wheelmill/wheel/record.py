@@ -52,7 +52,7 @@ def check_record(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Finding]:
         yield Finding(code=Code.RECORD, detail=f"{name!r} is listed and not there")
     for name in sorted((listed.keys() & present) - {own_name}):
         with archive.open(name) as file:
-            if listed[name] != _hash(file, listed[name].partition("=")[0]):
+            if not listed[name] or listed[name] != _hash(file, listed[name].partition("=")[0]):
                 yield Finding(code=Code.RECORD, detail=f"{name!r} has another hash than RECORD says")
 
 

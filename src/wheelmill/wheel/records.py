@@ -81,6 +81,8 @@ class WheelName:
             project, version, build, tags = parse_wheel_filename(filename)
         except InvalidWheelFilename as error:
             raise ValueError(str(error)) from None
+        if "/" in filename:
+            raise ValueError(f"expected a file name, not a path: {filename!r}")
         return cls(project=project, version=version, build=build, tags=tags)
 
     @property

@@ -1,0 +1,54 @@
+"""Running a project's own build backend (PEP 517)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from build import BuildBackendException, BuildException, ProjectBuilder
+
+from wheelmill import process
+from wheelmill.build.environment import BuildEnvironment
+from wheelmill.config.records import BuildArguments
+from wheelmill.errors import BuildError, ProcessError
+from wheelmill.progress import Progress
+
+
+def build_raw_wheel(
+    source: Path,
+    destination: Path,
+    environment: BuildEnvironment,
+    arguments: BuildArguments,
+    *,
+    log: Path,
+    progress: Progress,
+) -> Path:
+    """Have a wheel made of a source folder.
+
+    Args:
+        source: the folder with ``pyproject.toml`` or ``setup.py``.
+        destination: the folder for the wheel.
+        environment: what the backend runs in.
+        arguments: whether the project's own build requirements are installed, and settings for its backend.
+        log: gets everything that is printed.
+        progress: told of every line.
+
+    Raises:
+        BuildError: the backend failed; with the last lines it printed.
+    """
+
+    def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
+        variables = {**environment.variables, **(extra_environ or {})}
+        process.run(cmd, cwd=source / (cwd or ""), env=variables, log=log, on_line=progress.line)
+
+    settings = dict(arguments.config_settings)
+    try:
+        builder = ProjectBuilder(source, python_executable=str(environment.venv.python), runner=run)
+        if arguments.isolation:
+            environment.venv.install(sorted(builder.build_system_requires), log=log)
+            environment.venv.install(sorted(builder.get_requires_for_build("wheel", settings)), log=log)
+        return destination / builder.build("wheel", destination, settings)
+    except (BuildException, BuildBackendException, ProcessError) as error:
+        cause = error.exception if isinstance(error, BuildBackendException) else error
+        tail = cause.tail if isinstance(cause, ProcessError) else str(error)
+        raise BuildError(f"{source.name} does not build:\n{tail}\n(the whole log: {log})") from None

@@ -1,0 +1,59 @@
+"""``wheelmill config check`` as a person meets it."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wheelmill import resources
+
+BROKEN = Path(__file__).parents[1] / "data" / "broken"
+
+
+def check(directory: Path) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "wheelmill", "config", "check", str(directory)]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["several-faults", "name-with-escape-character", "not-utf8"])
+def test_faults_are_all_that_is_printed(tmp_path: Path, name: str) -> None:
+    shutil.copy(BROKEN / f"{name}.yml", tmp_path / "packages.yml")
+    done = check(tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (BROKEN / f"{name}.expected").read_text()
+
+
+def test_faults_of_every_file_of_a_folder_are_printed(tmp_path: Path) -> None:
+    (tmp_path / "packages.yml").write_text("packages: []\n")
+    (tmp_path / "compatibility.yml").write_text("- 13.0\n")
+    (tmp_path / "packages.lock").write_text('sdists: {demo: "1.0"}\n')
+    done = check(tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "packages.yml:1:1: packages: expected keys and values, not a list",
+        "compatibility.yml:1:1: expected keys and values, not a list",
+        "packages.lock:1:10: sdists.demo: expected keys and values, not '1.0'",
+    ]
+
+
+@pytest.mark.parametrize("name", ["config", "[bold]", "[/bold]"])
+def test_a_folder_without_faults_is_named_as_it_is_written(tmp_path: Path, name: str) -> None:
+    directory = tmp_path / name
+    shutil.copytree(resources.CONFIG, directory)
+    done = check(directory)
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert done.stderr == f"{directory}: 2 packages, no faults\n"
+
+
+@pytest.mark.parametrize("missing", ["nowhere", "packages.yml"])
+def test_a_folder_that_is_none_is_a_fault(tmp_path: Path, missing: str) -> None:
+    (tmp_path / "packages.yml").write_text('packages: {demo: {versions: ["1.0"]}}\n')
+    done = check(tmp_path / missing)
+    assert done.returncode == 2
+    assert done.stderr.startswith("packages.yml:1:1: ")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,106 @@
+"""``scripts/generate_index.py`` over folders of wheels, and pip as its reader."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pypi_simple import IndexPage
+
+from tests.integration.conftest import Command
+from tests.wheels import write_wheel
+from wheelmill.index.serve import serving
+
+LABELLED = "demo-1.0+cu130-py3-none-any.whl"
+FOR_CUDA_128 = "demo-1.0+cu128-py3-none-any.whl"
+UNLABELLED = "demo-1.0-py3-none-any.whl"
+FOREIGN = "torch_scatter-2.1.2+pt211cu130-py3-none-any.whl"
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> Path:
+    """A folder of wheels."""
+    for name in (LABELLED, FOR_CUDA_128, UNLABELLED, FOREIGN):
+        write_wheel(tmp_path / "wheels" / name, files={"demo/__init__.py": name.encode()})
+    return tmp_path / "wheels"
+
+
+def generate(python: Command, wheels: Path, *, exit_code: int = 0) -> str:
+    """Write ``site`` beside the folder of wheels; returns what was said."""
+    folders = ("--wheels-dir", wheels, "--output-dir", wheels.parent / "site")
+    done = python("scripts/generate_index.py", *folders, "--base-url", "../wheels", exit_code=exit_code)
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_wheels_without_our_label_get_a_warning(python: Command, wheels: Path) -> None:
+    assert generate(python, wheels).splitlines() == [
+        f"warning: {name} has no CUDA label; it is listed under simple/ only" for name in (UNLABELLED, FOREIGN)
+    ]
+    projects = IndexPage.from_html((wheels.parent / "site" / "simple" / "index.html").read_bytes()).projects
+    assert projects == ["demo", "torch-scatter"]
+
+
+def test_an_empty_folder_gives_an_empty_index(python: Command, tmp_path: Path) -> None:
+    (tmp_path / "wheels").mkdir()
+    assert generate(python, tmp_path / "wheels") == ""
+    assert IndexPage.from_html((tmp_path / "site" / "simple" / "index.html").read_bytes()).projects == []
+
+
+def test_a_broken_wheel_is_named_and_nothing_written(python: Command, wheels: Path) -> None:
+    (wheels / "broken-1.0-py3-none-any.whl").write_bytes(b"no zip")
+    assert "error: broken-1.0-py3-none-any.whl: not a readable zip" in generate(python, wheels, exit_code=7)
+    assert not (wheels.parent / "site").exists()
+
+
+def test_a_folder_that_is_not_there_is_a_usage_error(python: Command, tmp_path: Path) -> None:
+    assert f"{tmp_path / 'wheels'} is not a folder" in generate(python, tmp_path / "wheels", exit_code=2)
+
+
+@pytest.fixture
+def url(python: Command, wheels: Path) -> Iterator[str]:
+    """Of the served index."""
+    generate(python, wheels)
+    with serving(wheels.parent) as url:
+        yield f"{url}site/"
+
+
+def pip_download(index_url: str, requirement: str, destination: Path) -> subprocess.CompletedProcess[str]:
+    """Have pip fetch one wheel, without this machine's own settings."""
+    argv = [
+        *(sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir"),
+        *("--index-url", index_url, "--dest", str(destination), requirement),
+    ]
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    env = settings | {"PIP_CONFIG_FILE": os.devnull}
+    return subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("tree", "requirement", "expected"),
+    [
+        ("", "demo==1.0+cu130", LABELLED),
+        ("", "demo==1.0+cu128", FOR_CUDA_128),
+        ("cu130/", "demo", LABELLED),
+        ("cu128/", "demo", FOR_CUDA_128),
+        ("", "torch-scatter", FOREIGN),
+    ],
+)
+def test_pip_fetches_the_right_wheel(tree: str, requirement: str, expected: str, url: str, wheels: Path) -> None:
+    destination = wheels.parent / "fetched"
+    done = pip_download(f"{url}{tree}simple/", requirement, destination)
+    assert done.returncode == 0, done.stderr
+    (fetched,) = destination.iterdir()
+    assert fetched.name == expected
+    assert fetched.read_bytes() == (wheels / expected).read_bytes()
+
+
+def test_pip_refuses_a_wheel_with_a_flipped_byte(url: str, wheels: Path, tmp_path: Path) -> None:
+    content = bytearray((wheels / LABELLED).read_bytes())
+    content[len(content) // 2] ^= 1
+    (wheels / LABELLED).write_bytes(content)
+    done = pip_download(f"{url}cu130/simple/", "demo", tmp_path / "fetched")
+    assert done.returncode != 0
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES" in done.stderr

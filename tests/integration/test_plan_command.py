@@ -1,0 +1,52 @@
+"""``wheelmill plan`` as a person and as a program use it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def plan(*arguments: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "wheelmill", "plan", *arguments]
+    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_json_is_the_one_thing_on_stdout() -> None:
+    done = plan("torch-spline-conv", "--python", "3.12,3.8", "--cuda", "cu130", "--torch", "2.11", "--json")
+    assert done.returncode == 0
+    content = json.loads(done.stdout)
+    assert content["schema"] == "wheelmill.plan/1"
+    assert content["counts"] == {"cells": 4, "wheels": 2, "skips": 2}
+    assert content["targets"][0] == {
+        "id": "torch-spline-conv-1.2.2+cu130torch2.11-cp312-linux_x86_64",
+        "project": "torch-spline-conv",
+        "version": "1.2.2",
+        "python": "3.12",
+        "cuda": "13.0",
+        "torch": "2.11",
+        "platform": "linux_x86_64",
+        "policy": "auto",
+        "group": "torch-spline-conv-1.2.2+cu130torch2.11-linux_x86_64",
+    }
+    assert {skip["python"] for skip in content["skips"]} == {"3.8"}
+
+
+def test_the_table_counts_and_gives_reasons() -> None:
+    done = plan("flash-attn", "--cuda", "12.4", "--torch", "2.11")
+    assert "torch 2.11 is not published for CUDA 12.4" in done.stdout
+    assert "0 wheels to build" in done.stdout
+
+
+def test_an_unknown_project_is_a_usage_error_that_names_the_known_ones() -> None:
+    done = plan("flash-atn")
+    assert done.returncode == 2
+    assert "flash-atn: not in packages.yml" in done.stderr
+    assert "flash-attn" in done.stderr.splitlines()[-1]
+
+
+def test_a_bad_filter_is_a_usage_error_that_says_what_was_expected() -> None:
+    done = plan("--cuda", "12")
+    assert done.returncode == 2
+    assert done.stderr == "error: --cuda: expected a CUDA version such as '13.0' or 'cu130', not '12'\n"

@@ -1,0 +1,57 @@
+"""``wheelmill release``: only what was tested, and nothing twice."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.conftest import Command
+from tests.unit.release.conftest import certified_wheel, everything_in
+from tests.wheels import write_wheel
+from wheelmill.files import write_record
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.smoke.records import certificate_path
+
+NAME = "demo-1.0+cu130-py3-none-any.whl"
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> Path:
+    """A folder with one tested wheel."""
+    wheel = certified_wheel(tmp_path / "wheels" / NAME)
+    write_record(certificate_path(wheel.file.path), wheel.certificate)
+    return tmp_path / "wheels"
+
+
+def release(python: Command, wheels: Path, *, exit_code: int = 0) -> str:
+    store = f"dir:{wheels.parent / 'releases'}"
+    return python("-m", "wheelmill", "release", wheels, "--store", store, exit_code=exit_code).stderr
+
+
+def test_a_tested_wheel_is_released_once(python: Command, wheels: Path) -> None:
+    store = DirectoryStore(directory=wheels.parent / "releases")
+    said = release(python, wheels)
+    (manifest,) = store.manifests()
+    assert manifest.tag in said
+    assert NAME in said
+    before = everything_in(store.directory)
+    assert "nothing to release" in release(python, wheels)
+    assert everything_in(store.directory) == before
+
+
+def test_an_untested_wheel_holds_up_the_release_and_says_what_to_do(python: Command, wheels: Path) -> None:
+    write_wheel(wheels / "untested-1.0-py3-none-any.whl")
+    assert release(python, wheels, exit_code=6).splitlines() == [
+        "error: not tested: untested-1.0-py3-none-any.whl",
+        f"hint: run 'wheelmill smoke {wheels}/*.whl' first",
+    ]
+    assert not (wheels.parent / "releases").exists()
+
+
+def test_a_wheel_that_changed_after_its_test_is_untested(python: Command, wheels: Path) -> None:
+    write_wheel(wheels / NAME, files={"demo/more.py": b""})
+    assert f"error: not tested: {NAME}" in release(python, wheels, exit_code=6)
+
+
+def test_a_store_of_no_known_kind_is_a_usage_error(python: Command, wheels: Path) -> None:
+    done = python("-m", "wheelmill", "release", wheels, "--store", "ftp:somewhere", exit_code=2)
+    assert done.stderr == "error: --store: expected dir:PATH, not 'ftp:somewhere'\n"

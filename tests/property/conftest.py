@@ -1,0 +1,6 @@
+"""No test of a property is about time: the machine may be busy."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")

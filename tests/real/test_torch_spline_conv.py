@@ -1,0 +1,78 @@
+"""The true main job: an extension of torch, from its source distribution into a clean environment beside torch."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.metadata import Metadata
+from pypi_simple import ProjectPage
+
+from tests.real.conftest import Command
+from wheelmill.files import sha256_of
+from wheelmill.wheel.record import check_record
+from wheelmill.wheel.records import WheelName
+
+pytestmark = pytest.mark.real
+
+TARGET = ("torch-spline-conv", "--python", "3.12", "--cuda", "13.0", "--torch", "2.11")
+LABELLED = "1.2.2+cu130torch2.11"
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory, wheelmill: Command) -> Path:
+    """What `wheelmill run` made: wheels, releases and site."""
+    folder = tmp_path_factory.mktemp("spline")
+    wheelmill("run", *TARGET, "--output", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(output: Path) -> Path:
+    (wheel,) = output.glob("wheels/*.whl")
+    return wheel
+
+
+def test_the_label_stands_in_file_name_metadata_and_record(wheel: Path) -> None:
+    name = WheelName.parse(wheel.name)
+    assert str(name.version) == LABELLED
+    assert {(tag.interpreter, tag.abi) for tag in name.tags} == {("cp312", "cp312")}
+    assert name.platforms[0].startswith("manylinux_2_")
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = Metadata.from_email(archive.read(f"torch_spline_conv-{LABELLED}.dist-info/METADATA"))
+        assert list(check_record(archive, f"torch_spline_conv-{LABELLED}.dist-info")) == []
+    assert str(metadata.version) == LABELLED
+    assert "torch==2.11.*" in {str(requirement) for requirement in metadata.requires_dist or ()}
+
+
+def test_the_manifest_tells_what_the_wheel_is(output: Path, wheel: Path) -> None:
+    (release,) = (output / "releases").iterdir()
+    (entry,) = json.loads((release / "manifest.json").read_bytes())["wheels"]
+    assert entry["sha256"] == sha256_of(wheel) == sha256_of(release / wheel.name)
+    assert entry["metadata_sha256"] == sha256_of(release / f"{wheel.name}.metadata")
+    evidence, room = entry["certificate"]["evidence"], entry["certificate"]["clean_room"]
+    assert evidence["cuda_major"] == 13
+    assert evidence["sass"] == ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
+    assert evidence["ptx"] == ["compute_120"]
+    assert evidence["policy"] == WheelName.parse(wheel.name).platforms[0]
+    assert room["installed"]["torch"] == "2.11.0"
+
+
+@pytest.mark.parametrize("tree", ["", "cu130/", "cu130/torch2.11/"])
+def test_every_level_of_pages_leads_to_the_wheel(output: Path, wheel: Path, tree: str) -> None:
+    page = output / "site" / tree / "simple" / "torch-spline-conv" / "index.html"
+    (link,) = ProjectPage.from_html("torch-spline-conv", page.read_text(), base_url=page.as_uri()).packages
+    assert link.filename == wheel.name
+    assert link.digests == {"sha256": sha256_of(wheel)}
+    assert link.has_metadata
+
+
+def test_a_second_run_builds_nothing_and_says_why(output: Path, wheelmill: Command) -> None:
+    again = wheelmill("run", *TARGET, "--output", output)
+    assert "already published in v" in again.stderr
+    assert "nothing to build" in again.stderr
+
+
+def test_a_second_build_gives_the_same_bytes(wheel: Path, wheelmill: Command, tmp_path: Path) -> None:
+    wheelmill("build", *TARGET, "--output", tmp_path)
+    assert sha256_of(tmp_path / wheel.name) == sha256_of(wheel)

@@ -1,0 +1,74 @@
+import hashlib
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from wheelmill.errors import IntegrityError
+from wheelmill.files import atomic_write, read_record, sha256_of, write_bytes, write_record
+from wheelmill.names import CudaVersion
+
+
+@dataclass(frozen=True)
+class Record:
+    cuda: CudaVersion
+    names: tuple[str, ...] = ()
+
+
+def test_a_hash_is_that_of_the_content(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 10_000
+    (tmp_path / "file").write_bytes(content)
+
+    assert sha256_of(tmp_path / "file") == hashlib.sha256(content).hexdigest()
+
+
+def test_a_file_appears_whole_and_readable_for_all(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "file"
+
+    with atomic_write(path) as file:
+        file.write(b"content")
+        assert not path.exists()
+
+    assert path.read_bytes() == b"content"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_file_that_was_not_finished_leaves_the_old_one(tmp_path: Path, error: type[BaseException]) -> None:
+    path = tmp_path / "file"
+    write_bytes(path, b"old")
+
+    with pytest.raises(error), atomic_write(path) as file:  # noqa: PT012 - the error comes in the middle of the write
+        file.write(b"new")
+        raise error
+
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_replaced_leaves_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "file").mkdir()
+
+    with pytest.raises(IsADirectoryError):
+        write_bytes(tmp_path / "file", b"new")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    record = Record(cuda=CudaVersion(13, 0), names=("one", "größe"))
+
+    write_record(tmp_path / "record.json", record)
+
+    assert read_record(tmp_path / "record.json", Record) == record
+    assert '\n  "cuda": "13.0",\n' in (tmp_path / "record.json").read_text()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"cuda": 13.0}', b'{"cuda": "13"}', b"\xff"])
+def test_another_file_is_no_record(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "record.json").write_bytes(content)
+
+    with pytest.raises(IntegrityError, match=r"record\.json is not a Record"):
+        read_record(tmp_path / "record.json", Record)

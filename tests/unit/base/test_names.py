@@ -1,0 +1,120 @@
+import json
+from collections.abc import Callable
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    PythonVersion,
+    TorchVersion,
+    Word,
+    project_name,
+    project_version,
+)
+
+
+@pytest.mark.parametrize(("text", "name"), [("Flash_Attn", "flash-attn"), ("a..B", "a-b"), ("torch", "torch")])
+def test_a_project_has_one_name(text: str, name: str) -> None:
+    assert project_name(text) == name
+
+
+@pytest.mark.parametrize("text", ["", "-a", "a-", "a b", "a/b", "a\n", "größe"])
+def test_other_text_names_no_project(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a project name"):
+        project_name(text)
+
+
+@pytest.mark.parametrize(("text", "version"), [("2.8.3", "2.8.3"), ("v1.0-1", "1.0.post1"), ("1.0+A_B", "1.0+a.b")])
+def test_a_version_has_one_spelling(text: str, version: str) -> None:
+    assert project_version(text) == version
+
+
+@pytest.mark.parametrize("text", ["", "main", "1.0 or so"])
+def test_other_text_is_no_version(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a version"):
+        project_version(text)
+
+
+@pytest.mark.parametrize("text", ["13.0", "13.0.2", "130", "cu130", " 13.0 "])
+def test_a_cuda_version_is_read_in_every_form(text: str) -> None:
+    assert CudaVersion.parse(text) == CudaVersion(13, 0)
+
+
+@pytest.mark.parametrize("text", ["2.11", "2.11.0", "2.11.1"])
+def test_a_torch_version_is_read_with_and_without_patch(text: str) -> None:
+    assert TorchVersion.parse(text) == TorchVersion(2, 11)
+
+
+@pytest.mark.parametrize("text", ["3.13t", "313t", "cp313t"])
+def test_a_python_version_is_read_in_every_form(text: str) -> None:
+    assert PythonVersion.parse(text) == PythonVersion(3, 13, free_threaded=True)
+    assert PythonVersion.parse(text.removesuffix("t")) == PythonVersion(3, 13)
+
+
+@pytest.mark.parametrize(
+    ("text", "architecture"),
+    [
+        ("9.0", Architecture(9, 0)),
+        ("9.0a", Architecture(9, 0, "a")),
+        ("10.0f", Architecture(10, 0, "f")),
+        ("12.0+PTX", Architecture(12, 0, ptx=True)),
+        ("9.0a+PTX", Architecture(9, 0, "a", ptx=True)),
+    ],
+)
+def test_an_architecture_is_read_as_torch_writes_it(text: str, architecture: Architecture) -> None:
+    assert Architecture.parse(text) == architecture
+    assert str(architecture) == text
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        *(
+            (CudaVersion.parse, text)
+            for text in ("", "cu", "12", "cu12", "13.0.2.1", "13.0rc1", "\uff11\uff13\uff10", "1!13.0")
+        ),
+        *((TorchVersion.parse, text) for text in ("", "2", "2.11+cpu", "2.11a1", "2.11.0.0", "1!2.11")),
+        *((PythonVersion.parse, text) for text in ("", "3", "t", "3.13tt", "3.13T", "pp310", "1!3.13")),
+        *(
+            (Architecture.parse, text)
+            for text in ("", "9", "90", "sm_90", "9.0b", "9.0af", "9.0+ptx", "9.0.1", "1!9.0")
+        ),
+    ],
+)
+def test_other_text_is_refused_with_an_example(parse: Callable[[str], Word], text: str) -> None:
+    with pytest.raises(ValueError, match="expected a"):
+        parse(text)
+
+
+def test_versions_are_ordered_by_number() -> None:
+    assert CudaVersion(9, 2) < CudaVersion(12, 8) < CudaVersion(13, 0)
+    assert TorchVersion(2, 9) < TorchVersion(2, 11)
+
+
+def test_words_know_the_names_that_tools_give_them() -> None:
+    assert CudaVersion(12, 8).tag == "cu128"
+    assert (PythonVersion(3, 12).interpreter, PythonVersion(3, 12).abi) == ("cp312", "cp312")
+    assert PythonVersion(3, 13, free_threaded=True).interpreter == "cp313"
+    assert PythonVersion(3, 13, free_threaded=True).abi == "cp313t"
+    assert Architecture(9, 0, "a", ptx=True).capability == "9.0a"
+    assert Architecture(9, 0, "a", ptx=True).sm == "sm_90a"
+    assert Architecture(9, 0, "a", ptx=True).compute == "compute_90a"
+
+
+@pytest.mark.parametrize(
+    "word", [CudaVersion(13, 0), TorchVersion(2, 11), PythonVersion(3, 13, free_threaded=True), Architecture(9, 0, "a")]
+)
+def test_records_hold_words_as_text(word: Word) -> None:
+    adapter = TypeAdapter(type(word))
+
+    assert json.loads(adapter.dump_json(word)) == str(word)
+    assert adapter.validate_json(json.dumps(str(word))) == word
+    assert adapter.validate_python(word) is word
+
+
+@pytest.mark.parametrize("value", [2.1, 2, None, ["2.10"]])
+def test_a_number_is_no_word(value: object) -> None:
+    with pytest.raises(ValidationError, match="expected text in quotes"):
+        TypeAdapter(TorchVersion).validate_python(value)

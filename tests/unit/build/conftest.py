@@ -1,0 +1,130 @@
+"""What a build takes and gives, in small."""
+
+import json
+import platform
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from wheelmill import process
+from wheelmill.build.records import Provenance
+from wheelmill.config.records import BuildArguments, Package
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    PythonVersion,
+    Sha256,
+    TorchVersion,
+    project_name,
+    project_version,
+)
+from wheelmill.package_index import configured_index
+from wheelmill.plan.records import BuildTarget, Cell
+
+MACHINE: Final = platform.machine()
+CALLS_THE_FUTURE: Final = "void from_the_future(void); void call(void) { from_the_future(); }"
+TOOLKIT_PARTS: Final = ("bin/nvcc", "include/cuda_runtime.h", "lib64/libcudart_static.a")
+
+CELL: Final = Cell(
+    project=project_name("demo"),
+    version=project_version("1.0"),
+    python=PythonVersion(3, 11),
+    cuda=CudaVersion(13, 0),
+    torch=TorchVersion(2, 11),
+    platform=Platform(f"linux_{MACHINE}"),
+)
+
+TARGET: Final = BuildTarget(
+    cell=CELL,
+    package=Package(
+        name=CELL.project,
+        versions=(CELL.version,),
+        build_arguments=BuildArguments(isolation=False, config_settings=()),
+        extra_deps=("torch",),
+        env=(),
+        architectures=(Architecture(9, 0), Architecture(12, 0, ptx=True)),
+        test_import="demo",
+        description="A package of the tests",
+        source=None,
+    ),
+    source=None,
+    toolkit="13.0.2",
+    torch_release="2.11.0",
+    architectures=(Architecture(9, 0), Architecture(12, 0, ptx=True)),
+)
+
+PROVENANCE: Final = Provenance(
+    sha256=Sha256("0" * 64),
+    cell=CELL,
+    architectures=TARGET.architectures,
+    source_sha256=Sha256("1" * 64),
+    test_import="demo",
+    toolkit=TARGET.toolkit,
+    torch_release=TARGET.torch_release,
+    build_environment=("torch==2.11.0",),
+    seconds=0.1,
+)
+
+
+def compile_shared_object(
+    path: Path, code: str = "", *, needs: Sequence[Path] = (), linker: Sequence[str] = ()
+) -> Path:
+    """Compile C into a shared object that asks for nothing but the libraries it is told to need.
+
+    Args:
+        path: where.
+        code: in C.
+        needs: libraries to link to, used or not.
+        linker: further arguments of the linker, as in ``-soname=libcudart.so.13``.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = path.with_suffix(".c")
+    source.write_text(code)
+    arguments = [f"-Wl,{argument}" for argument in ("--no-as-needed", *linker)]
+    process.run(["gcc", "-shared", "-fPIC", "-nostdlib", *arguments, "-o", path, source, *needs])
+    return path
+
+
+def compile_future_glibc(folder: Path) -> Path:
+    """Compile a stand-in for a glibc that no platform tag promises yet, with ``from_the_future@GLIBC_2.99``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    versions = folder / "versions.map"
+    versions.write_text("GLIBC_2.99 { from_the_future; };")
+    return compile_shared_object(
+        folder / "libc.so.6",
+        "void from_the_future(void) {}",
+        linker=["-soname=libc.so.6", f"--version-script={versions}"],
+    )
+
+
+def write_toolkit(home: Path, release: str) -> Path:
+    """Write what makes a folder a whole CUDA toolkit of a release."""
+    for part in TOOLKIT_PARTS:
+        (home / part).parent.mkdir(parents=True)
+        (home / part).touch()
+    (home / "version.json").write_text(json.dumps({"cuda": {"version": release}}))
+    return home
+
+
+@contextmanager
+def package_index_of(wheels: Path) -> Iterator[Path]:
+    """Let this machine be set to a package index that has the wheels of a folder and nothing else."""
+    empty = wheels / "empty"
+    empty.mkdir(parents=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UV_DEFAULT_INDEX", empty.as_uri())
+        patch.setenv("UV_FIND_LINKS", str(wheels))
+        configured_index.cache_clear()
+        yield wheels
+    configured_index.cache_clear()
+
+
+@pytest.fixture
+def package_index(tmp_path: Path) -> Iterator[Path]:
+    """The folder whose wheels are all that can be installed."""
+    with package_index_of(tmp_path / "wheels") as wheels:
+        yield wheels

@@ -1,0 +1,88 @@
+"""Running a project's own build backend."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from wheelmill.build.backend import build_raw_wheel
+from wheelmill.build.environment import BuildEnvironment
+from wheelmill.config.records import BuildArguments
+from wheelmill.errors import BuildError
+from wheelmill.progress import Progress
+from wheelmill.virtual_environment import VirtualEnvironment
+
+PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+
+BACKEND = """
+import os, pathlib
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    print("compiling")
+    said = f"{os.getcwd()} {os.environ['WISH']} {config_settings}"
+    pathlib.Path(wheel_directory, "demo-1.0-py3-none-any.whl").write_text(said)
+    return "demo-1.0-py3-none-any.whl"
+"""
+
+
+class Heard(Progress):
+    """Remembers the lines it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        """Remember it."""
+        self.lines.append(text)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A project that brings its own backend."""
+    source = tmp_path / "demo"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(PROJECT)
+    (source / "backend.py").write_text(BACKEND)
+    return source
+
+
+@pytest.fixture
+def environment() -> BuildEnvironment:
+    """The tests' own interpreter."""
+    venv = VirtualEnvironment(directory=Path(sys.prefix))
+    return BuildEnvironment(venv=venv, variables={"PATH": os.environ["PATH"], "WISH": "granted"})
+
+
+def test_the_backend_runs_in_its_source_with_settings_and_variables(
+    source: Path, environment: BuildEnvironment, tmp_path: Path
+) -> None:
+    arguments = BuildArguments(isolation=False, config_settings=(("--fast", "yes"),))
+    heard, log = Heard(), tmp_path / "log"
+    wheel = build_raw_wheel(source, tmp_path / "raw", environment, arguments, log=log, progress=heard)
+    assert wheel == tmp_path / "raw" / "demo-1.0-py3-none-any.whl"
+    assert wheel.read_text() == f"{source} granted {{'--fast': 'yes'}}"
+    assert "compiling" in heard.lines
+    assert "compiling" in log.read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "reason"),
+    [
+        ("backend.py", "raise SystemExit('no compiler here')", "no compiler here"),
+        ("backend.py", "raise ValueError('wrong version')", "wrong version"),
+        ("pyproject.toml", "[build-system", "pyproject.toml"),
+    ],
+)
+def test_a_backend_that_fails_is_a_build_error_that_says_why(
+    file: str, content: str, reason: str, source: Path, environment: BuildEnvironment
+) -> None:
+    (source / file).write_text(content)
+    log = source.parent / "log"
+    arguments = BuildArguments(isolation=False, config_settings=())
+    with pytest.raises(BuildError) as failure:
+        build_raw_wheel(source, source.parent / "raw", environment, arguments, log=log, progress=Progress())
+    first, *tail, last = str(failure.value).splitlines()
+    assert first == "demo does not build:"
+    assert reason in "\n".join(tail)
+    assert last == f"(the whole log: {log})"

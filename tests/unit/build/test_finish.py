@@ -1,0 +1,141 @@
+"""A wheel of a build backend becomes one that can be published."""
+
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.build.conftest import (
+    CALLS_THE_FUTURE,
+    CELL,
+    MACHINE,
+    TARGET,
+    compile_future_glibc,
+    compile_shared_object,
+)
+from tests.wheels import write_wheel
+from wheelmill.build.finish import AUTO, finish_wheel
+from wheelmill.errors import BuildError
+from wheelmill.plan.records import BuildTarget
+from wheelmill.wheel.metadata import metadata_bytes, read_metadata
+from wheelmill.wheel.record import check_record
+from wheelmill.wheel.records import WheelFile, WheelName
+
+RAW = f"demo-1.0-cp311-cp311-linux_{MACHINE}.whl"
+DIST_INFO = "demo-1.0+cu130torch2.11.dist-info"
+
+Finish = Callable[..., WheelFile]
+
+
+@pytest.fixture(scope="module")
+def machine_code(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A shared object that runs anywhere."""
+    return compile_shared_object(tmp_path_factory.mktemp("objects") / "_C.so").read_bytes()
+
+
+@pytest.fixture
+def raw(tmp_path: Path, machine_code: bytes) -> Path:
+    """What a build backend makes."""
+    return write_wheel(tmp_path / "raw" / RAW, files={"demo/__init__.py": b"", "demo/_C.so": machine_code})
+
+
+@pytest.fixture
+def finish(tmp_path: Path) -> Finish:
+    """Finish a wheel into a folder of the test's own."""
+
+    def run(raw: Path, target: BuildTarget = TARGET, *, policy: str = AUTO, output: str = "output") -> WheelFile:
+        workspace = tmp_path / f"workspace of {output}"
+        workspace.mkdir()
+        return finish_wheel(
+            raw, target, policy=policy, workspace=workspace, output=tmp_path / output, log=tmp_path / "log"
+        )
+
+    return run
+
+
+def test_name_and_metadata_and_record_carry_the_label(raw: Path, finish: Finish) -> None:
+    finished = finish(raw)
+    name = WheelName.parse(finished.filename)
+    assert str(name.version) == "1.0+cu130torch2.11"
+    assert name.label == CELL.label
+    assert read_metadata(metadata_bytes(finished.path)).version == name.version
+    with zipfile.ZipFile(finished.path) as archive:
+        assert list(check_record(archive, DIST_INFO)) == []
+        assert {member for member in archive.namelist() if ".dist-info/" in member} == {
+            f"{DIST_INFO}/{member}" for member in ("METADATA", "RECORD", "WHEEL")
+        }
+
+
+def test_the_platform_is_the_oldest_that_the_symbols_allow(raw: Path, finish: Finish) -> None:
+    finished = finish(raw)
+    platforms = WheelName.parse(finished.filename).platforms
+    assert all(platform.startswith("manylinux") for platform in platforms)
+    with zipfile.ZipFile(finished.path) as archive:
+        tags = archive.read(f"{DIST_INFO}/WHEEL").decode()
+    assert {line for line in tags.splitlines() if line.startswith("Tag: ")} == {
+        f"Tag: cp311-cp311-{platform}" for platform in platforms
+    }
+
+
+def test_a_policy_that_was_asked_for_is_the_platform(raw: Path, finish: Finish) -> None:
+    finished = finish(raw, policy="manylinux_2_28")
+    assert f"manylinux_2_28_{MACHINE}" in WheelName.parse(finished.filename).platforms
+
+
+def test_torch_is_pinned_to_the_release_it_was_built_against(raw: Path, finish: Finish) -> None:
+    metadata = read_metadata(metadata_bytes(finish(raw).path))
+    assert [str(requirement) for requirement in metadata.requires_dist or ()] == ["torch==2.11.*"]
+
+
+def test_a_wheel_without_torch_has_the_cuda_label_only(raw: Path, finish: Finish) -> None:
+    finished = finish(raw, replace(TARGET, cell=replace(CELL, torch=None)))
+    assert str(WheelName.parse(finished.filename).version) == "1.0+cu130"
+    assert not read_metadata(metadata_bytes(finished.path)).requires_dist
+
+
+def test_finishing_twice_gives_equal_bytes(raw: Path, finish: Finish) -> None:
+    assert finish(raw, output="first").sha256 == finish(raw, output="second").sha256
+
+
+def test_programs_in_a_wheel_stay_executable(raw: Path, finish: Finish) -> None:
+    with zipfile.ZipFile(raw, "a") as archive:
+        program = zipfile.ZipInfo("demo/bin/tool")
+        program.external_attr = 0o100755 << 16
+        archive.writestr(program, b"#!/bin/sh\n")
+    with zipfile.ZipFile(finish(raw).path) as archive:
+        assert archive.getinfo("demo/bin/tool").external_attr >> 16 & 0o777 == 0o755
+        assert archive.getinfo("demo/__init__.py").external_attr >> 16 & 0o777 == 0o644
+
+
+def test_data_of_a_wheel_moves_with_its_version(raw: Path, machine_code: bytes, finish: Finish) -> None:
+    write_wheel(raw, files={"demo/_C.so": machine_code, "demo-1.0.data/scripts/tool": b"#!python\n"})
+    with zipfile.ZipFile(finish(raw).path) as archive:
+        assert "demo-1.0+cu130torch2.11.data/scripts/tool" in archive.namelist()
+
+
+def test_a_wheel_without_machine_code_is_refused(raw: Path, finish: Finish) -> None:
+    write_wheel(raw, files={"demo/__init__.py": b""})
+    with pytest.raises(BuildError, match=r"demo 1\.0 came out as pure Python") as refusal:
+        finish(raw)
+    assert refusal.value.hint is not None
+    assert "FORCE_CUDA" in refusal.value.hint
+
+
+def test_a_wheel_that_calls_itself_pure_is_refused(raw: Path, machine_code: bytes, finish: Finish) -> None:
+    write_wheel(raw, files={"demo/_C.so": machine_code}, tag="py3-none-any")
+    with pytest.raises(BuildError, match="pure Python"):
+        finish(raw)
+
+
+def test_symbols_that_a_policy_does_not_allow_are_named(finish: Finish, tmp_path: Path) -> None:
+    glibc = compile_future_glibc(tmp_path / "future")
+    machine_code = compile_shared_object(tmp_path / "_C.so", CALLS_THE_FUTURE, needs=[glibc])
+    raw = write_wheel(tmp_path / "raw" / RAW, files={"demo/_C.so": machine_code.read_bytes()})
+    with pytest.raises(BuildError) as refusal:
+        finish(raw, policy="manylinux_2_17")
+    assert str(refusal.value).splitlines() == [
+        f"auditwheel refuses {RAW} as manylinux_2_17_{MACHINE}: it needs a glibc newer than 2.17:",
+        "  from_the_future@GLIBC_2.99 in demo/_C.so",
+    ]

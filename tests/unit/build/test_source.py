@@ -1,0 +1,169 @@
+"""Putting the source of a build in place."""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.build.conftest import TARGET
+from wheelmill.build.source import fetch_source
+from wheelmill.config.records import LockedSdist
+from wheelmill.errors import BuildError
+from wheelmill.names import Sha256
+from wheelmill.package_index import configured_index
+from wheelmill.plan.records import BuildTarget
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small project."""
+    folder = tmp_path / "project"
+    (folder / "demo").mkdir(parents=True)
+    (folder / "setup.py").write_text("setup()")
+    (folder / "demo" / "__init__.py").write_text("")
+    return folder
+
+
+def files_of(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_folder_is_copied(folder: Path, tmp_path: Path) -> None:
+    copy, _sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "copy")
+    assert copy == tmp_path / "copy" / "project"
+    assert files_of(copy) == files_of(folder)
+
+
+def test_what_earlier_builds_left_is_not_copied(folder: Path, tmp_path: Path) -> None:
+    source_files = files_of(folder)
+    for leftover in ("build/lib/a.py", "dist/a.whl", "demo.egg-info/PKG-INFO", "demo/__pycache__/a.pyc", ".git/HEAD"):
+        (folder / leftover).parent.mkdir(parents=True, exist_ok=True)
+        (folder / leftover).touch()
+    copy, _sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "copy")
+    assert files_of(copy) == source_files
+
+
+def test_a_package_may_have_a_part_named_dist(folder: Path, tmp_path: Path) -> None:
+    (folder / "demo" / "dist").mkdir()
+    (folder / "demo" / "dist" / "__init__.py").touch()
+    copy, _sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "copy")
+    assert "demo/dist/__init__.py" in files_of(copy)
+
+
+def test_equal_folders_have_equal_hashes(folder: Path, tmp_path: Path) -> None:
+    copy, sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "first")
+    _second, again = fetch_source(replace(TARGET, source=copy), tmp_path / "second")
+    assert again == sha256
+
+
+@pytest.mark.parametrize("change", ["content", "name", "more"])
+def test_a_changed_folder_has_another_hash(change: str, folder: Path, tmp_path: Path) -> None:
+    _first, sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "first")
+    match change:
+        case "content":
+            (folder / "setup.py").write_text("setup(1)")
+        case "name":
+            (folder / "setup.py").rename(folder / "setup.cfg")
+        case _:
+            (folder / "demo" / "more.py").touch()
+    _second, other = fetch_source(replace(TARGET, source=folder), tmp_path / "second")
+    assert other != sha256
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The cache of source distributions; the package index behind it does not answer."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    configured_index.cache_clear()
+    yield tmp_path / "cache" / "wheelmill" / "sdists"
+    configured_index.cache_clear()
+
+
+def tar_of(*members: tarfile.TarInfo) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as tar:
+        for member in members:
+            tar.addfile(member)
+    return content.getvalue()
+
+
+def link(name: str, kind: bytes) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, "/etc/passwd"
+    return member
+
+
+SETUP = tarfile.TarInfo("demo-1.0/setup.py")
+
+
+def cached(cache: Path, content: bytes) -> BuildTarget:
+    """A target whose locked source distribution is in the cache with this content."""
+    sha256 = Sha256(hashlib.sha256(content).hexdigest())
+    path = cache / sha256 / "demo-1.0.tar.gz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return replace(TARGET, source=LockedSdist(filename=path.name, sha256=sha256))
+
+
+def test_a_source_distribution_in_the_cache_is_unpacked(cache: Path, tmp_path: Path) -> None:
+    content = tar_of(SETUP)
+    source, sha256 = fetch_source(cached(cache, content), tmp_path / "source")
+    assert files_of(source) == {"setup.py"}
+    assert sha256 == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        tarfile.TarInfo("../x"),
+        tarfile.TarInfo("demo-1.0/../../x"),
+        tarfile.TarInfo("/tmp/x"),
+        link("demo-1.0/x", tarfile.SYMTYPE),
+        link("demo-1.0/x", tarfile.LNKTYPE),
+        link("demo-1.0/x", tarfile.FIFOTYPE),
+    ],
+    ids=["above", "above in the middle", "absolute", "symbolic link", "hard link", "pipe"],
+)
+def test_an_unsafe_member_is_refused_and_nothing_unpacked(member: tarfile.TarInfo, cache: Path, tmp_path: Path) -> None:
+    destination = tmp_path / "source"
+    with pytest.raises(BuildError, match=f"unsafe member '{member.name}'"):
+        fetch_source(cached(cache, tar_of(SETUP, member)), destination)
+    assert not destination.exists()
+
+
+def test_what_is_no_tar_archive_is_refused(cache: Path, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="not a tar archive"):
+        fetch_source(cached(cache, b"PK"), tmp_path / "source")
+
+
+def test_two_folders_in_a_source_distribution_are_refused(cache: Path, tmp_path: Path) -> None:
+    target = cached(cache, tar_of(SETUP, tarfile.TarInfo("other/setup.py")))
+    with pytest.raises(BuildError, match="does not hold one folder"):
+        fetch_source(target, tmp_path / "source")
+
+
+def test_a_cached_file_that_lost_its_hash_is_not_built_from(cache: Path, tmp_path: Path) -> None:
+    target = cached(cache, tar_of(SETUP))
+    (damaged,) = cache.glob("*/*")
+    damaged.write_bytes(tar_of(tarfile.TarInfo("demo-1.0/other.py")))
+    with pytest.raises(BuildError):
+        fetch_source(target, tmp_path / "source")
+
+
+def test_a_source_that_is_nowhere_is_a_build_error(cache: Path, tmp_path: Path) -> None:
+    target = cached(cache, tar_of(SETUP))
+    (path,) = cache.glob("*/*")
+    path.unlink()
+    with pytest.raises(BuildError, match="the package index does not answer"):
+        fetch_source(target, tmp_path / "source")
+
+
+def test_nothing_locked_is_a_build_error_that_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=r"packages\.lock has no demo 1\.0") as refusal:
+        fetch_source(replace(TARGET, source=None), tmp_path / "source")
+    assert refusal.value.hint == "run 'wheelmill config lock demo'"

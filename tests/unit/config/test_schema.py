@@ -1,0 +1,127 @@
+"""What may stand in the files, and what the others than ``packages.yml`` may not; for that see ``test_broken``."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wheelmill.config.load import load_config
+from wheelmill.config.records import BuildArguments
+from wheelmill.config.schema import PackageEntry
+from wheelmill.errors import ConfigurationError
+from wheelmill.names import Architecture
+
+COMPATIBILITY = """\
+cuda:
+  checked: 2026-11-21
+  source: "https://example.org/cuda"
+  releases:
+    "13.0": {toolkit: "13.0.2", architectures: ["9.0", "12.0"]}
+torch:
+  checked: 2026-11-20
+  source: "https://example.org/torch"
+  releases:
+    "2.11": {release: "2.11.0", cuda: ["13.0"], python: ["3.12"]}
+platforms: [linux_x86_64]
+"""
+LOCK = f"""\
+sdists:
+  demo:
+    "1.0": {{sdist: demo-1.0.tar.gz, sha256: {"a" * 64}}}
+"""
+
+
+def entry(**keys: object) -> PackageEntry:
+    return PackageEntry.model_validate({"versions": ["1.0"], **keys})
+
+
+def faults_of(directory: Path, name: str, text: str) -> tuple[str, ...]:
+    (directory / "packages.yml").write_text("packages: {}\n")
+    (directory / name).write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        load_config(directory)
+    return caught.value.faults
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("", BuildArguments(isolation=True, config_settings=())),
+        ("--no-build-isolation", BuildArguments(isolation=False, config_settings=())),
+        ("--config-settings=jobs=4", BuildArguments(isolation=True, config_settings=(("jobs", "4"),))),
+        ("--config-setting=empty=", BuildArguments(isolation=True, config_settings=(("empty", ""),))),
+        (
+            "--config-settings='flags=-O2 -g=1' --no-build-isolation",
+            BuildArguments(isolation=False, config_settings=(("flags", "-O2 -g=1"),)),
+        ),
+    ],
+)
+def test_build_args_are_read_as_a_shell_would_split_them(text: str, read: BuildArguments) -> None:
+    assert entry(build_args=text).build_args == read
+
+
+@pytest.mark.parametrize(
+    ("key", "written", "read"),
+    [
+        ("versions", ["v1.0", "2.8.3-RC1", "1.0+Git.1"], ["1.0", "2.8.3rc1", "1.0+git.1"]),
+        ("extra_deps", ["ninja >= 1.11", "wheel"], ["ninja>=1.11", "wheel"]),
+        ("architectures", ["9.0a", "12.0+PTX"], [Architecture(9, 0, "a"), Architecture(12, 0, ptx=True)]),
+        ("env", {"TORCH_CUDA_ARCH_LIST": "8.0;9.0+PTX"}, {"TORCH_CUDA_ARCH_LIST": "8.0;9.0+PTX"}),
+        ("env", {"PATH_TO_CUTLASS": "third_party"}, {"PATH_TO_CUTLASS": "third_party"}),
+        ("test_import", "demo.kernels", "demo.kernels"),
+        ("test_import", None, None),
+        ("description", "Schnelle Aufmerksamkeit für alle: 100 %", "Schnelle Aufmerksamkeit für alle: 100 %"),
+    ],
+)
+def test_what_is_meant_well_is_accepted(key: str, written: Any, read: Any) -> None:
+    assert getattr(entry(**{key: written}), key) == read
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "fault"),
+    [
+        ("2026-11-21", "soon", "2:3: cuda.checked: Input should be a valid date or datetime, input is too short"),
+        ('"13.0":', '"13":', "5:5: cuda.releases.13: expected a CUDA version such as '13.0' or 'cu130', not '13'"),
+        ('toolkit: "13.0.2", ', "", "5:5: cuda.releases.13.0.toolkit: is required"),
+        ('"12.0"]}', '"9.0"]}', "5:33: cuda.releases.13.0.architectures: 9.0 stands in the list more than once"),
+        ('["3.12"]', '["3.12"], tested: x', "10:67: torch.releases.2.11.tested: is not a key here"),
+        ('"3.12"', '"3"', "10:58: torch.releases.2.11.python.0: expected a Python version such as '3.12' or '3.13t', "),
+        ('cuda: ["13.0"]', "cuda: []", "10:33: torch.releases.2.11.cuda: expected at least one item"),
+        ("x86_64]", "x86_64, linux_x86_64]", "11:1: platforms: linux_x86_64 stands in the list more than once"),
+        ("[linux_x86_64]", "[]", "11:1: platforms: expected at least one item"),
+    ],
+)
+def test_a_fault_in_the_facts_is_named(tmp_path: Path, right: str, wrong: str, fault: str) -> None:
+    (first, *_) = faults_of(tmp_path, "compatibility.yml", COMPATIBILITY.replace(right, wrong, 1))
+    assert first.startswith(f"compatibility.yml:{fault}")
+
+
+def test_the_other_spelling_of_a_cuda_release_does_not_replace_it(tmp_path: Path) -> None:
+    twice = COMPATIBILITY.replace("torch:\n", '    cu130: {toolkit: "13.0.1", architectures: ["8.0"]}\ntorch:\n')
+    (fault,) = faults_of(tmp_path, "compatibility.yml", twice)
+    assert fault.startswith("compatibility.yml:")
+    assert "cu130" in fault
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "fault"),
+    [
+        ("aaa", "AAA", "3:37: sdists.demo.1.0.sha256: expected 64 lower-case hexadecimal digits, not 'AAAaa"),
+        ("aaa", "aa", "3:37: sdists.demo.1.0.sha256: expected 64 lower-case hexadecimal digits, not 'aaa"),
+        (".tar.gz", ".whl", "3:13: sdists.demo.1.0.sdist: expected the file name of a source distribution, not "),
+        ("demo-1.0.", "../../x-1.0.", "3:13: sdists.demo.1.0.sdist: expected the file name of a source distribution, "),
+        ('"1.0":', '"one":', "3:5: sdists.demo.one: expected a version such as '2.8.3' (PEP 440), not 'one'"),
+        ("  demo:", "  Demo:", "2:3: sdists.Demo: expected the normalized name 'demo' (PEP 503)"),
+        ("sdists:", "sdist:", "1:1: sdists: is required"),
+    ],
+)
+def test_a_fault_in_the_lock_is_named(tmp_path: Path, right: str, wrong: str, fault: str) -> None:
+    (first, *_) = faults_of(tmp_path, "packages.lock", LOCK.replace(right, wrong, 1))
+    assert first.startswith(f"packages.lock:{fault}")
+
+
+def test_the_other_spelling_of_a_version_does_not_replace_its_hash(tmp_path: Path) -> None:
+    twice = f'{LOCK}    "v1.0": {{sdist: demo-1.0.tar.gz, sha256: {"b" * 64}}}\n'
+    (fault,) = faults_of(tmp_path, "packages.lock", twice)
+    assert fault.startswith("packages.lock:")
+    assert "v1.0" in fault

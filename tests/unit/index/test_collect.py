@@ -1,0 +1,132 @@
+"""Which wheels stand in which trees."""
+
+import hashlib
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.release.conftest import NOW
+from tests.wheels import write_wheel
+from wheelmill.errors import SiteError
+from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.index.records import IndexFile, Site
+from wheelmill.wheel.metadata import metadata_bytes
+
+TORCH_211, TORCH_210, CUDA_128, NO_TORCH, UNLABELLED = EVERY_KIND
+
+
+def names_of(site: Site) -> dict[str, set[str]]:
+    """The file names in every tree."""
+    return {tree.path: {file.filename for files in tree.projects.values() for file in files} for tree in site.trees}
+
+
+def the_file_of(site: Site) -> IndexFile:
+    (files,) = site.trees[0].projects.values()
+    (file,) = files
+    return file
+
+
+def refuse(text: str) -> None:
+    raise AssertionError(text)
+
+
+def test_a_wheel_stands_in_the_trees_of_its_label(release: Release) -> None:
+    assert names_of(site_of_releases(release(*EVERY_KIND), "")) == {
+        "": set(EVERY_KIND),
+        "cu128": {CUDA_128},
+        "cu128/torch2.10": {CUDA_128},
+        "cu130": {TORCH_211, TORCH_210, NO_TORCH},
+        "cu130/torch2.10": {TORCH_210, NO_TORCH},
+        "cu130/torch2.11": {TORCH_211, NO_TORCH},
+    }
+
+
+def test_the_widest_tree_comes_first(release: Release) -> None:
+    assert [tree.folder for tree in site_of_releases(release(NO_TORCH, UNLABELLED), "").trees] == [
+        "simple",
+        "cu130/simple",
+    ]
+
+
+def test_no_releases_make_a_site_with_one_empty_tree() -> None:
+    assert names_of(site_of_releases([], "")) == {"": set()}
+
+
+def test_a_plus_is_escaped_because_object_stores_take_it_for_a_space(release: Release) -> None:
+    site = site_of_releases(release(NO_TORCH), "https://example.org/releases")
+    assert the_file_of(site).url == (
+        "https://example.org/releases/v2026-11-21/plain_cuda-2.0%2Bcu130-py3-none-manylinux_2_28_x86_64.whl"
+    )
+
+
+def test_one_name_with_different_bytes_in_two_releases_is_refused(release: Release) -> None:
+    first = release(NO_TORCH, store="first")
+    second = release(NO_TORCH, store="second", content=b"changed = True", now=NOW + timedelta(days=1))
+    with pytest.raises(SiteError) as refusal:
+        site_of_releases([*first, *second], "../releases")
+    escaped = NO_TORCH.replace("+", "%2B")
+    assert str(refusal.value) == (
+        f"{NO_TORCH} has different bytes at ../releases/v2026-11-21/{escaped} and ../releases/v2026-11-22/{escaped}"
+    )
+
+
+def test_one_wheel_in_two_releases_is_listed_once(release: Release) -> None:
+    first = release(NO_TORCH, store="first")
+    second = release(NO_TORCH, store="second", now=NOW + timedelta(days=1))
+    assert "v2026-11-21" in the_file_of(site_of_releases([*first, *second], "")).url
+
+
+def test_files_are_in_the_order_of_their_names_whatever_their_release(release: Release) -> None:
+    release(TORCH_211)
+    manifests = release(TORCH_210, now=NOW + timedelta(days=1))
+    (files,) = site_of_releases(manifests, "").trees[0].projects.values()
+    assert [file.filename for file in files] == [TORCH_210, TORCH_211]
+
+
+def test_a_folder_of_wheels_gives_the_same_trees_as_their_release(release: Release, tmp_path: Path) -> None:
+    of_release = names_of(site_of_releases(release(*EVERY_KIND), ""))
+    assert names_of(site_of_folder(tmp_path / "wheels", "", warn=lambda _text: None)) == of_release
+
+
+def test_wheels_without_our_label_are_told_of(tmp_path: Path) -> None:
+    foreign = "torch_scatter-2.1.2+pt211cu130-cp311-cp311-linux_x86_64.whl"
+    for name in (NO_TORCH, UNLABELLED, foreign):
+        write_wheel(tmp_path / name)
+    warnings: list[str] = []
+    site = site_of_folder(tmp_path, "", warn=warnings.append)
+    assert warnings == [f"{name} has no CUDA label; it is listed under simple/ only" for name in (foreign, UNLABELLED)]
+    assert names_of(site) == {"": {NO_TORCH, UNLABELLED, foreign}, "cu130": {NO_TORCH}}
+
+
+def test_an_empty_folder_makes_a_site_with_one_empty_tree(tmp_path: Path) -> None:
+    assert names_of(site_of_folder(tmp_path, "", warn=refuse)) == {"": set()}
+
+
+def test_a_sidecar_beside_a_wheel_is_listed(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path / NO_TORCH)
+    metadata = metadata_bytes(wheel)
+    wheel.with_name(f"{NO_TORCH}.metadata").write_bytes(metadata)
+    file = the_file_of(site_of_folder(tmp_path, "", warn=refuse))
+    assert file.metadata_sha256 == hashlib.sha256(metadata).hexdigest()
+
+
+def test_a_sidecar_of_other_bytes_is_not_listed(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path / NO_TORCH)
+    wheel.with_name(f"{NO_TORCH}.metadata").write_bytes(b"of another")
+    assert the_file_of(site_of_folder(tmp_path, "", warn=refuse)).metadata_sha256 is None
+
+
+def test_every_wheel_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    write_wheel(tmp_path / NO_TORCH)
+    (tmp_path / TORCH_211).write_bytes(b"no zip")
+    (tmp_path / "badly-named.whl").touch()
+    write_wheel(tmp_path / CUDA_128, metadata="no metadata")
+    with zipfile.ZipFile(tmp_path / TORCH_210, "w") as archive:
+        archive.writestr("demo-1.0.dist-info/RECORD", "")
+    with pytest.raises(SiteError) as refusal:
+        site_of_folder(tmp_path, "", warn=refuse)
+    named = [line.partition(":")[0] for line in str(refusal.value).splitlines()]
+    assert named == sorted((TORCH_211, TORCH_210, CUDA_128, "badly-named.whl"))

@@ -1,0 +1,66 @@
+"""Serving a folder to real clients."""
+
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from wheelmill.index.serve import serving
+
+NAME = "demo-1.0+cu130-py3-none-any.whl"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a folder with a wheel and a page, in a folder with a secret."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "secret").write_bytes(b"outside")
+    (folder / "site" / "simple").mkdir(parents=True)
+    (folder / "site" / "simple" / "index.html").write_bytes(b"the list")
+    (folder / "site" / NAME).write_bytes(b"the wheel")
+    with serving(folder / "site") as url:
+        yield url
+
+
+def get(url: str, path: str, *, host: str = "127.0.0.1") -> tuple[int, bytes]:
+    """Ask for a path as it is written."""
+    connection = HTTPConnection(host, urlsplit(url).port, timeout=10)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [(f"/{NAME}", b"the wheel"), (f"/{NAME.replace('+', '%2B')}", b"the wheel"), ("/simple/", b"the list")],
+)
+def test_files_are_served(path: str, content: bytes, url: str) -> None:
+    assert get(url, path) == (200, content)
+
+
+@pytest.mark.parametrize("path", ["/gone.whl", "/../secret", "/%2e%2e/secret", "/simple/../../secret"])
+def test_nothing_else_is_served(path: str, url: str) -> None:
+    assert get(url, path)[0] == 404
+
+
+def test_nobody_else_is_served(url: str) -> None:
+    with pytest.raises(ConnectionRefusedError):
+        get(url, "/", host="127.0.0.2")
+
+
+def test_nothing_is_said(url: str, capfd: pytest.CaptureFixture[str]) -> None:
+    get(url, "/simple/")
+    get(url, "/gone.whl")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_serving_ends_with_the_context(tmp_path: Path) -> None:
+    with serving(tmp_path) as url:
+        assert get(url, "/")[0] == 200
+    with pytest.raises(ConnectionRefusedError):
+        get(url, "/")

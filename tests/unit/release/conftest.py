@@ -1,0 +1,59 @@
+"""Wheels that passed smoke, and a store to release them into."""
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.wheels import write_wheel
+from wheelmill.build.records import Provenance
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.smoke.records import Certificate, CleanRoom, Evidence, TestedWheel
+from wheelmill.wheel.records import WheelFile
+
+NOW: Final = datetime(2026, 11, 21, 12, 30, 15, 500_000, tzinfo=UTC)
+
+
+def certified_wheel(
+    path: Path, *, content: bytes = b"", requires_python: str | None = None, provenance: Provenance | None = None
+) -> TestedWheel:
+    """Write a wheel and say that it passed.
+
+    Args:
+        path: where, with a wheel's file name.
+        content: of its one module; other content, other bytes.
+        requires_python: what its METADATA asks for.
+        provenance: how it was built.
+    """
+    project, version, *_ = path.name.split("-")
+    metadata = f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n"
+    if requires_python:
+        metadata += f"Requires-Python: {requires_python}\n"
+    file = WheelFile.at(write_wheel(path, metadata=metadata, files={f"{project}/__init__.py": content}))
+    return TestedWheel(
+        file=file,
+        certificate=Certificate(
+            sha256=file.sha256,
+            evidence=Evidence(
+                policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=13, sass=(), ptx=(), undefined_symbols=0
+            ),
+            clean_room=CleanRoom(python="3.11.7", installed={project: version}),
+            provenance=provenance,
+        ),
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> DirectoryStore:
+    """A store that has no releases yet."""
+    return DirectoryStore(directory=tmp_path / "releases")
+
+
+def everything_in(folder: Path) -> dict[str, str]:
+    """The hash of every file below a folder, hidden ones too, and every folder."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        for path in folder.rglob("*")
+    }

@@ -1,0 +1,109 @@
+"""Releases as folders."""
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.build.conftest import PROVENANCE
+from tests.unit.release.conftest import NOW, certified_wheel, everything_in
+from wheelmill.errors import ReleaseError
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+
+NAME = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
+OTHER = "demo-1.1-py3-none-any.whl"
+
+
+def test_a_release_holds_wheels_sidecars_and_a_manifest(store: DirectoryStore, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / NAME)
+    publish(store, [wheel], now=NOW)
+    release = store.directory / "v2026-11-21"
+    assert {path.name for path in release.iterdir()} == {NAME, f"{NAME}.metadata", "manifest.json"}
+    assert (release / NAME).read_bytes() == wheel.file.path.read_bytes()
+    with zipfile.ZipFile(wheel.file.path) as archive:
+        metadata = archive.read("demo-1.0+cu130torch2.11.dist-info/METADATA")
+    assert (release / f"{NAME}.metadata").read_bytes() == metadata
+
+
+def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: Path) -> None:
+    publish(store, [certified_wheel(tmp_path / NAME, requires_python=">=3.11", provenance=PROVENANCE)], now=NOW)
+    release = store.directory / "v2026-11-21"
+    manifest = json.loads((release / "manifest.json").read_bytes())
+    (entry,) = manifest.pop("wheels")
+    assert manifest == {
+        "schema": "wheelmill.manifest/1",
+        "tag": "v2026-11-21",
+        "published_at": "2026-11-21T12:30:15Z",
+    }
+    certificate = entry.pop("certificate")
+    assert entry == {
+        "filename": NAME,
+        "sha256": hashlib.sha256((release / NAME).read_bytes()).hexdigest(),
+        "size": (release / NAME).stat().st_size,
+        "metadata_sha256": hashlib.sha256((release / f"{NAME}.metadata").read_bytes()).hexdigest(),
+        "requires_python": ">=3.11",
+    }
+    assert certificate["sha256"] == entry["sha256"]
+    assert certificate["provenance"]["cell"]["cuda"] == "13.0"
+    assert certificate["provenance"]["architectures"] == ["9.0", "12.0+PTX"]
+
+
+def test_manifests_are_read_as_they_were_published(store: DirectoryStore, tmp_path: Path) -> None:
+    manifests = publish(store, [certified_wheel(tmp_path / NAME, provenance=PROVENANCE)], now=NOW)
+    assert store.manifests() == manifests
+
+
+def test_everybody_may_read_a_release(store: DirectoryStore, tmp_path: Path) -> None:
+    publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
+    release = store.directory / "v2026-11-21"
+    assert all(path.stat().st_mode & 0o044 == 0o044 for path in (release, *release.iterdir()))
+
+
+def test_a_taken_tag_is_never_overwritten(store: DirectoryStore, tmp_path: Path) -> None:
+    taken = store.directory / "v2026-11-21" / "something"
+    taken.parent.mkdir(parents=True)
+    taken.write_text("of somebody else")
+    before = everything_in(store.directory)
+    with pytest.raises(ReleaseError, match=r"v2026-11-21 exists; a published tag is never used again"):
+        publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
+    assert everything_in(store.directory) == before
+
+
+def failing_at_the_second_call(function: Callable[..., object]) -> Callable[..., object]:
+    calls = 0
+
+    def call(*arguments: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise OSError("no space left on device")
+        return function(*arguments)
+
+    return call
+
+
+def test_a_crash_leaves_no_trace_and_can_be_repeated(
+    store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheels = [certified_wheel(tmp_path / NAME), certified_wheel(tmp_path / OTHER)]
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", failing_at_the_second_call(shutil.copyfile))
+        with pytest.raises(OSError, match="no space left"):
+            publish(store, wheels, now=NOW)
+    assert everything_in(store.directory) == {}
+    (manifest,) = publish(store, wheels, now=NOW)
+    assert manifest.tag == "v2026-11-21"
+    assert (store.directory / manifest.tag / OTHER).exists()
+
+
+def test_a_manifest_that_cannot_be_read_is_a_release_error(store: DirectoryStore) -> None:
+    broken = store.directory / "v2026-11-21" / "manifest.json"
+    broken.parent.mkdir(parents=True)
+    broken.write_text('{"schema": "wheelmill.manifest/2"}')
+    with pytest.raises(ReleaseError, match=r"manifest\.json is not a Manifest"):
+        store.manifests()

@@ -1,0 +1,110 @@
+"""Opening wheels that nobody trusts, and reading what their bytes show."""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.unit.smoke.conftest import LABELLED
+from tests.wheels import write_wheel
+from wheelmill.smoke.evidence import Contents, open_symbols, open_wheel
+from wheelmill.smoke.records import Evidence
+from wheelmill.wheel.records import Code, WheelFile
+
+
+def refusal_of(path: Path) -> list[Code]:
+    findings = open_wheel(WheelFile.at(path), None)
+    assert not isinstance(findings, Contents)
+    return [finding.code for finding in findings]
+
+
+@pytest.mark.parametrize("name", ["demo.whl", "demo-1.0.tar.gz", "demo-one-py3-none-any.whl", "notes.txt"])
+def test_a_name_that_is_not_a_wheels_is_refused(name: str, tmp_path: Path) -> None:
+    path = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl").rename(tmp_path / name)
+    assert refusal_of(path) == [Code.FILENAME]
+
+
+def test_what_is_no_zip_is_refused(tmp_path: Path) -> None:
+    (tmp_path / LABELLED).write_bytes(b"no zip")
+    assert refusal_of(tmp_path / LABELLED) == [Code.ARCHIVE]
+
+
+def test_a_member_that_leads_outside_is_refused(tmp_path: Path) -> None:
+    assert refusal_of(write_wheel(tmp_path / LABELLED, files={"../x": b""})) == [Code.PATH]
+
+
+@pytest.mark.parametrize("missing", ["METADATA", "WHEEL"])
+def test_a_wheel_without_one_of_its_two_descriptions_is_refused(missing: str, tmp_path: Path) -> None:
+    whole = write_wheel(tmp_path / "whole" / LABELLED)
+    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(tmp_path / LABELLED, "w") as target:
+        for member in source.namelist():
+            if not member.endswith(f"/{missing}"):
+                target.writestr(member, source.read(member))
+    assert refusal_of(tmp_path / LABELLED) == [Code.METADATA]
+
+
+@pytest.mark.parametrize("metadata", ["Name: demo\n", "Name: demo\nVersion: one\n", "Version: 1.0\n"])
+def test_metadata_that_says_no_name_or_version_is_refused(metadata: str, tmp_path: Path) -> None:
+    assert refusal_of(write_wheel(tmp_path / LABELLED, metadata=metadata)) == [Code.METADATA]
+
+
+def test_a_shared_object_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    assert refusal_of(write_wheel(tmp_path / LABELLED, files={"demo/_C.so": b"\x7fELF and no more"})) == [Code.ARCHIVE]
+
+
+def opened(folder: Path, *machine_code: bytes) -> Contents:
+    files = {f"demo/_{number}.so": content for number, content in enumerate(machine_code)}
+    contents = open_wheel(WheelFile.at(write_wheel(folder / LABELLED, files=files)), None)
+    assert isinstance(contents, Contents)
+    return contents
+
+
+def test_what_the_bytes_show_is_read(objects: Mapping[str, bytes], tmp_path: Path) -> None:
+    assert opened(tmp_path, objects["as promised"]).evidence == Evidence(
+        policy=LABELLED.removesuffix(".whl").rpartition("-")[2],
+        needed=("libcudart.so.13",),
+        glibc=None,
+        glibcxx=None,
+        cuda_major=13,
+        sass=("sm_90", "sm_120"),
+        ptx=("compute_120",),
+        undefined_symbols=0,
+    )
+
+
+def test_the_newest_glibc_that_is_needed_is_read(objects: Mapping[str, bytes], tmp_path: Path) -> None:
+    evidence = opened(tmp_path, objects["as promised"], objects["from the future"]).evidence
+    assert evidence.glibc == "2.99"
+
+
+def test_libraries_that_the_wheel_brings_are_not_needed(objects: Mapping[str, bytes], tmp_path: Path) -> None:
+    files = {"demo/_C.so": objects["linked to its helper"]}
+    alone = open_wheel(WheelFile.at(write_wheel(tmp_path / "alone" / LABELLED, files=files)), None)
+    both = {**files, "demo.libs/libhelper.so.1": objects["helper"]}
+    together = open_wheel(WheelFile.at(write_wheel(tmp_path / "together" / LABELLED, files=both)), None)
+    assert isinstance(alone, Contents)
+    assert isinstance(together, Contents)
+    assert alone.evidence.needed == ("libhelper.so.1",)
+    assert together.evidence.needed == ()
+
+
+def test_architectures_of_every_object_are_listed_in_order(objects: Mapping[str, bytes], tmp_path: Path) -> None:
+    evidence = opened(tmp_path, objects["for Blackwell"], objects["for Hopper"]).evidence
+    assert evidence.sass == ("sm_90", "sm_100", "sm_120")
+    assert evidence.ptx == ("compute_100",)
+
+
+def test_a_statically_linked_wheel_names_no_cuda_major(objects: Mapping[str, bytes], tmp_path: Path) -> None:
+    assert opened(tmp_path, objects["linked statically"]).evidence.cuda_major is None
+
+
+def test_symbols_that_others_must_define_are_open(objects: Mapping[str, bytes], tmp_path: Path) -> None:
+    contents = opened(tmp_path, objects["with open symbols"], objects["from the future"])
+    assert open_symbols(contents.shared_objects) == {"outside"}
+    assert contents.evidence.undefined_symbols == 1
+
+
+def test_symbols_that_a_neighbour_defines_are_not_open(objects: Mapping[str, bytes], tmp_path: Path) -> None:
+    contents = opened(tmp_path, objects["with open symbols"], objects["that defines outside"])
+    assert open_symbols(contents.shared_objects) == frozenset()

@@ -1,0 +1,43 @@
+"""What README and docs promise is there, and each command they show is run by a test."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+RUN_BY = {
+    "scripts/quickstart": "real/test_quickstart.py",
+    "scripts/test": "../.ci/run",
+    "wheelmill run torch-spline-conv --python 3.12 --cuda 13.0 --torch 2.11": "real/test_torch_spline_conv.py",
+    "wheelmill index serve out": "real/test_torch_spline_conv.py",
+    "pip install --extra-index-url http://127.0.0.1:8000/site/cu130/torch2.11/simple/ --only-binary torch-spline-conv"
+    " torch-spline-conv": "real/test_torch_spline_conv.py",
+    "wheelmill config check": "integration/test_config_command.py",
+    "wheelmill config lock PROJECT": "real/test_demo.py",
+    "wheelmill plan PROJECT": "integration/test_plan_command.py",
+    "wheelmill run PROJECT --python 3.12 --cuda 13.0 --torch 2.11": "real/test_torch_spline_conv.py",
+}
+
+
+def commands() -> list[str]:
+    """The lines of every shell block, without their comments."""
+    blocks = [block for path in DOCUMENTS for block in re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL)]
+    return [line.partition(" #")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def test_every_command_that_is_shown_is_run_by_a_test() -> None:
+    assert sorted(set(commands())) == sorted(RUN_BY)
+
+
+@pytest.mark.parametrize("path", sorted(set(RUN_BY.values())))
+def test_the_test_that_runs_it_exists(path: str) -> None:
+    assert (ROOT / "tests" / path).exists()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(document: Path) -> None:
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", document.read_text()) if "://" not in link]
+    assert [link for link in links if not (document.parent / link).exists()] == []

@@ -1,0 +1,172 @@
+import platform
+import random
+import signal
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from tests.wheels import write_wheel
+from wheelmill import process
+from wheelmill.wheel.elf import SharedObject, Symbol, shared_objects_of, undefined_in
+
+EXTENSION = """
+#include <stdio.h>
+__attribute__((section(".nv_fatbin"), used)) static const unsigned device_code[] = {
+    0xba55ed50, 0x00100001, 72, 0, 2, 64, 8, 0, 0, 0, 0, 90, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+extern int outside(int);
+extern void maybe(void) __attribute__((weak));
+int own(int number) { if (maybe) maybe(); return printf("%d", outside(number)); }
+"""
+OTHER = "extern int elsewhere(int); int outside(int number) { return elsewhere(number); }"
+SECTION_HEADER = {"sh_offset": (24, "<Q"), "sh_size": (32, "<Q"), "sh_link": (40, "<I"), "sh_info": (44, "<I")}
+SECTION_HEADER |= {"sh_flags": (8, "<Q"), "sh_entsize": (56, "<Q")}
+"""Where a field stands in a section's header, and its form."""
+
+
+def compiled(path: Path, code: str, *arguments: str | Path) -> Path:
+    source = path.with_suffix(".c")
+    source.write_text(code)
+    process.run(["gcc", "-shared", "-fPIC", "-s", "-Wl,--no-as-needed", "-o", path, source, *arguments])
+    return path
+
+
+@pytest.fixture(scope="module")
+def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that names CUDA's, prints, may use ``maybe`` and leaves ``outside`` open."""
+    folder = tmp_path_factory.mktemp("extension")
+    runtime = compiled(folder / "libcudart.so.13", "", "-Wl,-soname,libcudart.so.13")
+    return compiled(folder / "extension.so", EXTENSION, runtime)
+
+
+@pytest.fixture(scope="module")
+def read(extension: Path) -> SharedObject:
+    return SharedObject.read(extension, name="demo/_C.so")
+
+
+@pytest.fixture
+def an_end() -> Iterator[None]:
+    """Fails a test that would go on for ever."""
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it does not come to an end"))
+    signal.alarm(10)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_a_shared_object_names_itself_and_what_it_needs(read: SharedObject) -> None:
+    assert read.name == "demo/_C.so"
+    assert read.machine == platform.machine()
+    assert read.needed == ("libcudart.so.13", "libc.so.6")
+    assert "own" in read.defined
+    assert (read.device_code.sass, read.device_code.ptx) == (("sm_90",), ())
+
+
+def test_what_it_leaves_open_has_the_version_of_its_library(read: SharedObject) -> None:
+    symbols = {symbol.name: symbol for symbol in read.undefined}
+
+    assert symbols["outside"] == Symbol(name="outside", version=None, weak=False)
+    assert symbols["maybe"] == Symbol(name="maybe", version=None, weak=True)
+    assert (symbols["printf"].version or "").startswith("GLIBC_2.")
+    assert symbols.keys().isdisjoint(read.defined)
+
+
+def test_other_machines_are_told_apart(extension: Path, tmp_path: Path) -> None:
+    content = bytearray(extension.read_bytes())
+    content[18:20] = struct.pack("<H", {"x86_64": 183, "aarch64": 62}[platform.machine()])
+    (tmp_path / "other.so").write_bytes(content)
+
+    machine = SharedObject.read(tmp_path / "other.so", name="other.so").machine
+
+    assert {machine, platform.machine()} == {"x86_64", "aarch64"}
+
+
+@pytest.mark.parametrize("style", ["gnu", "sysv", "both"])
+def test_a_symbol_is_found_in_the_library_that_defines_it(style: str, extension: Path, tmp_path: Path) -> None:
+    other = compiled(tmp_path / "libother.so", OTHER, f"-Wl,--hash-style={style}")
+
+    assert undefined_in(["outside", "own", "elsewhere"], [extension, other]) == {"elsewhere"}
+    assert undefined_in(["outside"], [extension]) == {"outside"}
+    assert undefined_in(["outside"], []) == {"outside"}
+    assert undefined_in([], [extension]) == frozenset()
+
+
+def test_the_shared_objects_of_a_wheel_are_known_by_their_first_bytes(extension: Path, tmp_path: Path) -> None:
+    content = extension.read_bytes()
+    files = {"demo/__init__.py": b"", "demo/_C.so": content, "demo.libs/libx.so.1.2": content, "demo/fake.so": b"text"}
+    wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files=files)
+
+    assert [found.name for found in shared_objects_of(wheel)] == ["demo/_C.so", "demo.libs/libx.so.1.2"]
+
+
+def test_a_broken_shared_object_of_a_wheel_is_named(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={"demo/_C.so": b"\x7fELF and more"})
+
+    with pytest.raises(ValueError, match=r"^demo/_C\.so: not a readable shared object"):
+        shared_objects_of(wheel)
+
+
+@pytest.mark.parametrize("length", [0, 3, 4, 15, 40, 63, 1000, -1])
+def test_a_truncated_file_is_refused(length: int, extension: Path, tmp_path: Path) -> None:
+    (tmp_path / "cut.so").write_bytes(extension.read_bytes()[:length])
+
+    with pytest.raises(ValueError, match="not a readable shared object"):
+        SharedObject.read(tmp_path / "cut.so", name="cut.so")
+
+
+def with_field(path: Path, section: str, field: str, value: int) -> bytes:
+    """The file with one field of one section's header changed."""
+    content = bytearray(path.read_bytes())
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        header = elf["e_shoff"] + elf.get_section_index(section) * elf["e_shentsize"]
+    offset, form = SECTION_HEADER[field]
+    struct.pack_into(form, content, header + offset, value)
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [
+        (".gnu.version", "sh_entsize", 0),
+        (".gnu.version", "sh_link", 0),
+        (".dynsym", "sh_entsize", 0),
+        (".dynsym", "sh_offset", 1 << 63),
+        (".dynsym", "sh_size", 1 << 62),
+        (".dynamic", "sh_link", 0),
+        (".dynamic", "sh_offset", 1 << 40),
+        (".nv_fatbin", "sh_size", 1 << 62),
+        (".nv_fatbin", "sh_flags", 1 << 11),
+    ],
+)
+def test_a_section_header_that_lies_is_refused(
+    section: str, field: str, value: int, extension: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "lie.so").write_bytes(with_field(extension, section, field, value))
+
+    with pytest.raises(ValueError, match="not a readable shared object"):
+        SharedObject.read(tmp_path / "lie.so", name="lie.so")
+
+
+@pytest.mark.usefixtures("an_end")
+def test_a_chain_of_versions_without_an_end_is_left(extension: Path, tmp_path: Path) -> None:
+    (tmp_path / "endless.so").write_bytes(with_field(extension, ".gnu.version_r", "sh_info", 0xFFFFFFFF))
+
+    with suppress(ValueError):
+        SharedObject.read(tmp_path / "endless.so", name="endless.so")
+
+
+@pytest.mark.usefixtures("an_end")
+@pytest.mark.parametrize("seed", range(300))
+def test_damage_raises_nothing_but_value_error(seed: int, extension: Path, tmp_path: Path) -> None:
+    dice = random.Random(seed)  # noqa: S311 - for tests
+    content = bytearray(extension.read_bytes())
+    for _ in range(dice.choice([1, 4, 16, 64])):
+        content[dice.randrange(len(content))] = dice.choice([0, 255, dice.randrange(256)])
+    (tmp_path / "damaged.so").write_bytes(content)
+
+    with suppress(ValueError):
+        SharedObject.read(tmp_path / "damaged.so", name="damaged.so")

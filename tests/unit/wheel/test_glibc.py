@@ -1,0 +1,94 @@
+import pytest
+from packaging.version import Version
+
+from wheelmill.wheel.elf import SharedObject, Symbol
+from wheelmill.wheel.fatbin import DeviceCode
+from wheelmill.wheel.glibc import newest, promised_glibc, symbols_newer_than, version_of
+
+
+def symbol(text: str) -> Symbol:
+    name, _, version = text.partition("@")
+    return Symbol(name=name, version=version or None, weak=False)
+
+
+def shared_object(name: str, *symbols: str) -> SharedObject:
+    return SharedObject(
+        name=name,
+        machine="x86_64",
+        needed=(),
+        undefined=tuple(map(symbol, symbols)),
+        defined=frozenset(),
+        device_code=DeviceCode(sass=(), ptx=()),
+    )
+
+
+OLD = shared_object("demo/old.so", "printf@GLIBC_2.2.5", "own", "secret@GLIBC_PRIVATE")
+NEW = shared_object("demo/new.so", "__libc_single_threaded@GLIBC_2.32", "stat@GLIBC_2.4", "cout@GLIBCXX_3.4.30")
+
+
+@pytest.mark.parametrize(
+    ("platform", "glibc"),
+    [
+        ("manylinux_2_28_x86_64", "2.28"),
+        ("manylinux_2_5_aarch64", "2.5"),
+        ("manylinux_2_28", "2.28"),
+        ("manylinux2014_x86_64", "2.17"),
+        ("manylinux2010_x86_64", "2.12"),
+        ("manylinux1_x86_64", "2.5"),
+    ],
+)
+def test_a_manylinux_tag_promises_a_glibc(platform: str, glibc: str) -> None:
+    assert promised_glibc(platform) == Version(glibc)
+
+
+@pytest.mark.parametrize(
+    "platform",
+    [
+        "linux_x86_64",
+        "musllinux_1_2_x86_64",
+        "win_amd64",
+        "any",
+        "",
+        "manylinux",
+        "manylinux_2",
+        "manylinux_2_x86_64",
+        "manylinux_x_y_x86_64",
+        "manylinux2020_x86_64",
+    ],
+)
+def test_other_tags_promise_none(platform: str) -> None:
+    assert promised_glibc(platform) is None
+
+
+@pytest.mark.parametrize(
+    ("needed", "family", "version"),
+    [
+        ("printf@GLIBC_2.2.5", "GLIBC", Version("2.2.5")),
+        ("cout@GLIBCXX_3.4.30", "GLIBCXX", Version("3.4.30")),
+        ("cout@GLIBCXX_3.4.30", "GLIBC", None),
+        ("secret@GLIBC_PRIVATE", "GLIBC", None),
+        ("relocations@GLIBC_ABI_DT_RELR", "GLIBC", None),
+        ("own", "GLIBC", None),
+    ],
+)
+def test_a_symbol_belongs_to_one_family(needed: str, family: str, version: Version | None) -> None:
+    assert version_of(symbol(needed), family) == version
+
+
+def test_the_newest_version_is_the_highest_number() -> None:
+    assert newest([OLD, NEW], "GLIBC") == Version("2.32")
+    assert newest([OLD], "GLIBC") == Version("2.2.5")
+    assert newest([OLD], "GLIBCXX") is None
+    assert newest([], "GLIBC") is None
+
+
+@pytest.mark.parametrize(
+    ("floor", "named"),
+    [
+        ("2.28", ("__libc_single_threaded@GLIBC_2.32 in demo/new.so",)),
+        ("2.32", ()),
+        ("2.3", ("__libc_single_threaded@GLIBC_2.32 in demo/new.so", "stat@GLIBC_2.4 in demo/new.so")),
+    ],
+)
+def test_symbols_that_are_too_new_are_named(floor: str, named: tuple[str, ...]) -> None:
+    assert symbols_newer_than(Version(floor), [OLD, NEW]) == named

@@ -1,0 +1,68 @@
+import pytest
+
+from wheelmill.names import CudaVersion, TorchVersion, project_version
+from wheelmill.wheel.label import Label
+
+WITH_TORCH = Label(cuda=CudaVersion(12, 8), torch=TorchVersion(2, 8))
+WITHOUT_TORCH = Label(cuda=CudaVersion(13, 0), torch=None)
+
+
+@pytest.mark.parametrize(
+    ("local", "label"),
+    [
+        ("cu128torch2.8", WITH_TORCH),
+        ("cu130", WITHOUT_TORCH),
+        ("git1a2b.cu128torch2.8", WITH_TORCH),
+        ("cu118.cu130", WITHOUT_TORCH),
+        ("torch.cu130", WITHOUT_TORCH),
+    ],
+)
+def test_a_label_is_read_from_a_local_version(local: str, label: Label) -> None:
+    assert Label.parse(local) == label
+
+
+@pytest.mark.parametrize(
+    "local",
+    [
+        "",
+        "cu",
+        "cpu",
+        "git1a2b",
+        "torch2.8",
+        "cu12torch2.8cxx11abitrue",
+        "cu128torch",
+        "cu128torch2",
+        "cu128torch2.8.0",
+        "cu128torch2.8gite2743ab",
+        "cu128torch2.8.git1a2b",
+        "cu128torch2.08",
+        "cu0128",
+        "cu12.8",
+        "CU128",
+        "pt28cu128",
+        "1cu128",
+        "cu128 ",
+    ],
+)
+def test_other_local_versions_are_no_labels(local: str) -> None:
+    assert Label.parse(local) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "version", "labelled"),
+    [
+        (WITH_TORCH, "2.8.3", "2.8.3+cu128torch2.8"),
+        (WITHOUT_TORCH, "0.0.32.post2", "0.0.32.post2+cu130"),
+        (WITH_TORCH, "2.8.3+git1a2b", "2.8.3+git1a2b.cu128torch2.8"),
+    ],
+)
+def test_a_label_stands_after_what_upstream_wrote(label: Label, version: str, labelled: str) -> None:
+    assert str(label.on(project_version(version))) == labelled
+
+
+@pytest.mark.parametrize(
+    ("label", "trees"),
+    [(WITH_TORCH, ("cu128", "cu128/torch2.8")), (WITHOUT_TORCH, ("cu130",))],
+)
+def test_a_wheel_stands_in_the_tree_of_its_cuda_and_of_its_torch(label: Label, trees: tuple[str, ...]) -> None:
+    assert label.trees == trees

@@ -1,0 +1,61 @@
+"""Small wheels for tests, whole unless a test asks for a fault."""
+
+import base64
+import csv
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+NOTHING: Mapping[str, bytes] = MappingProxyType({})
+
+
+def write_wheel(
+    path: Path,
+    *,
+    metadata: str | None = None,
+    files: Mapping[str, bytes] = NOTHING,
+    record: bytes | None = None,
+    tag: str | None = None,
+) -> Path:
+    """Write a wheel that any installer takes, and return its path.
+
+    Args:
+        path: where, with a wheel's file name: ``tmp_path / "demo-1.0-py3-none-any.whl"``. The project, the version
+            and the tags inside are those of this name. Missing folders are made.
+        metadata: the whole METADATA file; without it, one that has no more than the required fields.
+        files: what the wheel holds beside its ``.dist-info``, as ``{"demo/__init__.py": b""}``. A name inside the
+            ``.dist-info`` replaces what would stand there.
+        record: the whole RECORD file; without it, one that agrees with the other files.
+        tag: the tag that the WHEEL file states, where it should differ from the file name's.
+    """
+    project, version, *_, interpreter, abi, platform = path.name.removesuffix(".whl").split("-")
+    dist_info = f"{project}-{version}.dist-info"
+    tag = tag or f"{interpreter}-{abi}-{platform}"
+    pure = str(tag.endswith("-none-any")).lower()
+    members = {
+        **files,
+        f"{dist_info}/METADATA": (metadata or f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n").encode(),
+        f"{dist_info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: {pure}\nTag: {tag}\n".encode(),
+        **{name: content for name, content in files.items() if name.startswith(dist_info)},
+    }
+    own_name = f"{dist_info}/RECORD"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        archive.writestr(own_name, record if record is not None else record_of(members, own_name))
+    return path
+
+
+def record_of(members: Mapping[str, bytes], own_name: str) -> bytes:
+    """The RECORD of these members, which stands among them under its own name."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    for name, content in members.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+        rows.writerow((name, f"sha256={digest}", len(content)))
+    rows.writerow((own_name, "", ""))
+    return text.getvalue().encode()
