@@ -7,7 +7,9 @@ Only the command line catches these; a traceback is a bug.
     +- ConfigurationError    2   files under config/
     +- ProcessError          1   a program failed; stages turn it into their own error
     +- BuildError            4
+    |  +- CompileError       4   the source itself does not build: trying again changes nothing
     +- SmokeError            5
+    |  +- RefusedError       5   the wheel itself is at fault: trying again changes nothing
     +- ReleaseError          6
     +- SiteError             7   the index
     +- IntegrityError        9   bytes are not what their hash says
@@ -64,10 +66,18 @@ class BuildError(WheelmillError):
     exit_code = 4
 
 
+class CompileError(BuildError):
+    """The source does not build with these inputs; trying again changes nothing."""
+
+
 class SmokeError(WheelmillError):
     """A wheel was refused."""
 
     exit_code = 5
+
+
+class RefusedError(SmokeError):
+    """The wheel itself is at fault; trying again changes nothing."""
 
 
 class ReleaseError(WheelmillError):

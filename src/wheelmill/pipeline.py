@@ -13,17 +13,19 @@ from urllib.parse import quote
 
 from wheelmill.build.local import build_locally
 from wheelmill.build.records import provenance_of
-from wheelmill.errors import BuildError, ReleaseError, SmokeError, WheelmillError
+from wheelmill.errors import BuildError, CompileError, RefusedError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.files import write_bytes
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serving
 from wheelmill.index.write import write_site
 from wheelmill.names import ReleaseTag
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.failures import inputs_of
+from wheelmill.plan.records import BuildTarget, KnownFailure
 from wheelmill.progress import Progress
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
+from wheelmill.release.rebuild import numbered
 from wheelmill.release.records import SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.local import try_in_clean_room
@@ -61,14 +63,21 @@ def run(
     verdicts: list[Verdict] = []
     tested: list[TestedWheel] = []
     failures: list[WheelmillError] = []
+    published = {entry.filename: entry.sha256 for manifest in store.manifests() for entry in manifest.wheels}
     for target in targets:
         try:
             built = build_locally(target, policy=policy, output=output / "wheels", progress=progress)
-            verdicts.append(verdict := smoke(built.file, progress=progress))
+            rebuilt = numbered(built, published)
+            if rebuilt is None:
+                progress.step(f"{built.file.filename} is published already, byte for byte")
+                continue
+            verdicts.append(verdict := smoke(rebuilt.file, progress=progress))
             tested.append(certify(verdict))
         except (BuildError, SmokeError) as error:
             progress.step(error.explained)
             failures.append(error)
+            if _would_fail_again(error):
+                store.remember_failure(inputs_of(target), _known_failure(target, error))
     manifests = publish(store, tested, now=datetime.now(UTC))
     for manifest in manifests:
         progress.step(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
@@ -79,6 +88,16 @@ def run(
         releases=tuple(manifest.tag for manifest in manifests),
         failures=tuple(failures),
     )
+
+
+def _would_fail_again(error: BuildError | SmokeError) -> bool:
+    """Whether the fault is in the inputs, not in the network or in what this machine lacks."""
+    return isinstance(error, CompileError | RefusedError)
+
+
+def _known_failure(target: BuildTarget, error: WheelmillError) -> KnownFailure:
+    first_line = str(error).splitlines()[0]
+    return KnownFailure(id=target.cell.id, failed_at=datetime.now(UTC).replace(microsecond=0), reason=first_line)
 
 
 def smoke(file: WheelFile, *, progress: Progress) -> Verdict:

@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -37,6 +38,7 @@ def run(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
     log: Path | None = None,
     on_line: Callable[[str], None] | None = None,
 ) -> str:
@@ -46,12 +48,13 @@ def run(
         argv: the program and its arguments.
         cwd: the folder to run in.
         env: the whole environment; None passes on this process's own.
+        timeout: seconds after which it and all it started are ended; None lets it run.
         log: a file that everything printed is added to, as it comes.
         on_line: called with every line as it comes, to show progress.
 
     Raises:
         UsageError: the program cannot be started.
-        ProcessError: it exited with a failure.
+        ProcessError: it exited with a failure, or was ended.
     """
     words = [str(word) for word in argv]
     with ExitStack() as stack:
@@ -59,6 +62,16 @@ def run(
         if log_file:
             print("+", shlex.join(words), file=log_file, flush=True)
         child = stack.enter_context(_started(words, cwd=cwd, env=env))
+        late = threading.Event()
+
+        def end_late() -> None:
+            late.set()
+            _end(child)
+
+        alarm = threading.Timer(timeout, end_late) if timeout else None
+        if alarm:
+            alarm.start()
+            stack.callback(alarm.cancel)
         lines: deque[str] = deque(maxlen=TAIL_LINES if log else None)
         try:
             assert child.stdout is not None  # noqa: S101 - it was asked for as a pipe
@@ -73,10 +86,11 @@ def run(
         except BaseException:
             _end(child)
             raise
-    if returncode != 0:
+    if returncode != 0 or late.is_set():
         tail = "".join(list(lines)[-TAIL_LINES:]).rstrip()
+        when = f" after its {timeout:.0f} s were over" if late.is_set() else ""
         raise ProcessError(
-            f"{shlex.join(words[:6])}{' ...' if len(words) > 6 else ''} exited with {returncode}",  # noqa: PLR2004
+            f"{shlex.join(words[:6])}{' ...' if len(words) > 6 else ''} exited with {returncode}{when}",  # noqa: PLR2004
             returncode=returncode,
             tail=tail,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ class VirtualEnvironment:
     """A virtual environment on disk."""
 
     directory: Path
+    sealed: bool = False
+    """Whether all it may hold is in it: `install` then only checks that what it is asked for is there."""
 
     @property
     def python(self) -> Path:
@@ -38,11 +41,24 @@ class VirtualEnvironment:
             ProcessError: uv could not.
         """
         if requirements:
-            process.run(
-                [_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python, *requirements],
-                env=_installer_environment(),
-                log=log,
-            )
+            self._uv_install(*(["--no-index", "--no-config"] if self.sealed else []), *requirements, log=log)
+
+    def install_locked(self, requirements: Path, *, log: Path | None = None) -> None:
+        """Install exactly what a requirements file pins, and only wheels that have one of its hashes.
+
+        What is there already is replaced, for nobody knows its hash.
+
+        Raises:
+            ProcessError: uv could not.
+        """
+        self._uv_install("--require-hashes", "--no-deps", "--reinstall", "-r", requirements, log=log)
+
+    def _uv_install(self, *arguments: str | Path, log: Path | None) -> None:
+        process.run(
+            [_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python, *arguments],
+            env=process.environment_for_foreign_code() if self.sealed else _installer_environment(),
+            log=log,
+        )
 
     def pip_install(self, requirement: str, *, extra_index: str, only_binary: str) -> None:
         """Install with pip, as a user would: the wheel from an extra index, the rest from the configured one.
@@ -98,6 +114,39 @@ def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bo
         env=_installer_environment() | ({"PYENV_VERSION": wanted} if python else {}),
     )
     return VirtualEnvironment(directory=directory)
+
+
+def resolve(requirements: Sequence[str], *, python: str, without: str) -> str:
+    """Find versions that fit together on every platform and every Python from one on; only metadata is downloaded.
+
+    Args:
+        requirements: PEP 508.
+        python: the oldest Python: ``3.9``.
+        without: a project that is left out with all it needs, whatever depends on it.
+
+    Returns:
+        A requirements file: every line pins a project and ends with the hashes of that version's files.
+
+    Raises:
+        ProcessError: they do not fit together, or the package index does not answer.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        wanted, excluded, resolved = folder / "requirements.in", folder / "excluded.txt", folder / "requirements.txt"
+        wanted.write_text("\n".join(requirements))
+        excluded.write_text(without)
+        process.run(
+            [
+                *(_uv(), "pip", "compile", "--quiet", "--universal", "--python-version", python),
+                *("--python", sys.executable),  # else uv looks for the oldest Python and may download it
+                "--no-python-downloads",  # the version is a bound; no interpreter of it is needed
+                *("--only-binary", ":all:", "--generate-hashes", "--excludes", excluded, "--refresh"),
+                *("--no-header", "--no-annotate", "--no-emit-index-url", "--output-file", resolved, wanted),
+            ],
+            cwd=folder,  # a pyproject.toml around here may hold settings of uv
+            env=_installer_environment(),
+        )
+        return resolved.read_text()
 
 
 def _uv() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from wheelmill import resources
+from wheelmill.config.load import load_config
 
 BROKEN = Path(__file__).parents[1] / "data" / "broken"
 
@@ -47,7 +48,7 @@ def test_a_folder_without_faults_is_named_as_it_is_written(tmp_path: Path, name:
     done = check(directory)
     assert done.returncode == 0
     assert done.stdout == ""
-    assert done.stderr == f"{directory}: 2 packages, no faults\n"
+    assert done.stderr == f"{directory}: {len(load_config(directory).packages)} packages, no faults\n"
 
 
 @pytest.mark.parametrize("missing", ["nowhere", "packages.yml"])

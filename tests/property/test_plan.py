@@ -1,109 +1,23 @@
 """What holds of every plan, whatever the configuration and the wishes are."""
 
-import datetime as dt
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import TypeVar
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
 
-from wheelmill.config.records import (
-    BuildArguments,
-    Compatibility,
-    Config,
-    CudaRelease,
-    Lock,
-    Package,
-    TorchRelease,
-)
-from wheelmill.names import (
-    Architecture,
-    CudaVersion,
-    Platform,
-    PythonVersion,
-    ReleaseTag,
-    TorchVersion,
-    project_name,
-    project_version,
-)
+from tests.property.configurations import VERSIONS, wishes
+from wheelmill.config.records import Config, Package, Part
+from wheelmill.names import PythonVersion, ReleaseTag
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import Cell, Filters, Plan
+from wheelmill.plan.records import BuildTarget, Cell, Filters, Plan, Skip
 
-PROJECTS = [project_name(text) for text in ("demo", "demo-1", "demo-1-0")]
-VERSIONS = [project_version(text) for text in ("1.0", "1.0.post1", "1.0+git1", "2.10rc1")]
-PYTHONS = [PythonVersion.parse(text) for text in ("3.9", "3.12", "3.13", "3.13t")]
-CUDAS = [CudaVersion.parse(text) for text in ("11.8", "12.8", "13.0")]
-TORCHES = [TorchVersion.parse(text) for text in ("2.1", "2.10", "2.11")]
-PLATFORMS = [Platform("linux_x86_64"), Platform("linux_aarch64")]
-ARCHITECTURES = [Architecture.parse(text) for text in ("7.0", "9.0", "9.0a", "12.0+PTX")]
-
-Value = TypeVar("Value")
-
-
-def some(values: list[Value], at_least: int = 0) -> st.SearchStrategy[tuple[Value, ...]]:
-    """Distinct values in any order."""
-    return st.lists(st.sampled_from(values), min_size=at_least, unique=True).map(tuple)
-
-
-packages = st.builds(
-    Package,
-    name=st.just(PROJECTS[0]),
-    versions=some(VERSIONS, at_least=1),
-    build_arguments=st.just(BuildArguments(isolation=True, config_settings=())),
-    extra_deps=some(["ninja", "torch>=2"]),
-    env=st.just(()),
-    architectures=some(ARCHITECTURES, at_least=1),
-    test_import=st.just("demo"),
-    description=st.just(""),
-    source=st.none(),
-)
-cuda_releases = st.builds(
-    CudaRelease,
-    toolkit=st.sampled_from(["12.8.1", "13.0.2"]),
-    architectures=some([architecture.capability for architecture in ARCHITECTURES], at_least=2).map(frozenset),
-)
-torch_releases = st.builds(
-    TorchRelease,
-    release=st.sampled_from(["2.10.0", "2.11.0"]),
-    cuda=some(CUDAS, at_least=1).map(frozenset),
-    python=some(PYTHONS, at_least=2).map(frozenset),
-)
-compatibilities = st.builds(
-    Compatibility,
-    checked=st.just(dt.date(2026, 11, 21)),
-    cuda=st.dictionaries(st.sampled_from(CUDAS), cuda_releases, min_size=2),
-    torch=st.dictionaries(st.sampled_from(TORCHES), torch_releases, min_size=1),
-    platforms=some(PLATFORMS, at_least=1),
-)
-configs = st.builds(
-    Config,
-    directory=st.just(Path("config")),
-    packages=st.dictionaries(st.sampled_from(PROJECTS), packages, min_size=2).map(
-        lambda entries: {name: replace(package, name=name) for name, package in entries.items()}
-    ),
-    compatibility=compatibilities,
-    lock=st.just(Lock(sdists={})),
-)
-
-
-@st.composite
-def wishes(draw: st.DrawFn) -> tuple[Config, Filters]:
-    """A configuration and filters for it, some of which name what it does not know."""
-    config = draw(configs)
-    projects = draw(st.just(()) | some([*config.packages]))
-    versions = {version for name in projects or config.packages for version in config.packages[name].versions}
-    return config, Filters(
-        projects=projects,
-        versions=draw(st.just(()) | some(sorted(versions))),
-        pythons=draw(st.just(()) | some(PYTHONS)),
-        cudas=draw(st.just(()) | some(CUDAS)),
-        torches=draw(st.just(()) | some(TORCHES)),
-        platforms=draw(st.just(()) | some(PLATFORMS)),
-    )
-
+Entry = TypeVar("Entry", BuildTarget, Skip)
 
 every_plan = settings(derandomize=True, max_examples=50)
 
@@ -112,12 +26,19 @@ def cells_of(plan: Plan) -> list[Cell]:
     return [target.cell for target in plan.targets] + [skip.cell for skip in plan.skips]
 
 
+def pythons_for(package: Package, config: Config) -> set[PythonVersion]:
+    facts = config.compatibility
+    return {python for torch in facts.torch.values() for python in torch.python if package.needs_torch} or {
+        *facts.pythons
+    }
+
+
 def whole_product(config: Config, filters: Filters) -> set[Cell]:
     facts = config.compatibility
     axes = product(
         filters.projects or config.packages,
         filters.versions or VERSIONS,
-        filters.pythons or facts.pythons,
+        filters.pythons or {python for package in config.packages.values() for python in pythons_for(package, config)},
         filters.cudas or facts.cuda,
         (*(filters.torches or facts.torch), None),
         filters.platforms or facts.platforms,
@@ -125,8 +46,28 @@ def whole_product(config: Config, filters: Filters) -> set[Cell]:
     return {
         Cell(project=project, version=version, python=python, cuda=cuda, torch=torch, platform=platform)
         for project, version, python, cuda, torch, platform in axes
-        if version in config.packages[project].versions and (torch is None) != config.packages[project].needs_torch
+        if version in config.packages[project].versions
+        and (torch is None) != config.packages[project].needs_torch
+        and (filters.pythons or python in pythons_for(config.packages[project], config))
     }
+
+
+@cache
+def contains(wanted: SpecifierSet, value: str) -> bool:
+    return wanted.contains(value, prereleases=True)
+
+
+def lies_in(part: Part, cell: Cell) -> bool:
+    axes = (
+        (part.version, cell.version),
+        (part.python, str(cell.python).removesuffix("t")),
+        (part.cuda, str(cell.cuda)),
+        (part.torch, str(cell.torch)),
+    )
+    for wanted, value in axes:
+        if wanted is not None and (value == "None" or not contains(wanted, value)):
+            return False
+    return part.platforms is None or cell.platform in part.platforms
 
 
 @given(wishes())
@@ -144,26 +85,47 @@ def test_every_target_can_exist(wish: tuple[Config, Filters]) -> None:
     for target in make_plan(config, filters, {}).targets:
         cell, cuda = target.cell, facts.cuda[target.cell.cuda]
         assert cell.platform in facts.platforms
-        assert cell.python in facts.pythons
         assert target.package == config.packages[cell.project]
         assert target.toolkit == cuda.toolkit
         assert target.architectures
         assert set(target.architectures) <= set(target.package.architectures)
         assert {architecture.capability for architecture in target.architectures} <= cuda.architectures
-        if cell.torch:
-            torch = facts.torch[cell.torch]
-            assert cell.cuda in torch.cuda
+        if cell.torch is None:
+            assert cell.python in facts.pythons
+            continue
+        torch = facts.torch[cell.torch]
+        assert target.torch_release == torch.release
+        if not any(lies_in(rule.part, cell) for rule in target.package.include):
+            assert cell.cuda in torch.cuda[cell.platform]
             assert cell.python in torch.python
-            assert target.torch_release == torch.release
+
+
+@given(wishes())
+@every_plan
+def test_every_target_is_wanted(wish: tuple[Config, Filters]) -> None:
+    for target in make_plan(*wish, {}).targets:
+        package, cell = target.package, target.cell
+        assert package.redistributable
+        assert lies_in(package.scope, cell)
+        assert not any(lies_in(rule.part, cell) for rule in package.exclude)
 
 
 @given(wishes())
 @every_plan
 def test_every_skip_names_what_stands_in_the_way(wish: tuple[Config, Filters]) -> None:
-    for skip in make_plan(*wish, {}).skips:
-        cell = skip.cell
+    config, filters = wish
+    for skip in make_plan(config, filters, {}).skips:
+        cell, package = skip.cell, config.packages[skip.cell.project]
         obstacles = (f"platform {cell.platform}", f"CUDA {cell.cuda}", f"Python {cell.python}", f"torch {cell.torch}")
-        assert any(obstacle in skip.reason for obstacle in obstacles)
+        excluded_by = [rule.reason for rule in package.exclude if lies_in(rule.part, cell)]
+        if skip.reason.startswith("its licence"):
+            assert not package.redistributable
+        elif skip.reason.startswith("packages.yml builds it for "):
+            assert not lies_in(package.scope, cell)
+        elif skip.reason in ("Too old", "Does not link"):
+            assert skip.reason == excluded_by[0]
+        else:
+            assert any(obstacle in skip.reason for obstacle in obstacles)
 
 
 @given(wishes())
@@ -173,14 +135,43 @@ def test_no_two_cells_have_one_id(wish: tuple[Config, Filters]) -> None:
     assert [cell_id for cell_id, count in ids.items() if count > 1] == []
 
 
-@given(wishes())
-@every_plan
-def test_planning_with_a_filter_is_filtering_the_whole_plan(wish: tuple[Config, Filters]) -> None:
-    config, filters = wish
-    wanted = whole_product(config, filters)
-    whole, part = make_plan(config, Filters(), {}), make_plan(config, filters, {})
-    assert set(part.targets) == {target for target in whole.targets if target.cell in wanted}
-    assert set(part.skips) >= {skip for skip in whole.skips if skip.cell in wanted}
+def keeps(filters: Filters, cell: Cell) -> bool:
+    """Whether a cell is asked for. One without torch stands outside of that axis."""
+    axes = (
+        (filters.projects, cell.project),
+        (filters.versions, cell.version),
+        (filters.pythons, cell.python),
+        (filters.cudas, cell.cuda),
+        (filters.torches if cell.torch else (), cell.torch),
+        (filters.platforms, cell.platform),
+    )
+    return all(value in wanted for wanted, value in axes if wanted)
+
+
+AXES = ["projects", "versions", "pythons", "cudas", "torches", "platforms"]
+
+
+@given(wishes(), st.sets(st.sampled_from(AXES)))
+@settings(every_plan, max_examples=300)
+def test_planning_with_some_filters_and_keeping_others_is_planning_with_all(
+    wish: tuple[Config, Filters], kept: set[str]
+) -> None:
+    config, every = wish
+    keeping = only(kept, every)
+    some, whole = make_plan(config, only({*AXES} - kept, every), {}), make_plan(config, every, {})
+    assert by_cell(whole.targets) == {c: t for c, t in by_cell(some.targets).items() if keeps(keeping, c)}
+    known = {*cells_of(some)}
+    assert {c: s for c, s in by_cell(whole.skips).items() if c in known} == {
+        c: s for c, s in by_cell(some.skips).items() if keeps(keeping, c)
+    }
+
+
+def only(axes: set[str], filters: Filters) -> Filters:
+    return Filters(**{axis: getattr(filters, axis) for axis in axes})
+
+
+def by_cell(entries: Iterable[Entry]) -> dict[Cell, Entry]:
+    return {entry.cell: entry for entry in entries}
 
 
 @given(wishes(), st.data())

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from wheelmill.config.schema import PackageEntry
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -26,6 +28,11 @@ def commands() -> list[str]:
     """The lines of every shell block, without their comments."""
     blocks = [block for path in DOCUMENTS for block in re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL)]
     return [line.partition(" #")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def test_every_key_of_packages_yml_is_explained() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert [key for key in PackageEntry.model_fields if f"`{key}`" not in text] == []
 
 
 def test_every_command_that_is_shown_is_run_by_a_test() -> None:

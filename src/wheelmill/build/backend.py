@@ -10,7 +10,7 @@ from build import BuildBackendException, BuildException, ProjectBuilder
 from wheelmill import process
 from wheelmill.build.environment import BuildEnvironment
 from wheelmill.config.records import BuildArguments
-from wheelmill.errors import BuildError, ProcessError
+from wheelmill.errors import CompileError, ProcessError
 from wheelmill.progress import Progress
 
 
@@ -20,6 +20,7 @@ def build_raw_wheel(
     environment: BuildEnvironment,
     arguments: BuildArguments,
     *,
+    timeout: float | None,
     log: Path,
     progress: Progress,
 ) -> Path:
@@ -30,16 +31,17 @@ def build_raw_wheel(
         destination: the folder for the wheel.
         environment: what the backend runs in.
         arguments: whether the project's own build requirements are installed, and settings for its backend.
+        timeout: seconds after which the backend is ended; None lets it run.
         log: gets everything that is printed.
         progress: told of every line.
 
     Raises:
-        BuildError: the backend failed; with the last lines it printed.
+        CompileError: the backend failed; with the last lines it printed.
     """
 
     def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
         variables = {**environment.variables, **(extra_environ or {})}
-        process.run(cmd, cwd=source / (cwd or ""), env=variables, log=log, on_line=progress.line)
+        process.run(cmd, cwd=source / (cwd or ""), env=variables, timeout=timeout, log=log, on_line=progress.line)
 
     settings = dict(arguments.config_settings)
     try:
@@ -50,5 +52,5 @@ def build_raw_wheel(
         return destination / builder.build("wheel", destination, settings)
     except (BuildException, BuildBackendException, ProcessError) as error:
         cause = error.exception if isinstance(error, BuildBackendException) else error
-        tail = cause.tail if isinstance(cause, ProcessError) else str(error)
-        raise BuildError(f"{source.name} does not build:\n{tail}\n(the whole log: {log})") from None
+        tail = f"{cause.tail}\n{cause}" if isinstance(cause, ProcessError) else str(error)
+        raise CompileError(f"{source.name} does not build:\n{tail}\n(the whole log: {log})") from None

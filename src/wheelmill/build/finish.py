@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill import process
-from wheelmill.errors import BuildError, ProcessError
+from wheelmill.errors import CompileError, ProcessError
 from wheelmill.plan.records import BuildTarget
 from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.metadata import dist_info_of, is_pure, labelled
-from wheelmill.wheel.pack import SOURCE_DATE_EPOCH, pack
+from wheelmill.wheel.pack import SOURCE_DATE_EPOCH, pack, unpack
 from wheelmill.wheel.record import record_of
 from wheelmill.wheel.records import WheelFile, WheelName
 
@@ -55,17 +55,13 @@ def finish_wheel(raw: Path, target: BuildTarget, *, policy: str, workspace: Path
         log: the build's log.
 
     Raises:
-        BuildError: nothing in it is compiled, or the policy forbids what it needs.
+        CompileError: nothing in it is compiled, or the policy forbids what it needs.
     """
     _refuse_pure(raw, target)
     repaired = _repaired(raw, target, policy=policy, destination=workspace / "repaired", log=log)
     unpacked = workspace / "unpacked"
-    with zipfile.ZipFile(repaired) as archive:
-        for member in archive.infolist():
-            path = Path(archive.extract(member, unpacked))
-            if member.external_attr >> 16 & 0o111 and path.is_file():
-                path.chmod(0o755)
-        old_dist_info = dist_info_of(archive)
+    unpack(repaired, unpacked)
+    (old_dist_info,) = (path.name for path in unpacked.glob("*.dist-info"))
     name = WheelName.parse(repaired.name)
     name = replace(name, version=target.cell.label.on(target.cell.version))
     stem = "-".join(name.filename.split("-")[:2])
@@ -86,7 +82,7 @@ def _refuse_pure(raw: Path, target: BuildTarget) -> None:
     with zipfile.ZipFile(raw) as archive:
         pure = is_pure(archive.read(f"{dist_info_of(archive)}/WHEEL"))
     if pure or not shared_objects_of(raw):
-        raise BuildError(
+        raise CompileError(
             f"{target.cell.project} {target.cell.version} came out as pure Python: nothing was compiled",
             hint="its setup.py may want a variable (FORCE_CUDA=1 or the like) under 'env' in packages.yml",
         )
@@ -119,7 +115,9 @@ def _repaired(raw: Path, target: BuildTarget, *, policy: str, destination: Path,
             log=log,
         )
     except ProcessError as error:
-        raise BuildError(f"auditwheel refuses {raw.name} as {wanted}: {_refusal(raw, wanted) or error.tail}") from None
+        raise CompileError(
+            f"auditwheel refuses {raw.name} as {wanted}: {_refusal(raw, wanted) or error.tail}"
+        ) from None
     (repaired,) = destination.glob("*.whl")
     return repaired
 

@@ -19,7 +19,8 @@ from wheelmill.build.backend import build_raw_wheel
 from wheelmill.build.environment import prepare_environment
 from wheelmill.build.finish import finish_wheel
 from wheelmill.build.records import BuiltWheel, Provenance, keep_provenance
-from wheelmill.build.source import fetch_source
+from wheelmill.build.source import apply_patches, fetch_source
+from wheelmill.files import sha256_of
 from wheelmill.plan.records import BuildTarget
 from wheelmill.progress import Progress
 
@@ -43,12 +44,21 @@ def build_locally(target: BuildTarget, *, policy: str, output: Path, progress: P
     log.unlink(missing_ok=True)
     with _workspace(target) as workspace:
         source, source_sha256 = fetch_source(target, workspace / "source")
+        apply_patches(target.package.patches, source, log=log)
         torch = f", torch {target.torch_release}" if target.torch_release else ""
         progress.step(f"{cell.id}: preparing Python {cell.python}, CUDA {target.toolkit}{torch}")
         environment = prepare_environment(target, workspace, log=log)
         progress.step(f"{cell.id}: compiling for {', '.join(map(str, target.architectures))}; log in {log}")
         arguments = target.package.build_arguments
-        raw = build_raw_wheel(source, workspace / "raw", environment, arguments, log=log, progress=progress)
+        raw = build_raw_wheel(
+            source,
+            workspace / "raw",
+            environment,
+            arguments,
+            timeout=target.package.timeout,
+            log=log,
+            progress=progress,
+        )
         file = finish_wheel(raw, target, policy=policy, workspace=workspace, output=output, log=log)
         installed = environment.venv.distributions()
     built = BuiltWheel(
@@ -58,7 +68,8 @@ def build_locally(target: BuildTarget, *, policy: str, output: Path, progress: P
             cell=cell,
             architectures=target.architectures,
             source_sha256=source_sha256,
-            test_import=target.package.test_import,
+            patches=tuple(sha256_of(patch) for patch in target.package.patches),
+            test_imports=target.package.test_imports,
             toolkit=target.toolkit,
             torch_release=target.torch_release,
             build_environment=tuple(f"{name}=={version}" for name, version in installed.items()),

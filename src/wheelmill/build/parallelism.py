@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 MEMORY_PER_COMPILER: Final = 6 << 30
-"""Bytes that one nvcc needs at its peak. Heavy CUTLASS kernels were seen to take 5 to 8 GB
+"""Bytes that one nvcc needs at its peak, where packages.yml does not say. Heavy kernels were seen to take 5 to 8 GB
 (https://github.com/pytorch/pytorch/issues/130443, https://github.com/flashinfer-ai/flashinfer/issues/3636)."""
 
 
@@ -20,16 +20,19 @@ class Parallelism:
     threads: int
 
 
-def parallelism_for(architectures: int, *, cores: int | None = None, memory: int | None = None) -> Parallelism:
+def parallelism_for(
+    architectures: int, *, per_compiler: int | None = None, cores: int | None = None, memory: int | None = None
+) -> Parallelism:
     """Divide this machine among compilers.
 
     Args:
         architectures: how many GPU architectures each file is compiled for.
+        per_compiler: bytes that one compiler takes; None takes a usual one.
         cores: processors to use; None asks the machine.
         memory: bytes to use; None asks the machine.
     """
     cores = cores or len(os.sched_getaffinity(0))
-    compilers = max(1, (memory or _available_memory()) // MEMORY_PER_COMPILER)
+    compilers = max(1, (memory or _available_memory()) // (per_compiler or MEMORY_PER_COMPILER))
     threads = min(2, architectures, cores, compilers)
     return Parallelism(jobs=max(1, min(cores, compilers) // threads), threads=threads)
 

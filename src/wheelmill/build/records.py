@@ -22,8 +22,10 @@ class Provenance:
     cell: Cell
     architectures: tuple[Architecture, ...]
     source_sha256: Sha256
-    test_import: str
-    """The module that must be importable."""
+    patches: tuple[Sha256, ...]
+    """Of the patches that were applied to the source."""
+    test_imports: tuple[str, ...]
+    """The modules that must be importable."""
     toolkit: str
     torch_release: str | None
     build_environment: tuple[str, ...]

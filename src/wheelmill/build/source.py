@@ -1,21 +1,19 @@
-"""The source of a build: a source distribution that has the locked hash, or a folder."""
+"""The source of a build: a source distribution that has the locked hash, a locked commit, or a folder."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from platformdirs import user_cache_path
-
-from wheelmill.config.records import LockedSdist
-from wheelmill.errors import BuildError, IntegrityError
-from wheelmill.files import sha256_of
+from wheelmill import process
+from wheelmill.config.records import LockedCommit, LockedSdist
+from wheelmill.errors import BuildError, IntegrityError, ProcessError
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.package_index import PackageIndexError, download_sdist
+from wheelmill.package_index import PackageIndexError, cached_sdist, fetch_commit
 from wheelmill.plan.records import BuildTarget
 
 _NOT_SOURCE: Final = ("*.egg-info", "__pycache__", ".git")
@@ -32,19 +30,34 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
         BuildError: it is not locked, cannot be had, or has other bytes than the locked ones.
     """
     cell = target.cell
-    if target.source is None:
-        raise BuildError(
-            f"packages.lock has no {cell.project} {cell.version}", hint=f"run 'wheelmill config lock {cell.project}'"
-        )
-    if isinstance(target.source, Path):
-        folder = destination / target.source.name
-        shutil.copytree(target.source, folder, ignore=_not_source(target.source))
-        return folder, _sha256_of_tree(folder)
-    _unpack(_downloaded(cell.project, target.source), destination)
-    folders = [path for path in destination.iterdir() if path.is_dir()]
-    if len(folders) != 1:
-        raise BuildError(f"{target.source.filename} does not hold one folder, as PEP 517 wants it")
-    return folders[0], target.source.sha256
+    match target.source:
+        case None:
+            raise BuildError(
+                f"packages.lock has no {cell.project} {cell.version}",
+                hint=f"run 'wheelmill config lock {cell.project}'",
+            )
+        case LockedSdist() as sdist:
+            return _unpacked(cell.project, sdist, destination), sdist.sha256
+        case LockedCommit() as locked:
+            folder = destination / f"{cell.project}-{cell.version}"
+            _check_out(locked, folder)
+        case original:
+            folder = destination / original.name
+            shutil.copytree(original, folder, ignore=_not_source(original))
+    return folder, _sha256_of_tree(folder)
+
+
+def apply_patches(patches: Sequence[Path], source: Path, *, log: Path) -> None:
+    """Apply patches to a source, each leaving out the first part of the paths in it.
+
+    Raises:
+        BuildError: one does not apply.
+    """
+    for patch in patches:
+        try:
+            process.run(["patch", "--batch", "--forward", "-p1", "-i", patch.resolve()], cwd=source, log=log)
+        except ProcessError as error:
+            raise BuildError(f"{patch.name} does not apply to {source.name}:\n{error.tail}") from None
 
 
 def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:
@@ -54,17 +67,24 @@ def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:
     return lambda folder, names: at_the_top(folder, names) if Path(folder) == root else below(folder, names)
 
 
-def _downloaded(project: ProjectName, sdist: LockedSdist) -> Path:
-    """The source distribution in the cache, which keeps it under its hash."""
-    path = user_cache_path("wheelmill") / "sdists" / sdist.sha256 / sdist.filename
-    if not path.exists() or sha256_of(path) != sdist.sha256:
-        partial = path.with_name(f".{path.name}.partial")
-        try:
-            download_sdist(project, sdist.filename, sdist.sha256, partial)
-        except (PackageIndexError, IntegrityError) as error:
-            raise BuildError(str(error)) from None
-        partial.replace(path)
-    return path
+def _check_out(locked: LockedCommit, folder: Path) -> None:
+    source = locked.source
+    try:
+        fetch_commit(source.url, locked.commit, folder, submodules=source.submodules)
+    except ProcessError as error:
+        raise BuildError(f"{source.url} does not give {locked.commit} ({source.ref}):\n{error.tail}") from None
+
+
+def _unpacked(project: ProjectName, sdist: LockedSdist, destination: Path) -> Path:
+    try:
+        archive = cached_sdist(project, sdist.filename, sdist.sha256)
+    except (PackageIndexError, IntegrityError) as error:
+        raise BuildError(str(error)) from None
+    _unpack(archive, destination)
+    folders = [path for path in destination.iterdir() if path.is_dir()]
+    if len(folders) != 1:
+        raise BuildError(f"{sdist.filename} does not hold one folder, as PEP 517 wants it")
+    return folders[0]
 
 
 def _unpack(archive: Path, destination: Path) -> None:
@@ -82,10 +102,10 @@ def _unpack(archive: Path, destination: Path) -> None:
 
 
 def _sha256_of_tree(folder: Path) -> Sha256:
-    """Hash the names and contents of a folder's files."""
+    """Hash the names and contents of a folder's files; of a link, where it leads to."""
     tree = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        content = path.read_bytes()
+    for path in sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file()):
+        content = bytes(path.readlink()) if path.is_symlink() else path.read_bytes()
         tree.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
         tree.update(content)
     return Sha256(tree.hexdigest())

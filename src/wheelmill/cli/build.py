@@ -23,7 +23,7 @@ from wheelmill.cli.options import (
     for_this_machine,
     policy_named,
 )
-from wheelmill.cli.terminal import progress, tell_skips
+from wheelmill.cli.terminal import progress, tell_plan
 from wheelmill.errors import BuildError
 from wheelmill.plan.matrix import make_plan
 
@@ -54,8 +54,9 @@ def build(
         platforms=platform,
         force=force,
     )
-    planned = make_plan(config_at(config), for_this_machine(filters), published={})
-    tell_skips(planned)
+    filters = for_this_machine(filters)
+    planned = make_plan(config_at(config), filters, published={})
+    tell_plan(planned, filters)
     failures = []
     with progress() as shown:
         for target in planned.targets:

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from wheelmill.cli import config_drift, config_schema
 from wheelmill.cli.options import config_at
 from wheelmill.cli.terminal import STDERR
 from wheelmill.config.lock import lock_packages, write_lock
 
-app = typer.Typer(no_args_is_help=True, help="Check and lock the files that say what is built.")
+app = typer.Typer(no_args_is_help=True, help="Check, lock and update the files that say what is built.")
 
 Directory = Annotated[Path | None, typer.Argument(help="Configuration folder; ./config by default.", metavar="[DIR]")]
 
@@ -28,9 +29,15 @@ def check(directory: Directory = None) -> None:
 def lock(
     projects: Annotated[list[str] | None, typer.Argument(help="Only these.", metavar="[PROJECT...]")] = None,
     directory: Annotated[Path | None, typer.Option("--config", help="Configuration folder.", metavar="DIR")] = None,
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Look up anew what is locked.")] = False,  # noqa: FBT002
 ) -> None:
-    """Look up the source distributions of packages.yml and write their hashes to packages.lock."""
+    """Look up sources and build requirements of packages.yml and write their hashes to packages.lock."""
     config = config_at(directory)
-    locked = lock_packages(config, projects or ())
+    locked = lock_packages(config, projects or (), upgrade=upgrade)
     write_lock(locked, config.directory)
-    STDERR.print(escape(f"{config.directory / 'packages.lock'}: {len(locked.sdists)} source distributions"))
+    sources = f"{len(locked.sdists)} source distributions, {len(locked.commits)} commits"
+    STDERR.print(escape(f"{config.directory / 'packages.lock'}: {sources}, requirements of {len(locked.requirements)}"))
+
+
+app.command()(config_drift.drift)
+app.command()(config_schema.schema)

@@ -82,7 +82,7 @@ def filters_of(
 
 
 def for_this_machine(filters: Filters) -> Filters:
-    """Narrow filters to what the local sandbox can build.
+    """Narrow filters to what the local sandbox can build; no torch means the newest for each CUDA.
 
     Raises:
         UsageError: another platform was asked for.
@@ -90,7 +90,7 @@ def for_this_machine(filters: Filters) -> Filters:
     own = Platform(f"linux_{platform.machine()}")
     if foreign := [name for name in filters.platforms if name != own]:
         raise UsageError(f"--platform: the local sandbox builds for {own}, not for {', '.join(foreign)}")
-    return replace(filters, platforms=(own,))
+    return replace(filters, platforms=(own,), newest_torch=True)
 
 
 def _values(option: str, texts: Texts, parse: Callable[[str], Value]) -> tuple[Value, ...]:

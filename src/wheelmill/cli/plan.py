@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from dataclasses import asdict, replace
+from typing import Annotated, Final
 
 import typer
 from rich.table import Table
@@ -24,9 +25,13 @@ from wheelmill.cli.options import (
     store_at,
 )
 from wheelmill.cli.terminal import STDOUT, print_json
+from wheelmill.config.changes import changed_since
+from wheelmill.config.records import Config
+from wheelmill.plan.estimate import Estimate, estimate
+from wheelmill.plan.groups import groups_of, shards_of
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.records import PLAN_SCHEMA, Cell, Plan
-from wheelmill.release.publish import published_cells
+from wheelmill.release.publish import past_builds, published_cells
 
 
 def plan(
@@ -40,25 +45,62 @@ def plan(
     torch: TorchOption = None,
     platform: PlatformOption = None,
     force: ForceOption = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--changed-since", help="Only packages that differ from this commit, branch or tag.", metavar="REF"
+        ),
+    ] = None,
     config: ConfigOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="Print job matrices as JSON, each of at most 256 groups.")
+    ] = False,
 ) -> None:
     """List the wheels that would be built, and why the others would not."""
     filters = filters_of(
-        projects=projects,
-        version=version,
-        python=python,
-        cuda=cuda,
-        torch=torch,
-        platforms=platform,
-        force=force,
+        projects=projects, version=version, python=python, cuda=cuda, torch=torch, platforms=platform, force=force
     )
-    planned = make_plan(config_at(config), filters, published_cells(store_at(store).manifests()))
-    if as_json:
-        print_json(PLAN_SCHEMA, **plan_content(planned))
+    configuration = config_at(config)
+    if since is not None:
+        configuration = _narrowed(configuration, since)
+    releases = store_at(store)
+    manifests = releases.manifests()
+    planned = make_plan(configuration, filters, published_cells(manifests), releases.failures())
+    cost = estimate(planned, past_builds(manifests))
+    if matrix:
+        print_json("wheelmill.plan-matrix/1", shards=matrix_content(planned))
+    elif as_json:
+        print_json(PLAN_SCHEMA, **plan_content(planned), estimate=asdict(cost))
     else:
-        _print_tables(planned)
+        _print_tables(planned, cost)
+
+
+def _narrowed(config: Config, reference: str) -> Config:
+    changed = changed_since(config, reference)
+    packages = {name: package for name, package in config.packages.items() if name in changed}
+    return replace(config, packages=packages)
+
+
+def matrix_content(planned: Plan) -> list[dict[str, object]]:
+    """The shards as GitHub reads them: ``{include: [...]}``, an entry a group."""
+    return [
+        {
+            "include": [
+                {
+                    **{key: cell_content(group.targets[0].cell)[key] for key in _GROUP_KEYS},
+                    "group": group.id,
+                    "pythons": ",".join(str(target.cell.python) for target in group.targets),
+                }
+                for group in shard
+            ]
+        }
+        for shard in shards_of(groups_of(planned))
+    ]
+
+
+_GROUP_KEYS: Final = ("project", "version", "cuda", "torch", "platform")
 
 
 def plan_content(planned: Plan) -> dict[str, object]:
@@ -89,18 +131,12 @@ def cell_content(cell: Cell) -> dict[str, object]:
     }
 
 
-def _print_tables(planned: Plan) -> None:
+def _print_tables(planned: Plan, cost: Estimate) -> None:
     targets = Table("project", "version", "Python", "CUDA", "torch", "platform", title="To build", title_justify="left")
-    for target in planned.targets:
-        cell = target.cell
-        targets.add_row(
-            cell.project,
-            cell.version,
-            str(cell.python),
-            str(cell.cuda),
-            str(cell.torch or "-"),
-            cell.platform,
-        )
+    for group in groups_of(planned):
+        cell = group.targets[0].cell
+        pythons = " ".join(str(target.cell.python) for target in group.targets)
+        targets.add_row(cell.project, cell.version, pythons, str(cell.cuda), str(cell.torch or "-"), cell.platform)
     skips = Table("cells", "project", "reason", title="Skipped", title_justify="left")
     reasons = Counter((skip.cell.project, skip.reason) for skip in planned.skips)
     for (project, reason), count in reasons.items():
@@ -108,4 +144,10 @@ def _print_tables(planned: Plan) -> None:
     for table in (targets, skips):
         if table.row_count:
             STDOUT.print(table)
-    STDOUT.print(f"{len(planned.targets)} wheels to build, {len(planned.skips)} cells skipped")
+    jobs = len(groups_of(planned))
+    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {jobs} jobs; cells skipped: {len(planned.skips)}")
+    if cost.wheels:
+        STDOUT.print(
+            f"estimate for {cost.wheels} of them: {cost.hours:.1f} hours on one machine, {cost.hours / jobs:.1f} "
+            f"on one for each job, {cost.size / 1e9:.2f} GB"
+        )

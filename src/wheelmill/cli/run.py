@@ -27,7 +27,7 @@ from wheelmill.cli.options import (
 )
 from wheelmill.cli.plan import plan_content
 from wheelmill.cli.smoke import verdict_content
-from wheelmill.cli.terminal import STDERR, print_json, progress, tell_skips
+from wheelmill.cli.terminal import STDERR, print_json, progress, tell_plan
 from wheelmill.plan.matrix import make_plan
 from wheelmill.release.publish import published_cells
 
@@ -65,8 +65,9 @@ def run(
     )
     policy = policy_named(policy)
     releases = store_at(store or f"dir:{output / 'releases'}")
-    planned = make_plan(config_at(config), for_this_machine(filters), published_cells(releases.manifests()))
-    tell_skips(planned)
+    filters = for_this_machine(filters)
+    planned = make_plan(config_at(config), filters, published_cells(releases.manifests()), releases.failures())
+    tell_plan(planned, filters)
     with progress() as shown:
         report = pipeline.run(planned.targets, policy=policy, store=releases, output=output, progress=shown)
     if as_json:

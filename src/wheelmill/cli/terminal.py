@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from wheelmill.plan.records import Plan
+from wheelmill.plan.records import Filters, Plan
 from wheelmill.progress import Progress
 
 STDOUT: Final = Console(soft_wrap=True, highlight=False)
@@ -54,8 +54,11 @@ def progress() -> Iterator[Progress]:
         yield TerminalProgress(status)
 
 
-def tell_skips(plan: Plan) -> None:
-    """Say what is not built, a line a reason."""
+def tell_plan(plan: Plan, filters: Filters) -> None:
+    """Say which torch was taken where none was asked for, and what is not built, a line a reason."""
+    if not filters.torches:
+        for cuda, torch in sorted({(t.cell.cuda, t.cell.torch) for t in plan.targets if t.cell.torch}):
+            STDERR.print(f"no --torch given: taking {torch} for CUDA {cuda}")
     for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
         STDERR.print(escape(f"skipped {count} of {project}: {reason}"))
     if not plan.targets:

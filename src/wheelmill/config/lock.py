@@ -1,65 +1,133 @@
-"""Writing ``packages.lock``: the hash of every source distribution that builds may use."""
+"""Making ``packages.lock``: the bytes that builds may use."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
+from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidSdistFilename, parse_sdist_filename
 from packaging.version import Version
 
 from wheelmill.config.load import LOCK
-from wheelmill.config.records import Config, Lock, LockedSdist, Package
-from wheelmill.errors import UsageError
+from wheelmill.config.records import Config, GitSource, Lock, LockedCommit, LockedSdist, Package
+from wheelmill.config.requirements import locked_requirements, requires_of_commit, requires_of_sdist
+from wheelmill.errors import ProcessError, UsageError
 from wheelmill.files import write_bytes
-from wheelmill.names import ProjectVersion, Sha256
-from wheelmill.package_index import sdists_of
+from wheelmill.names import ProjectName, ProjectVersion, Sha256
+from wheelmill.package_index import find_commit, sdists_of
 
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage
 
+Sources = dict[ProjectVersion, LockedSdist | LockedCommit]
+"""Of one package."""
+
 _HEADER: Final = "# Written by 'wheelmill config lock'.\n"
+_COMMIT_DIGITS: Final = 40
 
 
-def lock_packages(config: Config, projects: Collection[str]) -> Lock:
-    """Look up what ``packages.yml`` lists and the lock lacks. What is locked stays as it is.
+def lock_packages(config: Config, projects: Collection[str], *, upgrade: bool = False) -> Lock:
+    """Look up what ``packages.yml`` asks for and the lock lacks. What is locked and still asked for stays as it is.
 
     Args:
         config: the packages, and what is locked already.
         projects: the ones to look at; none means all.
+        upgrade: whether to look up anew what is locked.
 
     Raises:
-        UsageError: a project is not in ``packages.yml``, or the index lacks a version of it.
+        UsageError: a project is not in ``packages.yml``, or something that it asks for is nowhere.
     """
     if unknown := sorted(set(projects) - set(config.packages)):
         raise UsageError(f"{', '.join(unknown)}: not in packages.yml")
-    from_index = [package for package in config.packages.values() if package.source is None]
-    sdists = {
-        (package.name, version): locked
-        for package in from_index
-        for version in package.versions
-        if (locked := config.lock.sdists.get((package.name, version)))
-    }
-    for package in from_index:
-        missing = [version for version in package.versions if (package.name, version) not in sdists]
-        if missing and (not projects or package.name in projects):
-            sdists.update({(package.name, version): sdist for version, sdist in _looked_up(package, missing)})
-    return Lock(sdists=sdists)
+    sources: dict[ProjectName, Sources] = {}
+    requirements = dict(config.lock.requirements)
+    for name, package in config.packages.items():
+        sources[name] = _kept(package, config.lock)
+        if not projects or name in projects:
+            sources[name] = _looked_up(package, {} if upgrade else sources[name])
+            kept = None if upgrade else requirements.get(name)
+            requirements[name] = locked_requirements(package, sources[name].values(), kept)
+    every = {(name, version): source for name, own in sources.items() for version, source in own.items()}
+    return Lock(
+        sdists={key: source for key, source in every.items() if isinstance(source, LockedSdist)},
+        commits={key: source for key, source in every.items() if isinstance(source, LockedCommit)},
+        requirements={name: locked for name, locked in requirements.items() if name in config.packages},
+    )
 
 
-def _looked_up(package: Package, versions: list[ProjectVersion]) -> list[tuple[ProjectVersion, LockedSdist]]:
-    offered = {
+def _kept(package: Package, lock: Lock) -> Sources:
+    """What is locked of the versions that a package still has."""
+    locked = {version: lock.source_of(package, version) for version in package.versions}
+    return {version: source for version, source in locked.items() if isinstance(source, LockedSdist | LockedCommit)}
+
+
+def _looked_up(package: Package, kept: Sources) -> Sources:
+    """What is kept, and what is missing; with build isolation, each source also with what it requires."""
+    if isinstance(package.source, Path):
+        return {}
+    missing = [version for version in package.versions if version not in kept]
+    if isinstance(package.source, GitSource):
+        sources = kept | {version: _commit(package.source.at(version)) for version in missing}
+    elif package.version_range is not None:
+        sources = kept or _sdists_in(package.version_range, package)
+    else:
+        sources = kept | _sdists(package, missing)
+    if package.build_arguments.isolation:
+        return {version: _with_requires(package.name, source) for version, source in sources.items()}
+    return sources
+
+
+def _with_requires(project: ProjectName, source: LockedSdist | LockedCommit) -> LockedSdist | LockedCommit:
+    if source.requires is not None:
+        return source
+    if isinstance(source, LockedSdist):
+        return replace(source, requires=requires_of_sdist(project, source))
+    return replace(source, requires=requires_of_commit(project, source))
+
+
+def _commit(source: GitSource) -> LockedCommit:
+    if len(source.ref) == _COMMIT_DIGITS and not set(source.ref) - set("0123456789abcdef"):
+        return LockedCommit(source=source, commit=source.ref)
+    try:
+        commit = find_commit(source.url, source.ref)
+    except ProcessError as error:
+        raise UsageError(f"{source.url} does not answer:\n{error.tail}") from None
+    if commit is None:
+        raise UsageError(f"{source.url} has no tag or branch {source.ref}")
+    return LockedCommit(source=source, commit=commit)
+
+
+def _sdists(package: Package, versions: list[ProjectVersion]) -> Sources:
+    if not versions:
+        return {}
+    offered = _offered(package.name)
+    if absent := [version for version in versions if Version(version) not in offered]:
+        raise UsageError(f"the package index has no source distribution of {package.name} {', '.join(absent)}")
+    return {version: offered[Version(version)] for version in versions}
+
+
+def _sdists_in(versions: SpecifierSet, package: Package) -> Sources:
+    """Every final release in a range; a range that names a pre-release means pre-releases too."""
+    offered = _offered(package.name)
+    chosen = versions.filter(offered, prereleases=bool(versions.prereleases))
+    if sources := {ProjectVersion(str(version)): offered[version] for version in chosen}:
+        return dict(sources)
+    raise UsageError(f"the package index has no source distribution of {package.name} {versions}")
+
+
+def _offered(project: ProjectName) -> dict[Version, LockedSdist]:
+    """The source distributions that the package index has, each with its version."""
+    return {
         parse_sdist_filename(file.filename)[1]: LockedSdist(
             filename=file.filename, sha256=Sha256(file.digests["sha256"])
         )
-        for file in sdists_of(package.name)
+        for file in sdists_of(project)
         if _is_usable(file)
     }
-    if absent := [version for version in versions if Version(version) not in offered]:
-        raise UsageError(f"the package index has no source distribution of {package.name} {', '.join(absent)}")
-    return [(version, offered[Version(version)]) for version in versions]
 
 
 def _is_usable(file: DistributionPackage) -> bool:
@@ -73,8 +141,20 @@ def _is_usable(file: DistributionPackage) -> bool:
 
 def write_lock(lock: Lock, directory: Path) -> None:
     """Write the lock, sorted: equal locks give equal bytes."""
-    sdists: dict[str, dict[str, dict[str, str]]] = {}
+    content: dict[str, dict[str, Any]] = {"sdists": {}, "commits": {}, "requirements": {}}
     for (name, version), sdist in sorted(lock.sdists.items()):
-        sdists.setdefault(name, {})[version] = {"sdist": sdist.filename, "sha256": sdist.sha256}
-    text = yaml.safe_dump({"sdists": sdists}, sort_keys=False, width=200)
+        entry = {"sdist": sdist.filename, "sha256": sdist.sha256}
+        content["sdists"].setdefault(name, {})[version] = entry | _requires(sdist)
+    for (name, version), locked in sorted(lock.commits.items()):
+        source = locked.source
+        found = {"git": source.url, "ref": source.ref, "submodules": source.submodules, "commit": locked.commit}
+        content["commits"].setdefault(name, {})[version] = found | _requires(locked)
+    for name, requirements in sorted(lock.requirements.items()):
+        pinned = [{"requirement": pin.requirement, "sha256": list(pin.sha256)} for pin in requirements.pinned]
+        content["requirements"][name] = {"inputs": list(requirements.inputs), "pinned": pinned}
+    text = yaml.safe_dump(content, sort_keys=False, width=200)
     write_bytes(directory / LOCK, (_HEADER + text).encode())
+
+
+def _requires(source: LockedSdist | LockedCommit) -> dict[str, list[str]]:
+    return {} if source.requires is None else {"requires": list(source.requires)}

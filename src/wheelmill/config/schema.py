@@ -1,218 +1,147 @@
-"""The form of the files under ``config/``: what may stand in them, and what is said of anything else."""
+"""The form of the files under ``config/``, as they are written; ``load`` makes records of them."""
 
 from __future__ import annotations
 
 import datetime as dt
-import shlex
-from pathlib import PurePosixPath
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import (
-    InvalidName,
-    InvalidSdistFilename,
-    canonicalize_name,
-    canonicalize_version,
-    parse_sdist_filename,
-)
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
+from packaging.specifiers import SpecifierSet
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator
 
-from wheelmill.config.document import Unquoted
+from wheelmill.config.fields import (
+    Architectures,
+    Arguments,
+    Commit,
+    EachKeyOnce,
+    File,
+    Folder,
+    GitRef,
+    GitUrl,
+    Hash,
+    Hashes,
+    KnownPlatform,
+    Licence,
+    Modules,
+    Name,
+    Pin,
+    Platforms,
+    Range,
+    Requirements,
+    SdistName,
+    Text,
+    Truth,
+    UpstreamVersion,
+    UpstreamVersions,
+    Variable,
+    WholeNumber,
+)
 from wheelmill.config.records import BuildArguments
-from wheelmill.names import (
-    Architecture,
-    CudaVersion,
-    Platform,
-    ProjectName,
-    ProjectVersion,
-    PythonVersion,
-    Sha256,
-    TorchVersion,
-    project_name,
-    project_version,
-)
+from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion
 
 DEFAULT_ARCHITECTURES: Final = tuple(
     Architecture.parse(text) for text in ("7.5", "8.0", "8.6", "9.0", "10.0", "12.0+PTX")
 )
 """Turing to Blackwell, with PTX for what comes later; within a major, machine code runs on later minors."""
 
-PLATFORMS: Final = (Platform("linux_x86_64"), Platform("linux_aarch64"))
-
-Item = TypeVar("Item")
-
-_EXPRESSION_CHARACTERS: Final = frozenset("`$\\")
-_ENV_REFUSED: Final = ("BASH_ENV", "HOME", "PATH")
-_ENV_PREFIXES_REFUSED: Final = (
-    "LD_",
-    "GITHUB_",
-    "ACTIONS_",
-    "RUNNER_",
-    "PYTHON",
-    "PIP_",
-    "UV_",
-    "WHEELMILL_",
-)
-
-
-def _plain(text: str) -> str:
-    """Refuse what a shell, a workflow expression or a terminal would act on."""
-    if acted_on := sorted(_EXPRESSION_CHARACTERS & set(text)):
-        raise ValueError(f"expected plain text without {' '.join(acted_on)}")
-    if not text.isprintable():
-        raise ValueError("expected one line of printable characters")
-    return text
-
-
-def _quoted(value: object) -> object:
-    if isinstance(value, Unquoted):
-        raise ValueError(f"expected text in quotes: '{value}'")  # noqa: TRY004 - pydantic collects ValueErrors
-    return value
-
-
-def _distinct_versions(versions: list[ProjectVersion]) -> list[ProjectVersion]:
-    canonical = [canonicalize_version(version) for version in _distinct(versions)]
-    if twins := [version for version, form in zip(versions, canonical, strict=True) if canonical.count(form) > 1]:
-        raise ValueError(f"{', '.join(twins)} are one version; keep one of them")
-    return versions
-
-
-def _distinct(items: list[Item]) -> list[Item]:
-    if repeated := sorted({str(item) for item in items if items.count(item) > 1}):
-        raise ValueError(f"{', '.join(repeated)} stands in the list more than once")
-    return items
-
-
-def _each_key_once(content: Any, read: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401 - a mapping, once read
-    entries = read(content)
-    if len(entries) < len(content):
-        raise ValueError(f"two of these keys mean the same: {', '.join(content)}")
-    return entries
-
-
-def _normalized(text: str) -> ProjectName:
-    name = project_name(text)
-    if name != text:  # two spellings of one name could otherwise stand side by side
-        raise ValueError(f"expected the normalized name '{name}' (PEP 503)")
-    return name
-
-
-def _requirement(text: str) -> str:
-    try:
-        requirement = Requirement(text)
-    except InvalidRequirement:
-        raise ValueError(f"expected a requirement such as 'ninja>=1.11' (PEP 508), not {text!r}") from None
-    if requirement.url:
-        raise ValueError(f"expected a requirement from the package index, not from a URL: {text!r}")
-    return str(requirement)
-
-
-def _build_arguments(value: object) -> BuildArguments:
-    if isinstance(value, BuildArguments):
-        return value
-    if not isinstance(value, str):
-        raise ValueError(f"expected text such as '--no-build-isolation', not {value!r}")  # noqa: TRY004
-    text = _plain(value)
-    isolation = True
-    settings = []
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise ValueError(f"quotes do not match: {error}") from None
-    for word in words:
-        option, _, value = word.partition("=")
-        key, is_setting, setting = value.partition("=")
-        if word == "--no-build-isolation":
-            isolation = False
-        elif option in ("--config-settings", "--config-setting") and key and is_setting:
-            settings.append((key, setting))
-        else:
-            raise ValueError(f"expected --no-build-isolation or --config-settings=KEY=VALUE, not {word!r}")
-    return BuildArguments(isolation=isolation, config_settings=tuple(settings))
-
-
-def _module(text: str) -> str:
-    if not all(part.isidentifier() for part in text.split(".")):
-        raise ValueError(f"expected a module such as 'flash_attn', not {text!r}")
-    return text
-
-
-def _variable(text: str) -> str:
-    if not (text.isidentifier() and text.isascii()):
-        raise ValueError(f"expected the name of an environment variable, not {text!r}")
-    if text.upper() in _ENV_REFUSED or text.upper().startswith(_ENV_PREFIXES_REFUSED):
-        raise ValueError(f"{text} belongs to the machine that builds and may not be set here")
-    return text
-
-
-def _inner_path(value: object, info: ValidationInfo) -> PurePosixPath:
-    if not isinstance(value, str):
-        raise ValueError(f"expected a path, not {value!r}")  # noqa: TRY004
-    text = _plain(value)
-    path = PurePosixPath(text)
-    if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise ValueError(f"expected a path inside the configuration folder, not {text!r}")
-    if info.context and not (info.context / path).is_dir():
-        raise ValueError(f"there is no folder {text!r} in the configuration folder")
-    return path
-
-
-def _sha256(text: str) -> Sha256:
-    if len(text) != 64 or set(text) - set("0123456789abcdef"):  # noqa: PLR2004
-        raise ValueError(f"expected 64 lower-case hexadecimal digits, not {text!r}")
-    return Sha256(text)
-
-
-def _sdist(text: str) -> str:
-    try:
-        canonicalize_name(parse_sdist_filename(text)[0], validate=True)  # which refuses folders
-    except (InvalidName, InvalidSdistFilename):
-        raise ValueError(f"expected the file name of a source distribution, not {text!r}") from None
-    return text
-
-
-def _platform(text: str) -> Platform:
-    if text not in PLATFORMS:
-        raise ValueError(f"expected {' or '.join(PLATFORMS)}, not {text!r}")
-    return Platform(text)
-
-
-Text = Annotated[str, BeforeValidator(_quoted), AfterValidator(_plain)]
-Name = Annotated[ProjectName, BeforeValidator(_quoted), AfterValidator(_plain), AfterValidator(_normalized)]
-UpstreamVersion = Annotated[
-    ProjectVersion, BeforeValidator(_quoted), AfterValidator(_plain), AfterValidator(project_version)
-]
-
 
 class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, use_attribute_docstrings=True)
+
+
+class RuleEntry(_Entry):
+    """A part of the matrix: every axis that is given must match."""
+
+    version: Range | None = None
+    python: Range | None = None
+    cuda: Range | None = None
+    torch: Range | None = None
+    platform: Platforms | None = None
+    reason: Text
+    """Why; people who miss a wheel will read it."""
+
+
+class ArchVariableEntry(_Entry):
+    """A package's own variable for GPU architectures, where it does not read TORCH_CUDA_ARCH_LIST."""
+
+    name: Variable
+    form: Literal["dotted", "digits"]
+    """``dotted`` writes 8.0;9.0, ``digits`` writes 80;90."""
+
+
+class GitEntry(_Entry):
+    """A git repository with the source."""
+
+    git: GitUrl
+    ref: GitRef
+    """A tag, a branch or a commit; {version} stands for the upstream version."""
+    submodules: Truth = False
+
+
+def _kind_of_source(value: Any) -> str:  # noqa: ANN401 - YAML
+    return "[git]" if isinstance(value, dict) else "[folder]"
+
+
+def _kind_of_versions(value: Any) -> str:  # noqa: ANN401 - YAML
+    return "[range]" if isinstance(value, str) else "[list]"
 
 
 class PackageEntry(_Entry):
     """One package: what upstream calls it, how it is built and how it is known to work."""
 
-    versions: Annotated[list[UpstreamVersion], Field(min_length=1), AfterValidator(_distinct_versions)]
-    build_args: Annotated[BuildArguments, PlainValidator(_build_arguments)] = BuildArguments(
-        isolation=True, config_settings=()
-    )
-    extra_deps: Annotated[list[Annotated[Text, AfterValidator(_requirement)]], AfterValidator(_distinct)] = []
-    env: dict[Annotated[str, AfterValidator(_variable)], Text] = {}
-    architectures: Annotated[list[Architecture], Field(min_length=1), AfterValidator(_distinct)] = list(
-        DEFAULT_ARCHITECTURES
-    )
-    test_import: Annotated[Text, AfterValidator(_module)] | None = None
+    versions: Annotated[
+        Annotated[UpstreamVersions, Tag("[list]")] | Annotated[Range, Tag("[range]")], Discriminator(_kind_of_versions)
+    ]
+    """Upstream versions in quotes, or a range that `wheelmill config lock` resolves: ">=2.7,<3"."""
     description: Text = ""
-    source: Annotated[PurePosixPath, PlainValidator(_inner_path)] | None = None
+    """One line."""
+    licence: Licence | None = None
+    """SPDX expression."""
+    redistributable: Truth = True
+    """Whether the licence lets others be given the wheels; if not, they are planned as skips."""
+    source: (
+        Annotated[
+            Annotated[Folder, Tag("[folder]")] | Annotated[GitEntry, Tag("[git]")], Discriminator(_kind_of_source)
+        ]
+        | None
+    ) = None
+    """A folder inside the configuration folder, or a git repository, instead of a source distribution."""
+    patches: list[File] = []
+    """Patch files inside the configuration folder, applied in this order with one leading path part removed."""
+    build_args: Arguments = BuildArguments(isolation=True, config_settings=())
+    """--no-build-isolation and --config-settings=KEY=VALUE."""
+    extra_deps: Requirements = []
+    """Requirements of the build; torch among them makes torch an axis of the matrix."""
+    requires: list[Name] = []
+    """Packages of this file that must be built before."""
+    env: dict[Variable, Text] = {}
+    """Environment variables of the build."""
+    architectures: Architectures = list(DEFAULT_ARCHITECTURES)
+    """GPU architectures as TORCH_CUDA_ARCH_LIST writes them."""
+    arch_variable: ArchVariableEntry | None = None
+    python: Range | None = None
+    """Pythons to build for: ">=3.10"."""
+    cuda: Range | None = None
+    """CUDA releases to build for: ">=12.4,<14"."""
+    torch: Range | None = None
+    """torch minor releases to build for: ">=2.6"."""
+    platforms: Platforms | None = None
+    exclude: list[RuleEntry] = []
+    """Combinations that upstream cannot build, each with its reason."""
+    include: list[RuleEntry] = []
+    """Combinations that exist although compatibility.yml does not list them, each with its reason."""
+    test_import: Modules | None = None
+    """What must be importable after installation: a module, or several."""
+    memory_per_job: WholeNumber | None = None
+    """GB that one compiler takes at its peak."""
+    timeout: WholeNumber | None = None
+    """Minutes after which a build is ended."""
+
+    @field_validator("source")
+    @classmethod
+    def _has_listed_versions(cls, source: object, info: ValidationInfo) -> object:
+        if source is not None and isinstance(info.data.get("versions"), SpecifierSet):
+            raise ValueError("a range of versions is looked up in the package index; list the versions instead")
+        return source
 
 
 class PackagesFile(_Entry):
@@ -225,32 +154,42 @@ class CudaEntry(_Entry):
     """One CUDA release."""
 
     toolkit: UpstreamVersion
-    architectures: Annotated[list[Architecture], Field(min_length=1), AfterValidator(_distinct)]
+    minimum_driver: Text
+    """The oldest Linux driver that runs it."""
+    host_gcc: WholeNumber
+    """The newest major release of GCC that its nvcc takes."""
+    architectures: Architectures
 
 
 class TorchEntry(_Entry):
     """One torch minor release."""
 
     release: UpstreamVersion
-    cuda: Annotated[list[CudaVersion], Field(min_length=1), AfterValidator(_distinct)]
-    python: Annotated[list[PythonVersion], Field(min_length=1), AfterValidator(_distinct)]
+    """The patch release that is built against."""
+    cuda: dict[KnownPlatform, list[CudaVersion]]
+    """CUDA releases that it is published for, by platform."""
+    python: Annotated[list[PythonVersion], Field(min_length=1)]
+    default_cuda: CudaVersion
+    """The CUDA of its wheel on PyPI for linux_x86_64."""
+    glibc: Text
+    """The oldest glibc that its wheels run on."""
 
 
 class _Facts(_Entry):
     checked: dt.date
-    source: str
+    source: Text
 
 
 class CudaFacts(_Facts):
     """CUDA releases, with where and when they were looked up."""
 
-    releases: Annotated[dict[CudaVersion, CudaEntry], WrapValidator(_each_key_once)]
+    releases: Annotated[dict[CudaVersion, CudaEntry], EachKeyOnce]
 
 
 class TorchFacts(_Facts):
     """torch releases, with where and when they were looked up."""
 
-    releases: Annotated[dict[TorchVersion, TorchEntry], WrapValidator(_each_key_once)]
+    releases: Annotated[dict[TorchVersion, TorchEntry], EachKeyOnce]
 
 
 class CompatibilityFile(_Entry):
@@ -258,19 +197,45 @@ class CompatibilityFile(_Entry):
 
     cuda: CudaFacts
     torch: TorchFacts
-    platforms: Annotated[
-        list[Annotated[Platform, AfterValidator(_platform)]], Field(min_length=1), AfterValidator(_distinct)
-    ]
+    pythons: Annotated[list[PythonVersion], Field(min_length=1)]
+    """Pythons that packages without torch are built for."""
+    platforms: Platforms
 
 
 class SdistEntry(_Entry):
     """One locked source distribution."""
 
-    sdist: Annotated[Text, AfterValidator(_sdist)]
-    sha256: Annotated[Sha256, AfterValidator(_sha256)]
+    sdist: SdistName
+    sha256: Hash
+    requires: Requirements | None = None
+    """What its pyproject.toml asks for, where build isolation wants to know."""
+
+
+class CommitEntry(GitEntry):
+    """One locked commit, and where it was found."""
+
+    commit: Commit
+    requires: Requirements | None = None
+
+
+class PinEntry(_Entry):
+    """One locked build requirement: any file of that version with one of these hashes."""
+
+    requirement: Pin
+    sha256: Hashes
+
+
+class RequirementsEntry(_Entry):
+    """The locked build requirements of one package."""
+
+    inputs: Requirements
+    """What they were resolved from."""
+    pinned: list[PinEntry]
 
 
 class LockFile(_Entry):
     """``packages.lock``."""
 
-    sdists: dict[Name, Annotated[dict[UpstreamVersion, SdistEntry], WrapValidator(_each_key_once)]]
+    sdists: dict[Name, Annotated[dict[UpstreamVersion, SdistEntry], EachKeyOnce]]
+    commits: dict[Name, Annotated[dict[UpstreamVersion, CommitEntry], EachKeyOnce]] = {}
+    requirements: dict[Name, RequirementsEntry] = {}

@@ -3,37 +3,60 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Final
 
 from wheelmill.config.records import Compatibility, Config, Package
-from wheelmill.errors import UsageError
-from wheelmill.names import Architecture, CudaVersion, ReleaseTag, TorchVersion
-from wheelmill.plan.records import BuildTarget, Cell, Filters, Plan, Skip
+from wheelmill.errors import ConfigurationError, UsageError
+from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
+from wheelmill.plan.failures import inputs_of
+from wheelmill.plan.possible import compilable, impossible
+from wheelmill.plan.records import BuildTarget, Cell, Filters, KnownFailures, Plan, Skip
+
+_NO_FAILURES: Final = KnownFailures(by_inputs={})
 
 
-def make_plan(config: Config, filters: Filters, published: Mapping[Cell, ReleaseTag]) -> Plan:
+def make_plan(
+    config: Config, filters: Filters, published: Mapping[Cell, ReleaseTag], failures: KnownFailures = _NO_FAILURES
+) -> Plan:
     """Sort every cell that the filters name into targets and skips.
 
     Args:
         config: what can be built.
         filters: what is wanted. Values that ``config`` does not know become skips that say so.
         published: the cells that a release already holds.
+        failures: builds that failed before.
+
+    Returns:
+        Targets in an order in which a package comes after those that it requires.
 
     Raises:
         UsageError: a project or version is not in ``packages.yml``.
+        ConfigurationError: packages require each other in a circle, or one that is not there.
     """
     targets: list[BuildTarget] = []
     skips: list[Skip] = []
     for package in _chosen_packages(config, filters):
         for cell in _cells(package, config.compatibility, filters):
-            reason = _impossible(cell, package, config.compatibility)
-            if reason is None and cell in published and not filters.force:
-                reason = f"already published in {published[cell]}"
-            if reason is None:
-                targets.append(_target(cell, package, config))
-            else:
+            if reason := impossible(cell, package, config.compatibility):
                 skips.append(Skip(cell=cell, reason=reason))
+                continue
+            target = _target(cell, package, config)
+            if not filters.force and (reason := _done(target, published, failures)):
+                skips.append(Skip(cell=cell, reason=reason))
+            else:
+                targets.append(target)
     return Plan(targets=tuple(targets), skips=tuple(skips))
+
+
+def _done(target: BuildTarget, published: Mapping[Cell, ReleaseTag], failures: KnownFailures) -> str | None:
+    """Why a target need not be tried; None when it should be."""
+    if tag := published.get(target.cell):
+        return f"already published in {tag}"
+    if failures.by_inputs and (failure := failures.by_inputs.get(inputs_of(target))):
+        return f"failed on {failure.failed_at:%Y-%m-%d} with the same inputs: {failure.reason} (--force tries again)"
+    return None
 
 
 def _chosen_packages(config: Config, filters: Filters) -> tuple[Package, ...]:
@@ -43,7 +66,7 @@ def _chosen_packages(config: Config, filters: Filters) -> tuple[Package, ...]:
             f"{', '.join(unknown)}: not in packages.yml", hint=f"it has {', '.join(sorted(config.packages))}"
         )
     packages = tuple(
-        package for name, package in config.packages.items() if not filters.projects or name in filters.projects
+        package for package in _in_order(config) if not filters.projects or package.name in filters.projects
     )
     known = {version for package in packages for version in package.versions}
     if missing := [version for version in filters.versions if version not in known]:
@@ -54,59 +77,63 @@ def _chosen_packages(config: Config, filters: Filters) -> tuple[Package, ...]:
     return packages
 
 
+def _in_order(config: Config) -> Iterable[Package]:
+    """The packages, each after those that it requires, otherwise as they are listed."""
+    packages = config.packages
+    if absent := [
+        f"{p.name} requires {name}" for p in packages.values() for name in p.requires if name not in packages
+    ]:
+        raise ConfigurationError(tuple(f"packages.yml: {fault}, which is not there" for fault in absent))
+    try:
+        order = list(TopologicalSorter({p.name: p.requires for p in packages.values()}).static_order())
+    except CycleError as error:
+        raise ConfigurationError((f"packages.yml: these require each other: {' -> '.join(error.args[1])}",)) from None
+    return (packages[name] for name in order)
+
+
 def _cells(package: Package, compatibility: Compatibility, filters: Filters) -> Iterator[Cell]:
-    torches = (filters.torches or tuple(sorted(compatibility.torch))) if package.needs_torch else (None,)
-    axes = itertools.product(
-        [version for version in package.versions if not filters.versions or version in filters.versions],
-        filters.cudas or tuple(sorted(compatibility.cuda)),
-        torches,
-        filters.platforms or compatibility.platforms,
-        filters.pythons or compatibility.pythons,
-    )
-    for version, cuda, torch, platform, python in axes:
-        yield Cell(project=package.name, version=version, python=python, cuda=cuda, torch=torch, platform=platform)
+    versions = [version for version in package.versions if not filters.versions or version in filters.versions]
+    for version, cuda in itertools.product(versions, filters.cudas or sorted(compatibility.cuda)):
+        axes = itertools.product(
+            _torches(package, cuda, compatibility, filters),
+            filters.platforms or compatibility.platforms,
+            filters.pythons or (compatibility.torch_pythons if package.needs_torch else compatibility.pythons),
+        )
+        for torch, platform, python in axes:
+            yield Cell(project=package.name, version=version, python=python, cuda=cuda, torch=torch, platform=platform)
 
 
-def _impossible(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
-    """Why no such wheel can exist; None when it can."""
-    if cell.platform not in compatibility.platforms:
-        return f"platform {cell.platform} is not in compatibility.yml"
-    if cell.cuda not in compatibility.cuda:
-        return f"CUDA {cell.cuda} is not in compatibility.yml"
-    if cell.python not in compatibility.pythons:
-        return f"Python {cell.python} is not in compatibility.yml"
-    if cell.torch and (reason := _torch_lacks(cell, cell.torch, compatibility)):
-        return reason
-    if not _compilable(package, cell.cuda, compatibility):
-        wanted = ", ".join(str(architecture) for architecture in package.architectures)
-        return f"CUDA {cell.cuda} compiles for none of its GPU architectures ({wanted})"
-    return None
+def _torches(
+    package: Package, cuda: CudaVersion, compatibility: Compatibility, filters: Filters
+) -> Iterable[TorchVersion | None]:
+    if not package.needs_torch:
+        return (None,)
+    if filters.torches or not filters.newest_torch:
+        return filters.torches or sorted(compatibility.torch)
+    chosen = newest_torch(cuda, compatibility)
+    return (chosen,) if chosen else ()
 
 
-def _torch_lacks(cell: Cell, version: TorchVersion, compatibility: Compatibility) -> str | None:
-    torch = compatibility.torch.get(version)
-    if torch is None:
-        return f"torch {version} is not in compatibility.yml"
-    if cell.cuda not in torch.cuda:
-        published_for = ", ".join(str(cuda) for cuda in sorted(torch.cuda))
-        return f"torch {version} is not published for CUDA {cell.cuda} (only for {published_for})"
-    if cell.python not in torch.python:
-        return f"torch {version} is not published for Python {cell.python}"
-    return None
+def newest_torch(cuda: CudaVersion, compatibility: Compatibility) -> TorchVersion | None:
+    """The torch to take for a CUDA when none was asked for; None when there is none for it.
 
-
-def _compilable(package: Package, cuda: CudaVersion, compatibility: Compatibility) -> tuple[Architecture, ...]:
-    known = compatibility.cuda[cuda].architectures
-    return tuple(architecture for architecture in package.architectures if architecture.capability in known)
+    One whose wheel on PyPI is for that CUDA comes first, because it installs without another index.
+    """
+    releases = compatibility.torch
+    by_default = [version for version, torch in releases.items() if torch.default_cuda == cuda]
+    anywhere = [version for version, torch in releases.items() if any(cuda in cudas for cudas in torch.cuda.values())]
+    return max(by_default or anywhere, default=None)
 
 
 def _target(cell: Cell, package: Package, config: Config) -> BuildTarget:
     facts = config.compatibility
+    requirements = config.lock.requirements.get(package.name)
     return BuildTarget(
         cell=cell,
         package=package,
-        source=package.source or config.lock.sdists.get((cell.project, cell.version)),
+        source=config.lock.source_of(package, cell.version),
         toolkit=facts.cuda[cell.cuda].toolkit,
         torch_release=facts.torch[cell.torch].release if cell.torch else None,
-        architectures=_compilable(package, cell.cuda, facts),
+        architectures=compilable(package, cell.cuda, facts),
+        requirements=requirements.pinned if requirements else None,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from wheelmill.config.records import LockedSdist, Package
+from wheelmill.config.records import LockedCommit, LockedRequirement, LockedSdist, Package
 from wheelmill.names import (
     Architecture,
     CudaVersion,
@@ -14,6 +16,7 @@ from wheelmill.names import (
     ProjectName,
     ProjectVersion,
     PythonVersion,
+    Sha256,
     TorchVersion,
 )
 from wheelmill.wheel.label import Label
@@ -55,14 +58,16 @@ class BuildTarget:
 
     cell: Cell
     package: Package
-    source: LockedSdist | Path | None
-    """A source distribution from the package index, a folder, or nothing that is locked yet."""
+    source: LockedSdist | LockedCommit | Path | None
+    """A source distribution from the package index, a commit, a folder, or nothing that is locked yet."""
     toolkit: str
     """The CUDA toolkit release: ``13.0.2``."""
     torch_release: str | None
     """The torch release that is linked to: ``2.11.0``."""
     architectures: tuple[Architecture, ...]
     """The package's GPU architectures that this CUDA can compile."""
+    requirements: tuple[LockedRequirement, ...] | None = None
+    """All that the build installs beside torch and CUDA; None when nothing is locked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +87,33 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PastBuild:
+    """What one published wheel cost."""
+
+    project: ProjectName
+    seconds: float
+    size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownFailure:
+    """What became of one target."""
+
+    id: str
+    failed_at: datetime
+    reason: str
+    """The first line of the error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownFailures:
+    """Builds that failed, by the hash of everything that went into them."""
+
+    by_inputs: Mapping[Sha256, KnownFailure]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Filters:
     """What a person asked for; an empty axis means everything that ``config/`` knows."""
 
@@ -92,4 +124,6 @@ class Filters:
     torches: tuple[TorchVersion, ...] = ()
     platforms: tuple[Platform, ...] = ()
     force: bool = False
-    """Whether published wheels are built again."""
+    """Whether published wheels are built again, and failed builds tried again."""
+    newest_torch: bool = False
+    """Whether no torch means the newest one for each CUDA, not every one."""

@@ -8,12 +8,17 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.files import read_record, write_bytes, write_record
+from wheelmill.names import Sha256
+from wheelmill.plan.records import KnownFailure, KnownFailures
 from wheelmill.release.records import MANIFEST, SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.records import TestedWheel
 from wheelmill.wheel.metadata import metadata_bytes
+
+_FAILURES: Final = "failures.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +37,16 @@ class DirectoryStore:
             return tuple(read_record(path, Manifest) for path in sorted(self.directory.glob(f"v*/{MANIFEST}")))
         except IntegrityError as error:
             raise ReleaseError(str(error)) from None
+
+    def failures(self) -> KnownFailures:
+        """The builds that failed before."""
+        path = self.directory / _FAILURES
+        return read_record(path, KnownFailures) if path.exists() else KnownFailures(by_inputs={})
+
+    def remember_failure(self, inputs: Sha256, failure: KnownFailure) -> None:
+        """Keep one more failed build."""
+        known = self.failures().by_inputs
+        write_record(self.directory / _FAILURES, KnownFailures(by_inputs={**known, inputs: failure}))
 
     def publish(self, manifest: Manifest, wheels: Sequence[TestedWheel]) -> None:
         """Put a release in place whole: it is made beside the others and then gets its name.

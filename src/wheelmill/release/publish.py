@@ -10,7 +10,7 @@ from typing import Final
 
 from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.plan.records import Cell
+from wheelmill.plan.records import Cell, PastBuild
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.records import Manifest, ManifestEntry
 from wheelmill.smoke.records import TestedWheel
@@ -66,6 +66,16 @@ def published_cells(manifests: Sequence[Manifest]) -> dict[Cell, ReleaseTag]:
         for entry in manifest.wheels
         if entry.certificate.provenance
     }
+
+
+def past_builds(manifests: Sequence[Manifest]) -> tuple[PastBuild, ...]:
+    """What the published wheels cost, to judge new plans by."""
+    return tuple(
+        PastBuild(project=provenance.cell.project, seconds=provenance.seconds, size=entry.size)
+        for manifest in manifests
+        for entry in manifest.wheels
+        if (provenance := entry.certificate.provenance)
+    )
 
 
 def _entry_of(wheel: TestedWheel) -> ManifestEntry:

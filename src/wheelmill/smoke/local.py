@@ -21,6 +21,9 @@ _SHOWN: Final = 10
 """How many symbols one finding names."""
 
 
+_IMPORT: Final = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+
+
 def try_in_clean_room(contents: Contents, index_url: str) -> CleanRoom | tuple[Finding, ...]:
     """Install a wheel whose bytes had no findings, and import it.
 
@@ -120,21 +123,16 @@ def _failed_install(contents: Contents, room: VirtualEnvironment, index_url: str
 
 
 def _failed_imports(contents: Contents, room: VirtualEnvironment) -> Iterator[Finding]:
-    for module in (contents.provenance.test_import,) if contents.provenance else _modules_of(contents):
-        try:
-            process.run(
-                [
-                    room.python,
-                    "-I",
-                    "-c",
-                    "import importlib, sys; importlib.import_module(sys.argv[1])",
-                    module,
-                ],
-                cwd=room.directory,
-                env=process.environment_for_foreign_code(),
-            )
-        except ProcessError as error:
-            yield Finding(code=Code.IMPORT, detail=f"import {module}: {error.tail}")
+    """Import the modules in one process, in order: many extensions load only after torch."""
+    modules = contents.provenance.test_imports if contents.provenance else _modules_of(contents)
+    try:
+        process.run(
+            [room.python, "-I", "-c", _IMPORT, *modules],
+            cwd=room.directory,
+            env=process.environment_for_foreign_code(),
+        )
+    except ProcessError as error:
+        yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: {error.tail}")
 
 
 def _modules_of(contents: Contents) -> tuple[str, ...]:

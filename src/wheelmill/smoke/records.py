@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.build.records import Provenance
-from wheelmill.errors import SmokeError
+from wheelmill.errors import RefusedError, SmokeError
 from wheelmill.files import read_record, write_record
 from wheelmill.names import Sha256
-from wheelmill.wheel.records import Finding, WheelFile
+from wheelmill.wheel.records import Code, Finding, WheelFile
 
 SUFFIX: Final = ".tested.json"
 
@@ -103,10 +103,12 @@ def certify(verdict: Verdict) -> TestedWheel:
     """Keep a passing verdict beside its wheel.
 
     Raises:
-        SmokeError: it did not pass; names every finding.
+        RefusedError: it did not pass; names every finding.
+        SmokeError: it could not be tried on this machine.
     """
     if verdict.evidence is None or verdict.clean_room is None:
-        raise SmokeError(str(verdict))
+        untried = any(finding.code == Code.ENVIRONMENT for finding in verdict.findings)
+        raise (SmokeError if untried else RefusedError)(str(verdict))
     certificate = Certificate(
         sha256=verdict.file.sha256,
         evidence=verdict.evidence,

@@ -19,6 +19,15 @@ https://reproducible-builds.org/docs/source-date-epoch/
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
+def unpack(wheel: Path, directory: Path) -> None:
+    """Unpack a wheel whose archive was checked, or that was just made here; programs in it stay executable."""
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.infolist():
+            path = Path(archive.extract(member, directory))
+            if member.external_attr >> 16 & 0o111 and path.is_file():
+                path.chmod(0o755)
+
+
 def pack(directory: Path, destination: Path) -> None:
     """Zip a folder in sorted order, ``.dist-info`` last as PEP 427 recommends, times and owners left out."""
     members = sorted(

@@ -111,6 +111,17 @@ def test_an_interruption_ends_all_that_a_program_started(habit: str) -> None:
     assert not is_running(started[0])
 
 
+@pytest.mark.parametrize("end", ["", 'trap "exit 0" TERM; '], ids=["ended", "calls it success"])
+def test_a_program_that_takes_too_long_has_failed_and_its_error_says_so(end: str) -> None:
+    with pytest.raises(ProcessError, match=r"after its 1 s were over"):
+        process.run(["sh", "-c", f"{end}sleep 60 & wait"], timeout=1)
+
+
+def test_a_program_that_fails_in_time_is_not_called_late() -> None:
+    with pytest.raises(ProcessError, match=r"exited with 1$"):
+        process.run(["false"], timeout=60)
+
+
 def is_running(pid: int) -> bool:
     """Whether a process still works; one that ended may wait for its parent as a zombie."""
     try:

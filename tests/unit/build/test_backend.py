@@ -2,10 +2,12 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.unit.base.test_process import is_running
 from wheelmill.build.backend import build_raw_wheel
 from wheelmill.build.environment import BuildEnvironment
 from wheelmill.config.records import BuildArguments
@@ -59,7 +61,7 @@ def test_the_backend_runs_in_its_source_with_settings_and_variables(
 ) -> None:
     arguments = BuildArguments(isolation=False, config_settings=(("--fast", "yes"),))
     heard, log = Heard(), tmp_path / "log"
-    wheel = build_raw_wheel(source, tmp_path / "raw", environment, arguments, log=log, progress=heard)
+    wheel = build_raw_wheel(source, tmp_path / "raw", environment, arguments, timeout=None, log=log, progress=heard)
     assert wheel == tmp_path / "raw" / "demo-1.0-py3-none-any.whl"
     assert wheel.read_text() == f"{source} granted {{'--fast': 'yes'}}"
     assert "compiling" in heard.lines
@@ -81,8 +83,32 @@ def test_a_backend_that_fails_is_a_build_error_that_says_why(
     log = source.parent / "log"
     arguments = BuildArguments(isolation=False, config_settings=())
     with pytest.raises(BuildError) as failure:
-        build_raw_wheel(source, source.parent / "raw", environment, arguments, log=log, progress=Progress())
+        build_raw_wheel(
+            source, source.parent / "raw", environment, arguments, timeout=None, log=log, progress=Progress()
+        )
     first, *tail, last = str(failure.value).splitlines()
     assert first == "demo does not build:"
     assert reason in "\n".join(tail)
     assert last == f"(the whole log: {log})"
+
+
+SLOW = """
+import subprocess, sys
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    compiler = subprocess.Popen(["sleep", "60"])
+    print("compiler", compiler.pid, flush=True)
+    compiler.wait()
+"""
+
+
+def test_a_build_that_takes_too_long_is_ended_with_all_it_started(source: Path, environment: BuildEnvironment) -> None:
+    (source / "backend.py").write_text(SLOW)
+    log = source.parent / "log"
+    arguments = BuildArguments(isolation=False, config_settings=())
+    heard, started = Heard(), time.monotonic()
+    with pytest.raises(BuildError, match=r"after its 3 s were over"):
+        build_raw_wheel(source, source.parent / "raw", environment, arguments, timeout=3, log=log, progress=heard)
+    assert time.monotonic() - started < 30
+    (compiler,) = [line.split()[1] for line in heard.lines if line.startswith("compiler ")]
+    assert not is_running(int(compiler))

@@ -10,12 +10,15 @@ import pytest
 from tests.unit.build.conftest import CELL, TARGET, write_toolkit
 from tests.wheels import write_wheel
 from wheelmill.build.environment import prepare_environment
-from wheelmill.errors import BuildError
-from wheelmill.names import PythonVersion
+from wheelmill.config.records import ArchVariable, LockedRequirement
+from wheelmill.errors import BuildError, ProcessError
+from wheelmill.files import sha256_of
+from wheelmill.names import Architecture, PythonVersion
 from wheelmill.plan.records import BuildTarget
 
 WITH_TORCH = replace(TARGET, cell=replace(CELL, python=PythonVersion(*sys.version_info[:2])), toolkit="13.0.99")
 WITHOUT_TORCH = replace(WITH_TORCH, cell=replace(WITH_TORCH.cell, torch=None), torch_release=None)
+FOLDER = Path("project")
 
 
 @pytest.fixture
@@ -30,7 +33,15 @@ def workspace(package_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def variables_of(target: BuildTarget, workspace: Path) -> dict[str, str]:
-    return dict(prepare_environment(target, workspace, log=workspace / "log").variables)
+    unlocked = replace(target, source=FOLDER)
+    return dict(prepare_environment(unlocked, workspace, log=workspace / "log").variables)
+
+
+def locked(target: BuildTarget, *wheels: Path) -> BuildTarget:
+    """A target whose lock has these wheels."""
+    pins = {"==".join(wheel.name.split("-")[:2]): sha256_of(wheel) for wheel in wheels}
+    requirements = tuple(LockedRequirement(requirement=text, sha256=(sha256,)) for text, sha256 in pins.items())
+    return replace(target, requirements=requirements)
 
 
 def test_the_build_is_told_what_to_compile_for_and_with(workspace: Path) -> None:
@@ -53,14 +64,74 @@ def test_variables_of_the_package_have_the_last_word(workspace: Path) -> None:
     assert (variables["MAX_JOBS"], variables["FORCE_CUDA"]) == ("1000", "1")
 
 
-def test_torch_and_the_requirements_are_installed(workspace: Path, package_index: Path) -> None:
+@pytest.mark.parametrize(("dotted", "value"), [(True, "9.0a;12.0"), (False, "90a;120")])
+def test_a_package_is_told_its_architectures_in_its_own_variable(workspace: Path, *, dotted: bool, value: str) -> None:
+    package = replace(TARGET.package, arch_variable=ArchVariable(name="DEMO_ARCHS", dotted=dotted))
+    architectures = (Architecture(9, 0, "a"), Architecture(12, 0, ptx=True))
+    variables = variables_of(replace(WITHOUT_TORCH, package=package, architectures=architectures), workspace)
+    assert variables["DEMO_ARCHS"] == value
+    assert variables["TORCH_CUDA_ARCH_LIST"] == "9.0a;12.0+PTX"
+
+
+def test_the_memory_that_a_package_takes_bounds_its_compilers(workspace: Path) -> None:
+    package = replace(TARGET.package, memory_per_job=1 << 60)
+    variables = variables_of(replace(WITHOUT_TORCH, package=package), workspace)
+    assert (variables["MAX_JOBS"], variables["NVCC_THREADS"]) == ("1", "1")
+
+
+def test_torch_and_exactly_the_locked_requirements_are_installed(workspace: Path, package_index: Path) -> None:
+    needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: ninja\n"
     torch = {"torch/__init__.py": b"class version: cuda = '13.0'"}
-    write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", files=torch)
-    write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
+    write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", metadata=needs, files=torch)
+    write_wheel(package_index / "ninja-2.0-py3-none-any.whl")
+    old = write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
     package = replace(TARGET.package, extra_deps=("torch", "ninja"))
-    environment = prepare_environment(replace(WITH_TORCH, package=package), workspace, log=workspace / "log")
+    target = locked(replace(WITH_TORCH, package=package), old, *package_index.glob("*-99.0-*"))
+    environment = prepare_environment(target, workspace, log=workspace / "log")
     installed = environment.venv.distributions()
     assert installed == {"ninja": "1.13", "setuptools": "99.0", "torch": "2.11.0", "wheel": "99.0"}
+
+
+def test_nothing_can_be_added_to_what_is_locked(workspace: Path, package_index: Path) -> None:
+    write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
+    target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
+    venv = prepare_environment(target, workspace, log=workspace / "log").venv
+    venv.install(["setuptools>=60"])
+    with pytest.raises(ProcessError) as refusal:
+        venv.install(["ninja"])
+    assert "ninja was not found" in refusal.value.tail
+    assert venv.distributions() == {"setuptools": "99.0", "wheel": "99.0"}
+
+
+def test_a_requirement_with_other_bytes_is_a_build_error(workspace: Path, package_index: Path) -> None:
+    target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
+    write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
+    with pytest.raises(BuildError, match=r"(?s)the build requirements cannot be installed.*[Hh]ash mismatch"):
+        prepare_environment(target, workspace, log=workspace / "log")
+
+
+def test_a_version_that_is_there_with_unknown_bytes_is_replaced(workspace: Path, package_index: Path) -> None:
+    needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: wheel\n"
+    torch = {"torch/__init__.py": b"class version: cuda = '13.0'"}
+    write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", metadata=needs, files=torch)
+    target = locked(WITH_TORCH, *package_index.glob("*-99.0-*"))
+    write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
+    with pytest.raises(BuildError, match=r"(?s)the build requirements cannot be installed.*[Hh]ash mismatch"):
+        prepare_environment(target, workspace, log=workspace / "log")
+
+
+def test_nothing_locked_is_a_build_error_that_says_what_to_run(workspace: Path) -> None:
+    with pytest.raises(BuildError, match=r"^packages\.lock has no build requirements of demo$") as refusal:
+        prepare_environment(WITHOUT_TORCH, workspace, log=workspace / "log")
+    assert refusal.value.hint == "run 'wheelmill config lock demo'"
+
+
+def test_a_lock_from_before_packages_yml_changed_is_a_build_error(workspace: Path, package_index: Path) -> None:
+    package = replace(TARGET.package, extra_deps=("torch", "cmake"))
+    target = locked(replace(WITHOUT_TORCH, package=package), *package_index.glob("*-99.0-*"))
+    with pytest.raises(BuildError, match=r"(?s)lacks build requirements.*cmake") as refusal:
+        prepare_environment(target, workspace, log=workspace / "log")
+    assert refusal.value.hint == "run 'wheelmill config lock demo'"
 
 
 def test_a_torch_for_another_cuda_is_a_build_error(workspace: Path, package_index: Path) -> None:
@@ -70,9 +141,16 @@ def test_a_torch_for_another_cuda_is_a_build_error(workspace: Path, package_inde
         prepare_environment(WITH_TORCH, workspace, log=workspace / "log")
 
 
-def test_a_requirement_that_is_nowhere_is_a_build_error(workspace: Path) -> None:
-    with pytest.raises(BuildError, match="the build requirements cannot be installed"):
+def test_a_torch_that_is_nowhere_is_a_build_error(workspace: Path) -> None:
+    with pytest.raises(BuildError, match=r"torch 2\.11\.0 cannot be installed"):
         prepare_environment(WITH_TORCH, workspace, log=workspace / "log")
+
+
+def test_a_requirement_that_is_nowhere_is_a_build_error(workspace: Path) -> None:
+    package = replace(TARGET.package, extra_deps=("cmake",))
+    target = replace(WITHOUT_TORCH, package=package, source=FOLDER)
+    with pytest.raises(BuildError, match="the build requirements cannot be installed"):
+        prepare_environment(target, workspace, log=workspace / "log")
 
 
 def test_a_python_that_is_nowhere_is_a_build_error_that_says_what_to_do(workspace: Path) -> None:

@@ -29,7 +29,8 @@ def test_cores_and_memory_are_divided(
 
 def test_compilers_never_need_more_memory_than_there_is() -> None:
     for architectures, cores, compilers in itertools.product(range(1, 6), range(1, 20), range(1, 20)):
-        chosen = parallelism_for(architectures, cores=cores, memory=compilers * MEMORY_PER_COMPILER)
+        each = architectures << 30
+        chosen = parallelism_for(architectures, per_compiler=each, cores=cores, memory=compilers * each)
         assert chosen.jobs * chosen.threads <= compilers
         assert chosen.jobs <= cores
         assert chosen.threads <= architectures

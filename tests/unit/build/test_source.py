@@ -2,17 +2,20 @@
 
 import hashlib
 import io
+import subprocess
 import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.unit.build.conftest import TARGET
+from wheelmill import process
 from wheelmill.build.source import fetch_source
-from wheelmill.config.records import LockedSdist
-from wheelmill.errors import BuildError
+from wheelmill.config.records import GitSource, LockedCommit, LockedSdist
+from wheelmill.errors import BuildError, ProcessError
 from wheelmill.names import Sha256
 from wheelmill.package_index import configured_index
 from wheelmill.plan.records import BuildTarget
@@ -167,3 +170,113 @@ def test_nothing_locked_is_a_build_error_that_says_what_to_run(tmp_path: Path) -
     with pytest.raises(BuildError, match=r"packages\.lock has no demo 1\.0") as refusal:
         fetch_source(replace(TARGET, source=None), tmp_path / "source")
     assert refusal.value.hint == "run 'wheelmill config lock demo'"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder, as somebody, and return what it printed."""
+    somebody = ("-c", "user.name=tests", "-c", "user.email=tests@example.org", "-c", "protocol.file.allow=always")
+    done = subprocess.run(["git", "-C", folder, *somebody, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def committed(
+    repository: Path, files: dict[str, str], *, links: dict[str, str] | None = None, submodule: Path | None = None
+) -> str:
+    """Commit files to a repository, which is made if need be, and return the commit."""
+    if not repository.exists():
+        repository.mkdir()
+        git(repository, "init", "--quiet")
+    for name, content in files.items():
+        (repository / name).write_text(content)
+    for name, goal in (links or {}).items():
+        (repository / name).symlink_to(goal)
+    if submodule:
+        git(repository, "submodule", "--quiet", "add", submodule.as_uri(), "third_party")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "-m", "a commit")
+    return git(repository, "rev-parse", "HEAD")
+
+
+def at(repository: Path, commit: str, *, submodules: bool = False) -> BuildTarget:
+    source = GitSource(url=repository.as_uri(), ref="v1.0", submodules=submodules)
+    return replace(TARGET, source=LockedCommit(source=source, commit=commit))
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> tuple[Path, str]:
+    """A repository, and its first commit of two; a submodule of it has a submodule too."""
+    committed(tmp_path / "inner", {"inner.h": ""})
+    committed(tmp_path / "middle", {"middle.h": ""}, submodule=tmp_path / "inner")
+    first = committed(tmp_path / "upstream", {"setup.py": "first"}, submodule=tmp_path / "middle")
+    committed(tmp_path / "upstream", {"setup.py": "second", "new.py": ""})
+    return tmp_path / "upstream", first
+
+
+def test_exactly_the_locked_commit_is_fetched_without_anything_of_git(
+    repository: tuple[Path, str], tmp_path: Path
+) -> None:
+    source, sha256 = fetch_source(at(*repository), tmp_path / "source")
+    assert source == tmp_path / "source" / "demo-1.0"
+    assert files_of(source) == {"setup.py", ".gitmodules"}
+    assert (source / "setup.py").read_text() == "first"
+    assert fetch_source(at(*repository), tmp_path / "again")[1] == sha256
+
+
+def test_submodules_of_submodules_come_with_it(repository: tuple[Path, str], tmp_path: Path) -> None:
+    source, sha256 = fetch_source(at(*repository, submodules=True), tmp_path / "source")
+    assert {"setup.py", "third_party/middle.h", "third_party/third_party/inner.h"} < files_of(source)
+    assert list(source.rglob(".git")) == []
+    assert fetch_source(at(*repository), tmp_path / "without")[1] != sha256
+
+
+def test_a_server_that_gives_out_no_single_commit_gives_out_all(
+    repository: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, refused = process.run, []
+
+    def refuse_single_commits(argv: list[str], **options: Any) -> str:
+        if "--depth=1" in argv:
+            refused.append(argv)
+            raise ProcessError("not our ref", returncode=128, tail="not our ref")
+        return run(argv, **options)
+
+    monkeypatch.setattr(process, "run", refuse_single_commits)
+    source, _sha256 = fetch_source(at(*repository), tmp_path / "source")
+    assert (source / "setup.py").read_text() == "first"
+    assert refused
+
+
+def test_a_commit_that_is_not_there_is_a_build_error(repository: tuple[Path, str], tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=r"upstream does not give 0{40} \(v1\.0\):"):
+        fetch_source(at(repository[0], "0" * 40), tmp_path / "source")
+
+
+def test_settings_and_hooks_of_this_machine_do_not_touch_the_source(
+    repository: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = tmp_path / "home" / "hooks" / "post-checkout"
+    hook.parent.mkdir(parents=True)
+    hook.write_text("#!/bin/sh\ntouch hooked\n")
+    hook.chmod(0o755)
+    (tmp_path / "home" / ".gitconfig").write_text(f"[core]\nautocrlf = true\nhooksPath = {hook.parent}\n")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (repository[0] / "setup.py").write_text("a\nb\n")
+    source, _sha256 = fetch_source(at(repository[0], committed(repository[0], {})), tmp_path / "source")
+    assert (source / "setup.py").read_bytes() == b"a\nb\n"
+    assert not (source / "hooked").exists()
+
+
+def test_nothing_but_https_and_files_is_fetched(repository: tuple[Path, str], tmp_path: Path) -> None:
+    source = GitSource(url=f"ext::git-upload-pack {repository[0]}", ref="v1.0", submodules=False)
+    target = replace(TARGET, source=LockedCommit(source=source, commit=repository[1]))
+    with pytest.raises(BuildError, match="transport 'ext' not allowed"):
+        fetch_source(target, tmp_path / "source")
+
+
+def test_a_link_is_hashed_by_where_it_leads(tmp_path: Path) -> None:
+    hashes = set()
+    for name, goal in (("first", "setup.py"), ("second", "/dev/zero"), ("third", "nowhere")):
+        commit = committed(tmp_path / name, {"setup.py": "setup()"}, links={"link": goal})
+        _folder, sha256 = fetch_source(at(tmp_path / name, commit), tmp_path / f"{name} out")
+        hashes.add(sha256)
+    assert len(hashes) == 3

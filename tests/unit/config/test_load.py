@@ -1,18 +1,23 @@
 """A configuration folder becomes one record, or every fault of every file."""
 
-import datetime as dt
 from pathlib import Path
 
 import pytest
 
 from wheelmill import resources
 from wheelmill.config.load import load_config
-from wheelmill.config.records import BuildArguments, CudaRelease, Lock, LockedSdist, Package, TorchRelease
+from wheelmill.config.records import (
+    CudaRelease,
+    Lock,
+    LockedSdist,
+    TorchRelease,
+)
 from wheelmill.config.schema import DEFAULT_ARCHITECTURES
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import (
     Architecture,
     CudaVersion,
+    Platform,
     PythonVersion,
     Sha256,
     TorchVersion,
@@ -20,7 +25,6 @@ from wheelmill.names import (
     project_version,
 )
 
-MISSION = Path(__file__).parents[2] / "data" / "mission"
 DEMO = project_name("demo-kernels")
 
 PACKAGES = 'packages:\n  demo-kernels:\n    versions: ["1.0"]\n'
@@ -29,12 +33,18 @@ cuda:
   checked: 2026-11-21
   source: "https://example.org/cuda"
   releases:
-    "13.0": {toolkit: "13.0.2", architectures: ["9.0", "12.0"]}
+    "13.0": {toolkit: "13.0.2", minimum_driver: "580.65.06", host_gcc: 15, architectures: ["9.0", "12.0"]}
 torch:
   checked: 2026-11-20
   source: "https://example.org/torch"
   releases:
-    "2.11": {release: "2.11.0", cuda: ["13.0"], python: ["3.13t", "3.12"]}
+    "2.11":
+      release: "2.11.0"
+      cuda: {linux_x86_64: ["13.0"], linux_aarch64: []}
+      python: ["3.13t", "3.12"]
+      default_cuda: "13.0"
+      glibc: "2.28"
+pythons: ["3.14t", "3.14", "3.9"]
 platforms: [linux_x86_64]
 """
 LOCK = f"""
@@ -57,66 +67,6 @@ def faults_of(path: Path) -> tuple[str, ...]:
     return caught.value.faults
 
 
-def test_the_form_that_people_have_is_read_unchanged() -> None:
-    config = load_config(MISSION)
-    flash_attn = project_name("flash-attn")
-    assert config.packages == {
-        flash_attn: Package(
-            name=flash_attn,
-            versions=(project_version("2.5.0"), project_version("2.5.6")),
-            build_arguments=BuildArguments(isolation=False, config_settings=()),
-            extra_deps=("packaging", "ninja", "torch"),
-            env=(),
-            architectures=DEFAULT_ARCHITECTURES,
-            test_import="flash_attn",
-            description="Fast attention",
-            source=None,
-        )
-    }
-    assert config.packages[flash_attn].needs_torch
-    assert config.packages[flash_attn].build_requirements == ("packaging", "ninja")
-
-
-def test_versions_are_all_that_a_package_needs(tmp_path: Path) -> None:
-    config = load_config(folder(tmp_path))
-    assert config.packages[DEMO] == Package(
-        name=DEMO,
-        versions=(project_version("1.0"),),
-        build_arguments=BuildArguments(isolation=True, config_settings=()),
-        extra_deps=(),
-        env=(),
-        architectures=DEFAULT_ARCHITECTURES,
-        test_import="demo_kernels",
-        description="",
-        source=None,
-    )
-    assert not config.packages[DEMO].needs_torch
-
-
-def test_every_key_reaches_the_package(tmp_path: Path) -> None:
-    (tmp_path / "demo").mkdir()
-    keys = """
-    build_args: "--config-settings=jobs=4"
-    extra_deps: [ninja]
-    env: {FORCE_CUDA: "1", DEBUG: "0"}
-    architectures: ["9.0a"]
-    test_import: demo.kernels
-    description: "Sums numbers"
-    source: ./demo
-"""
-    assert load_config(folder(tmp_path, PACKAGES + keys)).packages[DEMO] == Package(
-        name=DEMO,
-        versions=(project_version("1.0"),),
-        build_arguments=BuildArguments(isolation=True, config_settings=(("jobs", "4"),)),
-        extra_deps=("ninja",),
-        env=(("DEBUG", "0"), ("FORCE_CUDA", "1")),
-        architectures=(Architecture(9, 0, "a"),),
-        test_import="demo.kernels",
-        description="Sums numbers",
-        source=tmp_path / "demo",
-    )
-
-
 def test_packages_yml_is_the_only_file_that_must_be_there(tmp_path: Path) -> None:
     config = load_config(folder(tmp_path))
     assert config.directory == tmp_path
@@ -127,18 +77,33 @@ def test_packages_yml_is_the_only_file_that_must_be_there(tmp_path: Path) -> Non
 def test_facts_in_the_folder_replace_those_that_ship(tmp_path: Path) -> None:
     facts = load_config(folder(tmp_path, compatibility_yml=COMPATIBILITY)).compatibility
     threaded, plain = PythonVersion(3, 13, free_threaded=True), PythonVersion(3, 12)
-    assert facts.cuda == {CudaVersion(13, 0): CudaRelease(toolkit="13.0.2", architectures=frozenset({"9.0", "12.0"}))}
+    assert facts.cuda == {
+        CudaVersion(13, 0): CudaRelease(
+            toolkit="13.0.2", minimum_driver="580.65.06", host_gcc=15, architectures=frozenset({"9.0", "12.0"})
+        )
+    }
     assert facts.torch == {
         TorchVersion(2, 11): TorchRelease(
-            release="2.11.0", cuda=frozenset({CudaVersion(13, 0)}), python=frozenset({threaded, plain})
+            release="2.11.0",
+            cuda={Platform("linux_x86_64"): frozenset({CudaVersion(13, 0)}), Platform("linux_aarch64"): frozenset()},
+            python=frozenset({threaded, plain}),
+            default_cuda=CudaVersion(13, 0),
+            glibc="2.28",
         )
     }
     assert facts.platforms == ("linux_x86_64",)
-    assert facts.pythons == (plain, threaded)
+    assert facts.pythons == tuple(map(PythonVersion.parse, ("3.9", "3.14", "3.14t")))
 
 
-def test_facts_are_as_old_as_the_oldest_of_them(tmp_path: Path) -> None:
-    assert load_config(folder(tmp_path, compatibility_yml=COMPATIBILITY)).compatibility.checked == dt.date(2026, 11, 20)
+def test_the_facts_that_ship_do_not_contradict_each_other() -> None:
+    facts = load_config(resources.CONFIG).compatibility
+    for torch in facts.torch.values():
+        assert set(torch.cuda) <= set(facts.platforms)
+        assert frozenset[CudaVersion]().union(*torch.cuda.values()) <= set(facts.cuda)
+        assert torch.default_cuda in torch.cuda[Platform("linux_x86_64")]
+    assert {architecture.capability for architecture in DEFAULT_ARCHITECTURES} <= facts.cuda[
+        CudaVersion(12, 8)
+    ].architectures
 
 
 def test_the_lock_is_read(tmp_path: Path) -> None:
@@ -162,7 +127,7 @@ def test_faults_of_every_file_are_named(tmp_path: Path) -> None:
     )
     packages, compatibility, lock = faults_of(tmp_path)
     assert packages == "packages.yml:1:1: packages: expected keys and values, not a list"
-    assert compatibility.startswith("compatibility.yml:12:13: platforms.0: expected linux_x86_64 or linux_aarch64, ")
+    assert compatibility.startswith("compatibility.yml:18:13: platforms.0: expected linux_x86_64 or linux_aarch64, ")
     assert lock.startswith("packages.lock:1:17: sdists.demo: expected a key in quotes")
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from wheelmill.config.load import load_config
 from wheelmill.config.records import BuildArguments
@@ -16,12 +17,18 @@ cuda:
   checked: 2026-11-21
   source: "https://example.org/cuda"
   releases:
-    "13.0": {toolkit: "13.0.2", architectures: ["9.0", "12.0"]}
+    "13.0": {toolkit: "13.0.2", minimum_driver: "580.65.06", host_gcc: 15, architectures: ["9.0", "12.0"]}
 torch:
   checked: 2026-11-20
   source: "https://example.org/torch"
   releases:
-    "2.11": {release: "2.11.0", cuda: ["13.0"], python: ["3.12"]}
+    "2.11":
+      release: "2.11.0"
+      cuda: {linux_x86_64: ["13.0"]}
+      python: ["3.12"]
+      default_cuda: "13.0"
+      glibc: "2.28"
+pythons: ["3.12"]
 platforms: [linux_x86_64]
 """
 LOCK = f"""\
@@ -68,7 +75,9 @@ def test_build_args_are_read_as_a_shell_would_split_them(text: str, read: BuildA
         ("architectures", ["9.0a", "12.0+PTX"], [Architecture(9, 0, "a"), Architecture(12, 0, ptx=True)]),
         ("env", {"TORCH_CUDA_ARCH_LIST": "8.0;9.0+PTX"}, {"TORCH_CUDA_ARCH_LIST": "8.0;9.0+PTX"}),
         ("env", {"PATH_TO_CUTLASS": "third_party"}, {"PATH_TO_CUTLASS": "third_party"}),
-        ("test_import", "demo.kernels", "demo.kernels"),
+        ("test_import", "demo.kernels", ["demo.kernels"]),
+        ("versions", ">=2.7, <3", SpecifierSet(">=2.7,<3")),
+        ("licence", "bsd-3-clause", "BSD-3-Clause"),
         ("test_import", None, None),
         ("description", "Schnelle Aufmerksamkeit für alle: 100 %", "Schnelle Aufmerksamkeit für alle: 100 %"),
     ],
@@ -83,12 +92,19 @@ def test_what_is_meant_well_is_accepted(key: str, written: Any, read: Any) -> No
         ("2026-11-21", "soon", "2:3: cuda.checked: Input should be a valid date or datetime, input is too short"),
         ('"13.0":', '"13":', "5:5: cuda.releases.13: expected a CUDA version such as '13.0' or 'cu130', not '13'"),
         ('toolkit: "13.0.2", ', "", "5:5: cuda.releases.13.0.toolkit: is required"),
-        ('"12.0"]}', '"9.0"]}', "5:33: cuda.releases.13.0.architectures: 9.0 stands in the list more than once"),
-        ('["3.12"]', '["3.12"], tested: x', "10:67: torch.releases.2.11.tested: is not a key here"),
-        ('"3.12"', '"3"', "10:58: torch.releases.2.11.python.0: expected a Python version such as '3.12' or '3.13t', "),
-        ('cuda: ["13.0"]', "cuda: []", "10:33: torch.releases.2.11.cuda: expected at least one item"),
-        ("x86_64]", "x86_64, linux_x86_64]", "11:1: platforms: linux_x86_64 stands in the list more than once"),
-        ("[linux_x86_64]", "[]", "11:1: platforms: expected at least one item"),
+        ('"12.0"]}', '"9.0"]}', "5:76: cuda.releases.13.0.architectures: 9.0 stands in the list more than once"),
+        ('glibc: "2.28"', 'glibc: "2.28"\n      tested: x', "16:7: torch.releases.2.11.tested: is not a key here"),
+        ('"3.12"', '"3"', "13:16: torch.releases.2.11.python.0: expected a Python version such as '3.12' or '3.13t', "),
+        ('{linux_x86_64: ["13.0"]}', "[]", "12:7: torch.releases.2.11.cuda: expected keys and values, not a list"),
+        (
+            "{linux_x86_64:",
+            "{linux_x86:",
+            "12:14: torch.releases.2.11.cuda.linux_x86: expected linux_x86_64 or linux_aa",
+        ),
+        ("host_gcc: 15", 'host_gcc: "15"', "5:62: cuda.releases.13.0.host_gcc: expected a whole number above 0"),
+        ("pythons:", "python:", "1:1: pythons: is required"),
+        ("x86_64]\n", "x86_64, linux_x86_64]\n", "17:1: platforms: linux_x86_64 stands in the list more than once"),
+        ("[linux_x86_64]", "[]", "17:1: platforms: expected at least one item"),
     ],
 )
 def test_a_fault_in_the_facts_is_named(tmp_path: Path, right: str, wrong: str, fault: str) -> None:
@@ -97,7 +113,8 @@ def test_a_fault_in_the_facts_is_named(tmp_path: Path, right: str, wrong: str, f
 
 
 def test_the_other_spelling_of_a_cuda_release_does_not_replace_it(tmp_path: Path) -> None:
-    twice = COMPATIBILITY.replace("torch:\n", '    cu130: {toolkit: "13.0.1", architectures: ["8.0"]}\ntorch:\n')
+    entry = COMPATIBILITY.splitlines()[4]
+    twice = COMPATIBILITY.replace(entry, entry + "\n" + entry.replace('"13.0":', "cu130:", 1))
     (fault,) = faults_of(tmp_path, "compatibility.yml", twice)
     assert fault.startswith("compatibility.yml:")
     assert "cu130" in fault

@@ -1,0 +1,122 @@
+"""The build requirements of a package: what they are, and the pinned and hashed files that satisfy them."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import tempfile
+import tomllib
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Final
+
+from packaging.requirements import Requirement
+from pydantic import TypeAdapter
+
+from wheelmill import virtual_environment
+from wheelmill.config.fields import index_requirement
+from wheelmill.config.records import (
+    EVERY_BUILD_NEEDS,
+    LockedCommit,
+    LockedRequirement,
+    LockedRequirements,
+    LockedSdist,
+    Package,
+    without_torch,
+)
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.names import ProjectName, Sha256
+from wheelmill.package_index import cached_sdist, fetch_commit
+
+OLDEST_PYTHON: Final = "3.9"
+"""The oldest Python that requirements are locked for."""
+
+_PYPROJECT: Final = "pyproject.toml"
+_MAX_BYTES: Final = 1 << 20
+
+
+def locked_requirements(
+    package: Package, sources: Collection[LockedSdist | LockedCommit], kept: LockedRequirements | None
+) -> LockedRequirements:
+    """Resolve what the builds of a package need, unless what is locked was resolved from the same.
+
+    Args:
+        package: whose builds.
+        sources: of all its versions; with build isolation, they know what they require.
+        kept: what is locked.
+
+    Raises:
+        UsageError: nothing satisfies all of it.
+    """
+    required = [requirement for source in sources for requirement in source.requires or ()]
+    if package.build_arguments.isolation and isinstance(package.source, Path):
+        required.extend(_requires_of_folder(package.source))
+    inputs = tuple(sorted({*package.build_requirements, *EVERY_BUILD_NEEDS, *without_torch(required)}))
+    if kept and kept.inputs == inputs:
+        return kept
+    try:
+        resolved = virtual_environment.resolve(inputs, python=OLDEST_PYTHON, without="torch")
+    except ProcessError as error:
+        raise UsageError(
+            f"the build requirements of {package.name} ({', '.join(inputs)}) cannot be resolved:\n{error.tail}"
+        ) from None
+    return LockedRequirements(inputs=inputs, pinned=tuple(sorted(_pins(resolved), key=lambda pin: pin.requirement)))
+
+
+def _pins(resolved: str) -> Iterable[LockedRequirement]:
+    """Read the requirements file that uv wrote."""
+    for line in resolved.replace("\\\n", "").splitlines():
+        requirement, *hashes = re.split(r"\s+--hash=sha256:", line.strip())
+        yield LockedRequirement(requirement=str(Requirement(requirement)), sha256=tuple(sorted(map(Sha256, hashes))))
+
+
+def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ...]:
+    """Read what the ``pyproject.toml`` of a source distribution asks for, from bytes that have the locked hash.
+
+    Raises:
+        PackageIndexError: the package index does not have it.
+        IntegrityError: the package index has other bytes.
+        UsageError: there is no telling what it asks for.
+    """
+    archive = cached_sdist(project, sdist.filename, sdist.sha256)
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                if member.isfile() and member.name.removeprefix("./").split("/")[1:] == [_PYPROJECT]:
+                    file = tar.extractfile(member)
+                    return _requires_of(file.read(_MAX_BYTES) if file else b"", sdist.filename)
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise UsageError(f"{sdist.filename} cannot be read: {error}") from None
+    return ()
+
+
+def requires_of_commit(project: ProjectName, locked: LockedCommit) -> tuple[str, ...]:
+    """Read what the ``pyproject.toml`` of a commit asks for.
+
+    Raises:
+        UsageError: the commit cannot be had, or there is no telling what it asks for.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / project
+        try:
+            fetch_commit(locked.source.url, locked.commit, folder, submodules=False)
+        except ProcessError as error:
+            raise UsageError(f"{locked.source.url} does not give {locked.commit}:\n{error.tail}") from None
+        return _requires_of_folder(folder)
+
+
+def _requires_of_folder(folder: Path) -> tuple[str, ...]:
+    pyproject = folder / _PYPROJECT
+    if pyproject.is_symlink() or not pyproject.is_file():
+        return ()
+    return _requires_of(pyproject.read_bytes(), folder.name)
+
+
+def _requires_of(pyproject: bytes, origin: str) -> tuple[str, ...]:
+    """``build-system.requires``; without it, nothing beyond what every build has (PEP 518)."""
+    try:
+        requires = tomllib.loads(pyproject.decode()).get("build-system", {}).get("requires", [])
+        texts = TypeAdapter(list[str]).validate_python(requires)
+        return tuple(sorted({index_requirement(text) for text in texts}))
+    except (ValueError, AttributeError) as error:
+        raise UsageError(f"the {_PYPROJECT} of {origin} does not say what its build requires: {error}") from None

@@ -1,0 +1,47 @@
+"""Building a published wheel again: the same bytes are nothing new, other bytes get the next build number."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from wheelmill.build.records import BuiltWheel, keep_provenance, provenance_path
+from wheelmill.names import Sha256
+from wheelmill.wheel.build_number import with_build_number
+from wheelmill.wheel.records import WheelFile, WheelName
+
+
+def numbered(built: BuiltWheel, published: Mapping[str, Sha256]) -> BuiltWheel | None:
+    """Give a wheel the name that it can be published under.
+
+    Args:
+        built: a wheel that was just built, without a build number.
+        published: the hashes of all published wheels, by file name.
+
+    Returns:
+        The wheel, unchanged when it is the first of its name; None when it is published byte for byte.
+    """
+    own = WheelName.parse(built.file.filename)
+    others = (WheelName.parse(filename) for filename in published)
+    latest = max((other.build[:1] or (0,) for other in others if replace(other, build=()) == own), default=None)
+    if latest is None:
+        return built
+    if _is_published(built.file, latest[0], published):
+        return None
+    file = with_build_number(built.file, latest[0] + 1, built.file.path.parent)
+    rebuilt = BuiltWheel(file=file, provenance=replace(built.provenance, sha256=file.sha256))
+    keep_provenance(rebuilt)
+    built.file.path.unlink()
+    provenance_path(built.file.path).unlink()
+    return rebuilt
+
+
+def _is_published(file: WheelFile, number: int, published: Mapping[str, Sha256]) -> bool:
+    """Whether the wheel, under the latest build number, has the published bytes."""
+    if number == 0:
+        return published[file.filename] == file.sha256
+    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
+        again = with_build_number(file, number, Path(folder))
+        return published[again.filename] == again.sha256

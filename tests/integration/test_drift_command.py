@@ -1,0 +1,145 @@
+"""``wheelmill config drift`` and ``wheelmill config schema`` as a person meets them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.torch_index import write_torch_index
+from wheelmill import resources
+from wheelmill.index.serve import serving
+
+Wheels = dict[str, tuple[str, ...] | None]
+
+COMPATIBILITY = """\
+cuda: {checked: 2026-11-21, source: "https://example.org/cuda", releases: {}}
+torch:
+  checked: 2026-11-21 # by hand
+  source: "https://example.org/torch"
+  releases:
+    "2.11":
+      release: "2.11.0"
+      cuda: {linux_x86_64: ["12.8", "13.0"]}
+      python: ["3.12"]
+      default_cuda: "13.0"
+      glibc: "2.28"
+# What packages without torch are built for.
+pythons: ["3.12"]
+platforms: [linux_x86_64]
+"""
+CURRENT: Wheels = {"torch-2.11.0-cp312-cp312-manylinux_2_28_x86_64.whl": ("cuda-toolkit==13.0.2",)}
+NEWER: Wheels = {"torch-2.12.1-cp312-cp312-manylinux_2_28_x86_64.whl": ("cuda-toolkit==13.2.1",)}
+UNKNOWN: Wheels = {"torch-2.12.1-cp312-cp312-manylinux_2_28_x86_64.whl": None}
+MISSING = "torch 2.12: missing (release 2.12.1, Python 3.12, CUDA 13.2)"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    directory = tmp_path / "config"
+    directory.mkdir()
+    (directory / "packages.yml").write_text("packages: {}\n")
+    (directory / "compatibility.yml").write_text(COMPATIBILITY)
+    return directory
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of the index that commands are set to."""
+    root = tmp_path / "index"
+    with serving(root) as url:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", f"{url}simple/")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        yield root
+
+
+def run(*arguments: str | Path, exit_code: int) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "wheelmill", "config", *map(str, arguments)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=os.environ)
+    assert done.returncode == exit_code, done.stderr
+    return done
+
+
+def test_no_drift_is_silence(index: Path, folder: Path) -> None:
+    write_torch_index(index, CURRENT)
+    done = run("drift", "--config", folder, exit_code=0)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_drift_is_one_line_a_difference_and_what_is_unknown_is_talk(index: Path, folder: Path) -> None:
+    write_torch_index(index, NEWER)
+    done = run("drift", "--config", folder, exit_code=9)
+    assert done.stdout == f"{MISSING}\n"
+    assert done.stderr == "torch 2.11: the index has no wheels of it for linux x86_64\n"
+    assert (folder / "compatibility.yml").read_text() == COMPATIBILITY
+
+
+def test_drift_as_json(index: Path, folder: Path) -> None:
+    write_torch_index(index, NEWER)
+    assert json.loads(run("drift", "--config", folder, "--json", exit_code=9).stdout) == {
+        "schema": "wheelmill.config-drift/1",
+        "differences": [
+            {
+                "torch": "2.12",
+                "fact": "missing",
+                "file": None,
+                "index": {
+                    "release": "2.12.1",
+                    "cuda": {"linux_x86_64": ["13.2"]},
+                    "python": ["3.12"],
+                    "default_cuda": "13.2",
+                    "glibc": "2.28",
+                },
+            }
+        ],
+        "unknown": ["torch 2.11: the index has no wheels of it for linux x86_64"],
+    }
+
+
+def test_what_was_written_is_no_drift_any_more(index: Path, folder: Path) -> None:
+    write_torch_index(index, CURRENT | NEWER)
+    done = run("drift", "--config", folder, "--write", exit_code=0)
+    assert done.stdout == f"{MISSING}; written with CUDA 13.2 on linux_x86_64 alone: the index knows no other\n"
+    assert run("drift", "--config", folder, exit_code=0).stdout == ""
+    run("check", folder, exit_code=0)
+    assert "# by hand\n" in (folder / "compatibility.yml").read_text()
+
+
+def test_what_cannot_be_written_stays_drift(index: Path, folder: Path) -> None:
+    write_torch_index(index, CURRENT | UNKNOWN)
+    done = run("drift", "--config", folder, "--write", exit_code=9)
+    assert done.stdout == (
+        "torch 2.12: missing (release 2.12.1, Python 3.12, CUDA unknown);"
+        " not written: the index does not tell all of it\n"
+    )
+    assert (folder / "compatibility.yml").read_text() == COMPATIBILITY
+
+
+def test_an_index_without_torch_is_an_error(index: Path, folder: Path) -> None:
+    index.mkdir()
+    assert run("drift", "--config", folder, exit_code=1).stderr == "error: the package index has no project torch\n"
+
+
+def test_facts_without_torch_have_no_drift_to_find(folder: Path) -> None:
+    head, _, rest = COMPATIBILITY.partition("  releases:\n")
+    (folder / "compatibility.yml").write_text(f"{head}  releases: {{}}\n{rest[rest.index('# What') :]}")
+    done = run("drift", "--config", folder, exit_code=2)
+    assert done.stderr == f"error: {folder / 'compatibility.yml'} lists no torch\n"
+
+
+def test_schemas_are_checked_and_written(tmp_path: Path) -> None:
+    directory = tmp_path / "[config]"
+    shutil.copytree(resources.CONFIG, directory)
+    (directory / "packages.schema.json").write_text("{}\n")
+    done = run("schema", directory, exit_code=9)
+    assert done.stderr == (
+        f"{directory}/compatibility.schema.json: current\n"
+        f"error: {directory}/packages.schema.json: not current\nhint: wheelmill config schema --write\n"
+    )
+    done = run("schema", "--write", directory, exit_code=0)
+    assert f"{directory}/packages.schema.json: written\n" in done.stderr
+    run("schema", directory, exit_code=0)

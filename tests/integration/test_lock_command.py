@@ -1,0 +1,106 @@
+"""``wheelmill config lock`` as a person meets it, with a package index of its own."""
+
+import functools
+import io
+import tarfile
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.integration.conftest import Command
+from tests.wheels import write_wheel
+from wheelmill.config.load import load_config
+from wheelmill.files import sha256_of
+from wheelmill.names import project_name, project_version
+
+DEMO = project_name("demo")
+PYPROJECT = b'[build-system]\nrequires = ["ninja>=1", "torch==2.5"]\n'
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder and says nothing."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a package index, which this machine is set to; each folder in it is a project."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("UV_DEFAULT_INDEX", f"http://127.0.0.1:{server.server_port}/")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        yield folder
+        server.shutdown()
+
+
+def publish(index: Path, *names: str) -> None:
+    """Add files to the index: wheels, and source distributions with a ``pyproject.toml``."""
+    for name in names:
+        path = index / name.split("-")[0] / name
+        path.parent.mkdir(exist_ok=True)
+        if name.endswith(".whl"):
+            write_wheel(path)
+        else:
+            with tarfile.open(path, "w:gz") as tar:
+                member = tarfile.TarInfo(f"{name.removesuffix('.tar.gz')}/pyproject.toml")
+                member.size = len(PYPROJECT)
+                tar.addfile(member, io.BytesIO(PYPROJECT))
+        files = sorted(path for path in path.parent.iterdir() if path.name != "index.html")
+        links = (f'<a href="{file.name}#sha256={sha256_of(file)}">{file.name}</a>' for file in files)
+        (path.parent / "index.html").write_text("<!DOCTYPE html>" + "\n".join(links))
+
+
+@pytest.fixture
+def config(index: Path, tmp_path: Path) -> Path:
+    """A configuration folder with a range of versions, all of which the index has."""
+    ninja = ("ninja-1.0-py3-none-linux_x86_64.whl", "ninja-1.0-py3-none-linux_aarch64.whl")
+    publish(index, "demo-1.0.tar.gz", "setuptools-99.0-py3-none-any.whl", "wheel-99.0-py3-none-any.whl", *ninja)
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "packages.yml").write_text('packages: {demo: {versions: ">=1", extra_deps: [torch]}}\n')
+    return config
+
+
+def test_sources_and_requirements_are_locked_and_stay_so(python: Command, config: Path, index: Path) -> None:
+    done = python("-m", "wheelmill", "config", "lock", "--config", config, exit_code=0)
+    assert done.stdout == ""
+    lock = load_config(config).lock
+    sdist = lock.sdists[DEMO, project_version("1.0")]
+    assert sdist.sha256 == sha256_of(index / "demo" / sdist.filename)
+    assert sdist.requires == ("ninja>=1", "torch==2.5")
+    pins = {pin.requirement: pin.sha256 for pin in lock.requirements[DEMO].pinned}
+    assert list(pins) == ["ninja==1.0", "setuptools==99.0", "wheel==99.0"]
+    assert pins["ninja==1.0"] == tuple(sorted(sha256_of(wheel) for wheel in (index / "ninja").glob("*.whl")))
+
+    first = (config / "packages.lock").read_bytes()
+    publish(index, "demo-2.0.tar.gz", "ninja-2.0-py3-none-any.whl")
+    python("-m", "wheelmill", "config", "lock", "--config", config, exit_code=0)
+    assert (config / "packages.lock").read_bytes() == first
+
+    python("-m", "wheelmill", "config", "lock", "demo", "--upgrade", "--config", config, exit_code=0)
+    upgraded = load_config(config)
+    assert upgraded.packages[DEMO].versions == ("1.0", "2.0")
+    assert upgraded.lock.requirements[DEMO].pinned[0].requirement == "ninja==2.0"
+
+
+def test_other_bytes_under_the_hash_of_the_index_are_not_read(python: Command, config: Path, index: Path) -> None:
+    (index / "demo" / "demo-1.0.tar.gz").write_bytes(b"other")
+    done = python("-m", "wheelmill", "config", "lock", "--config", config, exit_code=9)
+    assert "demo-1.0.tar.gz has sha256" in done.stderr
+    assert not (config / "packages.lock").exists()
+
+
+def test_requirements_that_do_not_fit_together_change_nothing(python: Command, config: Path) -> None:
+    entry = '{versions: ["1.0"], extra_deps: ["ninja<1"]}'
+    (config / "packages.yml").write_text(f"packages: {{demo: {entry}}}\n")
+    done = python("-m", "wheelmill", "config", "lock", "--config", config, exit_code=2)
+    assert "the build requirements of demo (ninja<1, ninja>=1, setuptools, wheel) cannot be resolved" in done.stderr
+    assert not (config / "packages.lock").exists()

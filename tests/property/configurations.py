@@ -1,0 +1,135 @@
+"""Configurations of every kind, and what people may wish of them."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
+
+from wheelmill.config.records import (
+    BuildArguments,
+    Compatibility,
+    Config,
+    CudaRelease,
+    Lock,
+    Package,
+    Part,
+    Rule,
+    TorchRelease,
+)
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    PythonVersion,
+    TorchVersion,
+    project_name,
+    project_version,
+)
+from wheelmill.plan.records import Filters
+
+PROJECTS = [project_name(text) for text in ("demo", "demo-1", "demo-1-0")]
+VERSIONS = [project_version(text) for text in ("1.0", "1.0.post1", "1.0+git1", "2.10rc1")]
+PYTHONS = [PythonVersion.parse(text) for text in ("3.9", "3.12", "3.13", "3.13t")]
+CUDAS = [CudaVersion.parse(text) for text in ("11.8", "12.8", "13.0")]
+TORCHES = [TorchVersion.parse(text) for text in ("2.1", "2.10", "2.11")]
+PLATFORMS = [Platform("linux_x86_64"), Platform("linux_aarch64")]
+ARCHITECTURES = [Architecture.parse(text) for text in ("7.0", "9.0", "9.0a", "12.0+PTX")]
+
+Value = TypeVar("Value")
+
+
+def some(values: list[Value], at_least: int = 0) -> st.SearchStrategy[tuple[Value, ...]]:
+    """Distinct values in any order."""
+    return st.lists(st.sampled_from(values), min_size=at_least, unique=True).map(tuple)
+
+
+def no_or_range(*texts: str) -> st.SearchStrategy[SpecifierSet | None]:
+    return st.none() | st.sampled_from([SpecifierSet(text) for text in texts])
+
+
+parts = st.builds(
+    Part,
+    version=no_or_range("<1.1", ">=1.0.post1"),
+    python=no_or_range(">=3.12", "==3.13"),
+    cuda=no_or_range("==12.*", ">=12.8,<14"),
+    torch=no_or_range("<2.10", ">=2.10"),
+    platforms=st.none() | st.sampled_from([(PLATFORMS[0],), tuple(PLATFORMS)]),
+)
+scopes = st.builds(replace, parts, version=st.none())
+rules = st.lists(st.builds(Rule, part=parts, reason=st.sampled_from(["Too old", "Does not link"])), max_size=2).map(
+    tuple
+)
+
+packages = st.builds(
+    Package,
+    name=st.just(PROJECTS[0]),
+    versions=some(VERSIONS, at_least=1),
+    build_arguments=st.just(BuildArguments(isolation=True, config_settings=())),
+    extra_deps=some(["ninja", "torch>=2"]),
+    env=st.just(()),
+    architectures=some(ARCHITECTURES, at_least=1),
+    test_imports=st.just(("demo",)),
+    description=st.just(""),
+    source=st.none(),
+    licence=st.none(),
+    redistributable=st.sampled_from([True, True, True, False]),
+    scope=st.just(Part()) | scopes,
+    exclude=rules,
+    include=rules,
+    # What decides nothing about a plan:
+    version_range=st.none(),
+    patches=st.just(()),
+    requires=st.just(()),
+    arch_variable=st.none(),
+    memory_per_job=st.none(),
+    timeout=st.none(),
+)
+cuda_releases = st.builds(
+    CudaRelease,
+    toolkit=st.sampled_from(["12.8.1", "13.0.2"]),
+    minimum_driver=st.just("580.65.06"),
+    host_gcc=st.just(15),
+    architectures=some([architecture.capability for architecture in ARCHITECTURES], at_least=2).map(frozenset),
+)
+torch_releases = st.builds(
+    TorchRelease,
+    release=st.sampled_from(["2.10.0", "2.11.0"]),
+    cuda=st.dictionaries(st.sampled_from(PLATFORMS), some(CUDAS, at_least=1).map(frozenset), min_size=1),
+    python=some(PYTHONS, at_least=2).map(frozenset),
+    default_cuda=st.sampled_from(CUDAS),
+    glibc=st.just("2.28"),
+)
+compatibilities = st.builds(
+    Compatibility,
+    cuda=st.dictionaries(st.sampled_from(CUDAS), cuda_releases, min_size=2),
+    torch=st.dictionaries(st.sampled_from(TORCHES), torch_releases, min_size=1),
+    pythons=some(PYTHONS, at_least=1),
+    platforms=some(PLATFORMS, at_least=1),
+)
+configs = st.builds(
+    Config,
+    directory=st.just(Path("config")),
+    packages=st.dictionaries(st.sampled_from(PROJECTS), packages, min_size=2).map(
+        lambda entries: {name: replace(package, name=name) for name, package in entries.items()}
+    ),
+    compatibility=compatibilities,
+    lock=st.just(Lock(sdists={})),
+)
+
+
+@st.composite
+def wishes(draw: st.DrawFn) -> tuple[Config, Filters]:
+    """A configuration and filters for it, some of which name what it does not know."""
+    config = draw(configs)
+    projects = draw(st.just(()) | some([*config.packages]))
+    versions = {version for name in projects or config.packages for version in config.packages[name].versions}
+    return config, Filters(
+        projects=projects,
+        versions=draw(st.just(()) | some(sorted(versions))),
+        pythons=draw(st.just(()) | some(PYTHONS)),
+        cudas=draw(st.just(()) | some(CUDAS)),
+        torches=draw(st.just(()) | some(TORCHES)),
+        platforms=draw(st.just(()) | some(PLATFORMS)),
+    )

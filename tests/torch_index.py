@@ -1,0 +1,25 @@
+"""A package index with nothing but torch, as a folder to be served."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+METADATA = "Metadata-Version: 2.1\nName: torch\nVersion: {version}\nRequires-Dist: filelock\n{requires}"
+
+
+def write_torch_index(root: Path, wheels: Mapping[str, tuple[str, ...] | None], *, attributes: str = "") -> None:
+    """Write the page of torch and the METADATA of its wheels.
+
+    Args:
+        root: where ``simple/torch/`` is made.
+        wheels: what each wheel requires, by its file name; None for a wheel whose METADATA the index does not have.
+        attributes: of each link, such as ``data-yanked``.
+    """
+    page = root / "simple" / "torch"
+    page.mkdir(parents=True, exist_ok=True)
+    links = (f'<a href="{name.replace("+", "%2B")}" {attributes}>{name}</a>' for name in wheels)
+    (page / "index.html").write_text(f"<!DOCTYPE html><html><body>{'<br>'.join(links)}</body></html>")
+    for name, requirements in wheels.items():
+        if requirements is not None:
+            requires = "".join(f"Requires-Dist: {requirement}\n" for requirement in requirements)
+            text = METADATA.format(version=name.split("-")[1], requires=requires)
+            (page / f"{name}.metadata").write_text(text)

@@ -1,0 +1,111 @@
+"""The schemas that editors read say what the models say."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from wheelmill import resources
+from wheelmill.config.document import Unquoted, read_document
+from wheelmill.config.json_schema import json_schemas
+from wheelmill.config.schema import CompatibilityFile, PackageEntry, PackagesFile, TorchEntry
+
+PACKAGES = json.loads(json_schemas()["packages.schema.json"])
+COMPATIBILITY = json.loads(json_schemas()["compatibility.schema.json"])
+PACKAGE = PACKAGES["$defs"]["PackageEntry"]
+
+
+@pytest.mark.parametrize("name", json_schemas())
+def test_the_schemas_that_ship_are_current(name: str) -> None:
+    assert (resources.CONFIG / name).read_bytes() == json_schemas()[name], "run: wheelmill config schema --write"
+
+
+@pytest.mark.parametrize("name", ["packages", "compatibility"])
+def test_the_files_that_ship_name_their_schema(name: str) -> None:
+    line = f"# yaml-language-server: $schema={name}.schema.json"
+    assert line in (resources.CONFIG / f"{name}.yml").read_text().splitlines()[:3]
+
+
+@pytest.mark.parametrize(
+    ("schema", "model"),
+    [
+        (PACKAGES, PackagesFile),
+        (PACKAGE, PackageEntry),
+        (COMPATIBILITY, CompatibilityFile),
+        (COMPATIBILITY["$defs"]["TorchEntry"], TorchEntry),
+    ],
+)
+def test_every_key_is_there_with_its_description(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    described = {name: field.description for name, field in model.model_fields.items()}
+    assert {name: key.get("description") for name, key in schema["properties"].items()} == described
+
+
+@pytest.mark.parametrize("schema", [PACKAGES, COMPATIBILITY])
+def test_no_other_key_is_allowed_anywhere(schema: dict[str, Any]) -> None:
+    assert [entry["additionalProperties"] for entry in (schema, *schema["$defs"].values())] == [False] * (
+        1 + len(schema["$defs"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("description", {"type": "string", "default": ""}),
+        ("redistributable", {"type": "boolean", "default": True}),
+        ("build_args", {"type": "string"}),
+        ("architectures", {"type": "array", "default": ["7.5", "8.0", "8.6", "9.0", "10.0", "12.0+PTX"]}),
+        ("timeout", {"anyOf": [{"type": "integer", "exclusiveMinimum": 0}, {"type": "null"}]}),
+    ],
+)
+def test_a_key_has_the_form_in_which_people_write_it(key: str, expected: dict[str, Any]) -> None:
+    assert expected.items() <= PACKAGE["properties"][key].items()
+
+
+@pytest.mark.parametrize(("name", "schema"), [("packages", PACKAGES), ("compatibility", COMPATIBILITY)])
+def test_the_files_that_ship_are_valid(name: str, schema: dict[str, Any]) -> None:
+    content = read_document(resources.CONFIG / f"{name}.yml").content
+    assert list(faults(schema, content, schema["$defs"], name)) == []
+
+
+def test_a_file_with_faults_is_not_valid() -> None:
+    content = {"packages": {"demo": {"version": "1.0", "timeout": "ten", "patches": "fix.patch"}}}
+    assert sorted(faults(PACKAGES, content, PACKAGES["$defs"], "packages")) == [
+        "packages.packages.demo.patches: 'fix.patch' is no array",
+        "packages.packages.demo.timeout: no form fits",
+        "packages.packages.demo.version: not a key",
+        "packages.packages.demo.versions: missing",
+    ]
+
+
+def faults(schema: dict[str, Any], value: Any, definitions: dict[str, Any], place: str) -> list[str]:
+    """Validate a value by the words of JSON schema that these schemas use."""
+    if "$ref" in schema:
+        return faults(definitions[schema["$ref"].rpartition("/")[2]], value, definitions, place)
+    if forms := schema.get("anyOf", schema.get("oneOf")):
+        fits = any(faults(form, value, definitions, place) == [] for form in forms)
+        return [] if fits else [f"{place}: no form fits"]
+    if "type" in schema and not is_of_type(value, schema["type"]):
+        return [f"{place}: {value!r} is no {schema['type']}"]
+    if isinstance(value, list):
+        return [fault for item in value for fault in faults(schema["items"], item, definitions, place)]
+    if not isinstance(value, dict):
+        return []
+    found = [f"{place}.{key}: missing" for key in schema.get("required", []) if key not in value]
+    for key, item in value.items():
+        form = schema.get("properties", {}).get(key, schema["additionalProperties"])
+        found += faults(form, item, definitions, f"{place}.{key}") if form else [f"{place}.{key}: not a key"]
+    return found
+
+
+def is_of_type(value: Any, name: str) -> bool:
+    unquoted = value.text if isinstance(value, Unquoted) else ""
+    match name:
+        case "integer":
+            return unquoted.isdigit()
+        case "boolean":
+            return unquoted in ("true", "false")
+        case "null":
+            return value is None
+        case _:
+            return isinstance(value, {"string": str, "array": list, "object": dict}[name])

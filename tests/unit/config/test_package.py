@@ -1,0 +1,133 @@
+"""Every key of an entry in ``packages.yml`` reaches the package."""
+
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+
+from wheelmill.config.load import load_config
+from wheelmill.config.records import ArchVariable, BuildArguments, Package, Part, Rule
+from wheelmill.config.schema import DEFAULT_ARCHITECTURES
+from wheelmill.names import Architecture, Platform, project_name, project_version
+
+MISSION = Path(__file__).parents[2] / "data" / "mission"
+DEMO = project_name("demo-kernels")
+PACKAGES = 'packages:\n  demo-kernels:\n    versions: ["1.0"]\n'
+LOCKED = ("1.10", "1.2", "3.0", "2.0", "1.0")
+
+
+def folder(path: Path, packages: str = PACKAGES, lock: str = "sdists: {}\n") -> Path:
+    (path / "packages.yml").write_text(packages)
+    (path / "packages.lock").write_text(lock)
+    return path
+
+
+def test_the_form_that_people_have_is_read_unchanged() -> None:
+    config = load_config(MISSION)
+    flash_attn = project_name("flash-attn")
+    assert config.packages == {
+        flash_attn: Package(
+            name=flash_attn,
+            versions=(project_version("2.5.0"), project_version("2.5.6")),
+            build_arguments=BuildArguments(isolation=False, config_settings=()),
+            extra_deps=("packaging", "ninja", "torch"),
+            env=(),
+            architectures=DEFAULT_ARCHITECTURES,
+            test_imports=("flash_attn",),
+            description="Fast attention",
+            source=None,
+        )
+    }
+    assert config.packages[flash_attn].needs_torch
+    assert config.packages[flash_attn].build_requirements == ("packaging", "ninja")
+
+
+def test_versions_are_all_that_a_package_needs(tmp_path: Path) -> None:
+    config = load_config(folder(tmp_path))
+    assert config.packages[DEMO] == Package(
+        name=DEMO,
+        versions=(project_version("1.0"),),
+        build_arguments=BuildArguments(isolation=True, config_settings=()),
+        extra_deps=(),
+        env=(),
+        architectures=DEFAULT_ARCHITECTURES,
+        test_imports=("demo_kernels",),
+        description="",
+        source=None,
+    )
+    assert not config.packages[DEMO].needs_torch
+
+
+EVERY_KEY = """
+    description: "Sums numbers"
+    licence: "mit or apache-2.0"
+    redistributable: false
+    source: ./demo
+    patches: [z.patch, a.patch]
+    build_args: "--config-settings=jobs=4"
+    extra_deps: [ninja]
+    requires: [other]
+    env: {FORCE_CUDA: "1", DEBUG: "0"}
+    architectures: ["9.0a"]
+    arch_variable: {name: DEMO_ARCHS, form: digits}
+    python: ">=3.10"
+    cuda: ">=12.4,<14"
+    torch: ">=2.6"
+    platforms: [linux_aarch64]
+    exclude:
+      - {version: "<2", python: "<3.12", cuda: "==12.*", torch: "<2.8", platform: [linux_x86_64], reason: "Too old"}
+    include:
+      - {torch: "==2.9", reason: "Seen to work"}
+    test_import: [demo.kernels, demo]
+    memory_per_job: 8
+    timeout: 90
+  other:
+    versions: ["1.0"]
+"""
+
+
+def test_every_key_reaches_the_package(tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    for patch in ("a.patch", "z.patch"):
+        (tmp_path / patch).touch()
+    too_old = Part(
+        version=SpecifierSet("<2"),
+        python=SpecifierSet("<3.12"),
+        cuda=SpecifierSet("==12.*"),
+        torch=SpecifierSet("<2.8"),
+        platforms=(Platform("linux_x86_64"),),
+    )
+    assert load_config(folder(tmp_path, PACKAGES + EVERY_KEY)).packages[DEMO] == Package(
+        name=DEMO,
+        versions=(project_version("1.0"),),
+        build_arguments=BuildArguments(isolation=True, config_settings=(("jobs", "4"),)),
+        extra_deps=("ninja",),
+        env=(("DEBUG", "0"), ("FORCE_CUDA", "1")),
+        architectures=(Architecture(9, 0, "a"),),
+        test_imports=("demo.kernels", "demo"),
+        description="Sums numbers",
+        source=tmp_path / "demo",
+        licence="MIT OR Apache-2.0",
+        redistributable=False,
+        patches=(tmp_path / "z.patch", tmp_path / "a.patch"),
+        requires=(project_name("other"),),
+        arch_variable=ArchVariable(name="DEMO_ARCHS", dotted=False),
+        scope=Part(
+            python=SpecifierSet(">=3.10"),
+            cuda=SpecifierSet(">=12.4,<14"),
+            torch=SpecifierSet(">=2.6"),
+            platforms=(Platform("linux_aarch64"),),
+        ),
+        exclude=(Rule(part=too_old, reason="Too old"),),
+        include=(Rule(part=Part(torch=SpecifierSet("==2.9")), reason="Seen to work"),),
+        memory_per_job=8 * 1024**3,
+        timeout=90 * 60,
+    )
+
+
+def test_a_range_of_versions_is_what_the_lock_has_in_it(tmp_path: Path) -> None:
+    locked = [f'    "{version}": {{sdist: demo_kernels-{version}.tar.gz, sha256: {"a" * 64}}}\n' for version in LOCKED]
+    lock = "sdists:\n  demo-kernels:\n" + "".join(locked) + "  other:\n" + locked[0]
+    packages = PACKAGES.replace('["1.0"]', '">=1.2,<3"')
+    package = load_config(folder(tmp_path, packages, lock)).packages[DEMO]
+    assert package.versions == ("1.2", "1.10", "2.0")
+    assert package.version_range == SpecifierSet(">=1.2,<3")

@@ -1,0 +1,86 @@
+"""A configuration of two packages, in small."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from wheelmill.config.records import (
+    BuildArguments,
+    Compatibility,
+    Config,
+    CudaRelease,
+    Lock,
+    LockedSdist,
+    Package,
+    TorchRelease,
+)
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    PythonVersion,
+    Sha256,
+    TorchVersion,
+    project_name,
+    project_version,
+)
+from wheelmill.plan.records import Cell
+
+DEMO, PLAIN = project_name("demo"), project_name("plain")
+V1, V2 = project_version("1.0"), project_version("2.0")
+CUDA_12, CUDA_13 = CudaVersion(12, 8), CudaVersion(13, 0)
+TORCH_9, TORCH_11 = TorchVersion(2, 9), TorchVersion(2, 11)
+PY_12, PY_13T = PythonVersion(3, 12), PythonVersion(3, 13, free_threaded=True)
+X86, ARM = Platform("linux_x86_64"), Platform("linux_aarch64")
+VOLTA, HOPPER, BLACKWELL = Architecture(7, 0), Architecture(9, 0), Architecture(12, 0, ptx=True)
+LOCKED: Final = LockedSdist(filename="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
+
+PACKAGE: Final = Package(
+    name=DEMO,
+    versions=(V1, V2),
+    build_arguments=BuildArguments(isolation=False, config_settings=()),
+    extra_deps=("ninja", "Torch>=2"),
+    env=(),
+    architectures=(VOLTA, BLACKWELL),
+    test_imports=("demo",),
+    description="",
+    source=None,
+)
+FACTS: Final = Compatibility(
+    cuda={
+        CUDA_13: CudaRelease(
+            toolkit="13.0.2", minimum_driver="580.65.06", host_gcc=15, architectures=frozenset({"9.0", "12.0"})
+        ),
+        CUDA_12: CudaRelease(
+            toolkit="12.8.1", minimum_driver="525.60.13", host_gcc=14, architectures=frozenset({"7.0", "9.0", "12.0"})
+        ),
+    },
+    torch={
+        TORCH_11: TorchRelease(
+            release="2.11.0",
+            cuda={X86: frozenset({CUDA_12, CUDA_13}), ARM: frozenset({CUDA_12, CUDA_13})},
+            python=frozenset({PY_12}),
+            default_cuda=CUDA_13,
+            glibc="2.28",
+        ),
+        TORCH_9: TorchRelease(
+            release="2.9.1",
+            cuda={X86: frozenset({CUDA_12})},
+            python=frozenset({PY_12, PY_13T}),
+            default_cuda=CUDA_12,
+            glibc="2.28",
+        ),
+    },
+    pythons=(PY_12,),
+    platforms=(X86, ARM),
+)
+CONFIG: Final = Config(
+    directory=Path("config"),
+    packages={
+        DEMO: PACKAGE,
+        PLAIN: replace(PACKAGE, name=PLAIN, versions=(V1,), extra_deps=(), source=Path("config/plain")),
+    },
+    compatibility=FACTS,
+    lock=Lock(sdists={(DEMO, V1): LOCKED}),
+)
+CELL: Final = Cell(project=DEMO, version=V1, python=PY_12, cuda=CUDA_13, torch=TORCH_11, platform=X86)

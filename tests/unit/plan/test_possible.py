@@ -1,0 +1,135 @@
+"""Which cells can become wheels, and the words in which the others are refused."""
+
+from dataclasses import replace
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from tests.unit.plan.examples import (
+    ARM,
+    CELL,
+    CUDA_12,
+    FACTS,
+    PACKAGE,
+    PY_13T,
+    TORCH_9,
+    V2,
+    VOLTA,
+    X86,
+)
+from wheelmill.config.records import Part, Rule
+from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion, project_version
+from wheelmill.plan.possible import compilable, impossible
+from wheelmill.plan.records import Cell
+
+WITHOUT_TORCH = replace(CELL, torch=None)
+
+
+def test_a_cell_that_nothing_stands_against_is_possible() -> None:
+    assert impossible(CELL, PACKAGE, FACTS) is None
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        (replace(CELL, platform=Platform("win_amd64")), "platform win_amd64 is not in compatibility.yml"),
+        (replace(CELL, cuda=CudaVersion(12, 1)), "CUDA 12.1 is not in compatibility.yml"),
+        (replace(CELL, torch=TorchVersion(2, 1)), "torch 2.1 is not in compatibility.yml"),
+        (replace(WITHOUT_TORCH, python=PY_13T), "Python 3.13t is not in compatibility.yml"),
+        (
+            replace(CELL, torch=TORCH_9),
+            "torch 2.9 is not published for CUDA 13.0 on linux_x86_64 (12.8 there)",
+        ),
+        (
+            replace(CELL, torch=TORCH_9, cuda=CUDA_12, platform=ARM),
+            "torch 2.9 is not published for CUDA 12.8 on linux_aarch64 (no CUDA there)",
+        ),
+        (replace(CELL, python=PythonVersion(3, 8)), "Python 3.8 is not in compatibility.yml"),
+        (replace(CELL, python=PY_13T), "torch 2.11 is not published for Python 3.13t"),
+    ],
+)
+def test_what_the_facts_do_not_have_cannot_be(cell: Cell, reason: str) -> None:
+    assert impossible(cell, PACKAGE, FACTS) == reason
+
+
+@pytest.mark.parametrize(
+    ("scope", "reason"),
+    [
+        (Part(python=SpecifierSet(">=3.13")), "packages.yml builds it for Python >=3.13 only"),
+        (Part(cuda=SpecifierSet("==12.*")), "packages.yml builds it for CUDA ==12.* only"),
+        (Part(torch=SpecifierSet(">2.11")), "packages.yml builds it for torch >2.11 only"),
+        (Part(platforms=(ARM,)), "packages.yml builds it for linux_aarch64 only"),
+        (Part(python=SpecifierSet(">=3.9"), cuda=SpecifierSet("<14"), torch=SpecifierSet(">=2.2,<3")), None),
+        (Part(python=SpecifierSet("==3.12"), cuda=SpecifierSet("~=13.0"), platforms=(ARM, X86)), None),
+    ],
+)
+def test_a_package_is_built_inside_its_scope_only(scope: Part, reason: str | None) -> None:
+    assert impossible(CELL, replace(PACKAGE, scope=scope), FACTS) == reason
+
+
+def test_the_range_of_pythons_holds_free_threaded_ones_too() -> None:
+    package = replace(PACKAGE, scope=Part(python=SpecifierSet("==3.13")))
+    threaded = replace(CELL, torch=TORCH_9, cuda=CUDA_12, python=PY_13T)
+    assert impossible(threaded, package, FACTS) is None
+
+
+def test_a_range_of_torches_leaves_out_cells_without_torch() -> None:
+    rule = Rule(part=Part(torch=SpecifierSet(">=2")), reason="Breaks with torch")
+    assert impossible(WITHOUT_TORCH, replace(PACKAGE, extra_deps=(), exclude=(rule,)), FACTS) is None
+
+
+OLD = Rule(part=Part(version=SpecifierSet("<2"), cuda=SpecifierSet(">=13")), reason="1.x does not know CUDA 13")
+NO_ARM = Rule(part=Part(platforms=(ARM,)), reason="Its assembly is for x86")
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        (CELL, OLD.reason),
+        (replace(CELL, platform=ARM), OLD.reason),
+        (replace(CELL, version=V2, platform=ARM), NO_ARM.reason),
+        (replace(CELL, version=project_version("1.9rc1")), OLD.reason),
+        (replace(CELL, version=V2), None),
+        (replace(CELL, cuda=CUDA_12), None),
+    ],
+)
+def test_an_excluded_cell_is_refused_with_the_reason_of_the_first_rule(cell: Cell, reason: str | None) -> None:
+    assert impossible(cell, replace(PACKAGE, exclude=(OLD, NO_ARM)), FACTS) == reason
+
+
+INCLUDED = Rule(part=Part(platforms=(X86,)), reason="Built from source")
+
+
+@pytest.mark.parametrize(
+    ("cell", "lifted"),
+    [
+        (replace(CELL, torch=TORCH_9), True),
+        (replace(CELL, python=PY_13T), True),
+        (replace(CELL, torch=TORCH_9, platform=ARM), False),
+        (replace(CELL, python=PY_13T, platform=ARM), False),
+    ],
+)
+def test_an_included_cell_need_not_be_published(cell: Cell, *, lifted: bool) -> None:
+    assert impossible(cell, PACKAGE, FACTS) is not None
+    assert (impossible(cell, replace(PACKAGE, include=(INCLUDED,)), FACTS) is None) == lifted
+
+
+def test_an_included_cell_still_needs_facts_scope_and_architectures() -> None:
+    everything = replace(PACKAGE, include=(Rule(part=Part(), reason="All of it"),))
+    assert impossible(replace(CELL, cuda=CudaVersion(12, 1)), everything, FACTS) is not None
+    assert impossible(replace(CELL, python=PythonVersion(3, 8)), everything, FACTS) is not None
+    assert impossible(CELL, replace(everything, exclude=(OLD,)), FACTS) == OLD.reason
+    assert impossible(CELL, replace(everything, scope=Part(platforms=(ARM,))), FACTS) is not None
+    assert impossible(CELL, replace(everything, architectures=(VOLTA,)), FACTS) is not None
+
+
+@pytest.mark.parametrize(("licence", "named"), [("LicenseRef-NVIDIA", "LicenseRef-NVIDIA"), (None, "not stated")])
+def test_a_wheel_that_may_not_be_given_away_is_not_built(licence: str | None, named: str) -> None:
+    package = replace(PACKAGE, licence=licence, redistributable=False)
+    assert impossible(CELL, package, FACTS) == f"its licence ({named}) does not let others be given the wheel"
+
+
+def test_a_package_that_no_gpu_of_a_cuda_release_could_run_is_refused() -> None:
+    old = replace(PACKAGE, architectures=(VOLTA, Architecture(10, 0, "a")))
+    assert impossible(CELL, old, FACTS) == "CUDA 13.0 compiles for none of its GPU architectures (7.0, 10.0a)"
+    assert compilable(old, CUDA_12, FACTS) == (VOLTA,)
