@@ -1,7 +1,4 @@
-"""Where sources come from: the package index that this machine is set to, and git repositories.
-
-Nothing of what is fetched is run.
-"""
+"""The package index that this machine is set to: the one that pip or uv would ask."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import ast
 import functools
 import os
 import re
-import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,11 +27,6 @@ if TYPE_CHECKING:
 
 _TIMEOUT: Final = 60
 """Seconds without a byte."""
-
-_GIT: Final = (
-    *("git", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never", "-c", "protocol.https.allow=always"),
-    *("-c", "http.lowSpeedLimit=1", "-c", f"http.lowSpeedTime={_TIMEOUT}"),
-)
 
 
 class PackageIndexError(WheelmillError):
@@ -63,7 +54,7 @@ def sdists_of(project: ProjectName) -> tuple[DistributionPackage, ...]:
     Raises:
         PackageIndexError: the index has no such project or does not answer.
     """
-    with _client(project) as client:
+    with index_client(project) as client:
         page = client.get_project_page(project, timeout=_TIMEOUT)
     return tuple(file for file in page.packages if file.package_type == "sdist" and not file.is_yanked)
 
@@ -75,7 +66,7 @@ def download_sdist(project: ProjectName, filename: str, sha256: Sha256, destinat
         PackageIndexError: the index does not have the file or does not answer.
         IntegrityError: it has other bytes under that name.
     """
-    with _client(project) as client:
+    with index_client(project) as client:
         page = client.get_project_page(project, timeout=_TIMEOUT)
         file = next((file for file in page.packages if file.filename == filename), None)
         if file is None:
@@ -101,53 +92,13 @@ def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
     return path
 
 
-def find_commit(url: str, ref: str) -> str | None:
-    """Ask a git repository for the commit of a tag or, where there is no such tag, of a branch.
-
-    Raises:
-        ProcessError: it does not answer.
-    """
-    names = (f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}")  # ^{}: what an annotated tag points to
-    answer = _git(url, "ls-remote", url, *names)
-    commits = {name: commit for commit, name in re.findall(r"^([0-9a-f]{40})\t(\S+)$", answer, re.MULTILINE)}
-    return next((commits[name] for name in names if name in commits), None)
-
-
-def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> None:
-    """Put the files of one commit into a new folder, without anything of git's own.
-
-    A ``setup.py`` that finds ``.git`` may fetch what no lock knows.
-
-    Raises:
-        ProcessError: the repository does not answer, or has no such commit.
-    """
-    _git(url, "init", "--quiet", "--template=", folder)
-    _git(url, "remote", "add", "origin", url, cwd=folder)  # relative addresses of submodules start there
-    try:
-        _git(url, "fetch", "--quiet", "--depth=1", "origin", commit, cwd=folder)
-    except ProcessError:  # some servers give out only what a name points to
-        _git(url, "fetch", "--quiet", "origin", "+refs/*:refs/remotes/origin/*", cwd=folder)
-    _git(url, "checkout", "--quiet", "--detach", commit, cwd=folder)
-    if submodules:
-        _git(url, "submodule", "--quiet", "update", "--init", "--recursive", "--depth=1", cwd=folder)
-    for own in list(folder.rglob(".git")):
-        if own.is_dir():
-            shutil.rmtree(own)
-        else:
-            own.unlink(missing_ok=True)
-
-
-def _git(url: str, *arguments: str | Path, cwd: Path | None = None) -> str:
-    """Run git without hooks, questions and settings of this machine, which could change the bytes."""
-    local_files = ("-c", "protocol.file.allow=always") if url.startswith("file://") else ()
-    settings = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
-    return process.run(
-        [*_GIT, *local_files, *arguments], cwd=cwd, env=process.environment_for_foreign_code() | settings
-    )
-
-
 @contextmanager
-def _client(project: ProjectName) -> Iterator[PyPISimple]:
+def index_client(project: ProjectName) -> Iterator[PyPISimple]:
+    """Ask the index about a project.
+
+    Raises:
+        PackageIndexError: it has no such project or does not answer.
+    """
     from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, PyPISimple, UnsupportedContentTypeError  # noqa: PLC0415 - factory extra
     from requests import RequestException  # noqa: PLC0415
 

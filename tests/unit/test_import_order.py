@@ -10,7 +10,7 @@ ROOT = Path(wheelmill.__file__).parent
 
 LAYERS = [
     ["names", "errors"],
-    ["resources", "files", "process", "progress", "package_index", "virtual_environment"],
+    ["resources", "files", "process", "progress", "git", "package_index", "virtual_environment"],
     ["wheel"],
     ["config"],
     ["plan"],

@@ -12,8 +12,9 @@ from typing import Final
 from wheelmill import process
 from wheelmill.config.records import LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, IntegrityError, ProcessError
+from wheelmill.git import fetch_commit
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.package_index import PackageIndexError, cached_sdist, fetch_commit
+from wheelmill.package_index import PackageIndexError, cached_sdist
 from wheelmill.plan.records import BuildTarget
 
 _NOT_SOURCE: Final = ("*.egg-info", "__pycache__", ".git")

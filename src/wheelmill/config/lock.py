@@ -17,8 +17,9 @@ from wheelmill.config.records import Config, GitSource, Lock, LockedCommit, Lock
 from wheelmill.config.requirements import locked_requirements, requires_of_commit, requires_of_sdist
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.files import write_bytes
+from wheelmill.git import find_commit
 from wheelmill.names import ProjectName, ProjectVersion, Sha256
-from wheelmill.package_index import find_commit, sdists_of
+from wheelmill.package_index import sdists_of
 
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import IntegrityError
 from wheelmill.names import CudaVersion, ProjectVersion, PythonVersion, TorchVersion, project_name
-from wheelmill.package_index import _client as package_index
+from wheelmill.package_index import index_client
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.metadata import read_metadata
 
@@ -68,7 +68,7 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
         PackageIndexError: the index does not have torch or does not answer.
         IntegrityError: a METADATA does not have the hash that the index gives for it.
     """
-    with package_index(_TORCH) as client:
+    with index_client(_TORCH) as client:
         page = client.get_project_page(_TORCH, timeout=_TIMEOUT)
         newest = _newest_wheels(page.packages, since)
         return {torch: _described(wheels, client) for torch, wheels in newest.items()}

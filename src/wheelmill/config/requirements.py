@@ -25,8 +25,9 @@ from wheelmill.config.records import (
     without_torch,
 )
 from wheelmill.errors import ProcessError, UsageError
+from wheelmill.git import fetch_commit
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.package_index import cached_sdist, fetch_commit
+from wheelmill.package_index import cached_sdist
 
 OLDEST_PYTHON: Final = "3.9"
 """The oldest Python that requirements are locked for."""
