@@ -20,6 +20,7 @@ RUN_BY = {
     "wheelmill config check": "integration/test_config_command.py",
     "wheelmill config lock PROJECT": "real/test_demo.py",
     "wheelmill plan PROJECT": "integration/test_plan_command.py",
+    "benchmarks/plan.py": "integration/test_benchmarks.py",
     "wheelmill run PROJECT --python 3.12 --cuda 13.0 --torch 2.11": "real/test_torch_spline_conv.py",
 }
 
