@@ -8,8 +8,8 @@ import signal
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,9 @@ from wheelmill.errors import ProcessError, UsageError
 
 TAIL_LINES: Final = 40
 """How much of a failed program's output its error shows."""
+
+_SHOWN_WORDS: Final = 6
+"""How much of a failed command its error shows."""
 
 _FOREIGN_CODE_SEES: Final = frozenset(
     {
@@ -62,16 +65,7 @@ def run(
         if log_file:
             print("+", shlex.join(words), file=log_file, flush=True)
         child = stack.enter_context(_started(words, cwd=cwd, env=env))
-        late = threading.Event()
-
-        def end_late() -> None:
-            late.set()
-            _end(child)
-
-        alarm = threading.Timer(timeout, end_late) if timeout else None
-        if alarm:
-            alarm.start()
-            stack.callback(alarm.cancel)
+        late = stack.enter_context(_deadline(child, timeout))
         lines: deque[str] = deque(maxlen=TAIL_LINES if log else None)
         try:
             assert child.stdout is not None  # noqa: S101 - it was asked for as a pipe
@@ -87,14 +81,32 @@ def run(
             _end(child)
             raise
     if returncode != 0 or late.is_set():
-        tail = "".join(list(lines)[-TAIL_LINES:]).rstrip()
         when = f" after its {timeout:.0f} s were over" if late.is_set() else ""
         raise ProcessError(
-            f"{shlex.join(words[:6])}{' ...' if len(words) > 6 else ''} exited with {returncode}{when}",  # noqa: PLR2004
+            f"{shlex.join(words[:_SHOWN_WORDS])}{' ...' * (len(words) > _SHOWN_WORDS)} exited with {returncode}{when}",
             returncode=returncode,
-            tail=tail,
+            tail="".join(list(lines)[-TAIL_LINES:]).rstrip(),
         )
     return "".join(lines)
+
+
+@contextmanager
+def _deadline(child: subprocess.Popen[str], timeout: float | None) -> Iterator[threading.Event]:
+    """End a program when its time is over; the event says that this happened."""
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        _end(child)
+
+    alarm = threading.Timer(timeout, end) if timeout else None
+    if alarm:
+        alarm.start()
+    try:
+        yield late
+    finally:
+        if alarm:
+            alarm.cancel()
 
 
 def _started(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None) -> subprocess.Popen[str]:

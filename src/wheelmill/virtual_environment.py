@@ -139,7 +139,6 @@ def resolve(requirements: Sequence[str], *, python: str, without: str) -> str:
             [
                 *(_uv(), "pip", "compile", "--quiet", "--universal", "--python-version", python),
                 *("--python", sys.executable),  # else uv looks for the oldest Python and may download it
-                "--no-python-downloads",  # the version is a bound; no interpreter of it is needed
                 *("--only-binary", ":all:", "--generate-hashes", "--excludes", excluded, "--refresh"),
                 *("--no-header", "--no-annotate", "--no-emit-index-url", "--output-file", resolved, wanted),
             ],

@@ -1,6 +1,8 @@
 """The true main job: an extension of torch, from its source distribution into a clean environment beside torch."""
 
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -76,3 +78,19 @@ def test_a_second_run_builds_nothing_and_says_why(output: Path, wheelmill: Comma
 def test_a_second_build_gives_the_same_bytes(wheel: Path, wheelmill: Command, tmp_path: Path) -> None:
     wheelmill("build", *TARGET, "--output", tmp_path)
     assert sha256_of(tmp_path / wheel.name) == sha256_of(wheel)
+
+
+def test_the_readme_installs_from_the_served_index(output: Path, tmp_path: Path) -> None:
+    serve = [sys.executable, "-m", "wheelmill", "index", "serve", str(output), "--port", "0"]
+    with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            index = next(line.strip() for line in server.stderr if line.endswith("/cu130/torch2.11/simple/\n"))
+            pip = [sys.executable, "-m", "pip", "install", "--extra-index-url", index]
+            wanted = ["--only-binary", "torch-spline-conv", "torch-spline-conv"]
+            # Into a folder and for the wheel's Python: the interpreter of the tests is another one.
+            aside = ["--no-deps", "--target", str(tmp_path), "--python-version", "3.12", "--only-binary", ":all:"]
+            subprocess.run([*pip, *wanted, *aside], check=True)
+        finally:
+            server.terminate()
+    assert (tmp_path / f"torch_spline_conv-{LABELLED}.dist-info").is_dir()

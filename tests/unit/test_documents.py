@@ -18,7 +18,7 @@ RUN_BY = {
     "pip install --extra-index-url http://127.0.0.1:8000/site/cu130/torch2.11/simple/ --only-binary torch-spline-conv"
     " torch-spline-conv": "real/test_torch_spline_conv.py",
     "wheelmill config check": "integration/test_config_command.py",
-    "wheelmill config lock PROJECT": "real/test_demo.py",
+    "wheelmill config lock PROJECT": "integration/test_lock_command.py",
     "wheelmill plan PROJECT": "integration/test_plan_command.py",
     "benchmarks/plan.py": "integration/test_benchmarks.py",
     "wheelmill run PROJECT --python 3.12 --cuda 13.0 --torch 2.11": "real/test_torch_spline_conv.py",
