@@ -101,17 +101,18 @@ def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bo
 
     Args:
         directory: where.
-        python: which interpreter to look for; None takes the running one.
+        python: which interpreter to look for; None takes the running one, and so does its own version.
         with_pip: whether pip is put into it.
 
     Raises:
         ProcessError: this machine has no such interpreter and uv cannot get one.
     """
-    wanted = str(python) if python else sys.executable
+    running = f"{sys.version_info.major}.{sys.version_info.minor}"
+    wanted = sys.executable if python is None or str(python) == running else str(python)
     process.run(
         [_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
         # pyenv's shims answer only for the versions that this variable names.
-        env=_installer_environment() | ({"PYENV_VERSION": wanted} if python else {}),
+        env=_installer_environment() | ({"PYENV_VERSION": wanted} if wanted == str(python) else {}),
     )
     return VirtualEnvironment(directory=directory)
 
