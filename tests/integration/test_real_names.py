@@ -10,9 +10,9 @@ from collections import Counter
 from pathlib import Path
 
 from wheelmill import resources
-from wheelmill.config.fields import DEFAULT_ARCHITECTURES
 from wheelmill.config.load import load_config
 from wheelmill.config.records import BuildArguments, Package
+from wheelmill.config.schema import DEFAULT_ARCHITECTURES
 from wheelmill.names import Platform, PythonVersion, project_name, project_version
 from wheelmill.plan.possible import impossible
 from wheelmill.plan.records import Cell

@@ -43,11 +43,6 @@ from wheelmill.names import (
     project_version,
 )
 
-DEFAULT_ARCHITECTURES: Final = tuple(
-    Architecture.parse(text) for text in ("7.5", "8.0", "8.6", "9.0", "10.0", "12.0+PTX")
-)
-"""Turing to Blackwell, with PTX for what comes later; within a major, machine code runs on later minors."""
-
 PLATFORMS: Final = (Platform("linux_x86_64"), Platform("linux_aarch64"))
 
 Item = TypeVar("Item")
