@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
+
 from wheelmill import process
 from wheelmill.names import PythonVersion
 from wheelmill.package_index import configured_index
@@ -60,8 +62,8 @@ class VirtualEnvironment:
             log=log,
         )
 
-    def pip_install(self, requirement: str, *, extra_index: str, only_binary: str) -> None:
-        """Install with pip, as a user would: the wheel from an extra index, the rest from the configured one.
+    def pip_install(self, requirements: Sequence[str], *, extra_index: str) -> None:
+        """Install wheels with pip, as a user would: from an extra index, and what they depend on from any.
 
         Raises:
             ProcessError: pip could not.
@@ -69,7 +71,8 @@ class VirtualEnvironment:
         process.run(
             [
                 *(self.python, "-m", "pip", "install", "--no-input", "--no-cache-dir"),
-                *("--only-binary", only_binary, "--extra-index-url", extra_index, requirement),
+                *("--only-binary", ",".join(Requirement(text).name for text in requirements)),
+                *("--extra-index-url", extra_index, *requirements),
             ],
             env=_installer_environment(),
         )

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from wheelmill import resources
 from wheelmill.config.load import load_config
-from wheelmill.config.records import BuildArguments, Package
-from wheelmill.config.schema import DEFAULT_ARCHITECTURES
+from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
+from wheelmill.config.records import BuildArguments, Expectations, Package
 from wheelmill.names import Platform, PythonVersion, project_name, project_version
 from wheelmill.plan.possible import impossible
 from wheelmill.plan.records import Cell
@@ -28,7 +28,7 @@ PACKAGE = Package(
     extra_deps=("torch",),
     env=(),
     architectures=DEFAULT_ARCHITECTURES,
-    test_imports=("flash_attn",),
+    expectations=Expectations(imports=("flash_attn",)),
     description="",
     source=None,
 )

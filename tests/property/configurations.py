@@ -12,6 +12,7 @@ from wheelmill.config.records import (
     Compatibility,
     Config,
     CudaRelease,
+    Expectations,
     Lock,
     Package,
     Part,
@@ -70,7 +71,8 @@ packages = st.builds(
     extra_deps=some(["ninja", "torch>=2"]),
     env=st.just(()),
     architectures=some(ARCHITECTURES, at_least=1),
-    test_imports=st.just(("demo",)),
+    expectations=st.sampled_from([Expectations(imports=("demo",), needs=needs) for needs in ((), ("torch",))]),
+    abi=st.just("cpython"),
     description=st.just(""),
     source=st.none(),
     licence=st.none(),
@@ -81,8 +83,8 @@ packages = st.builds(
     # What decides nothing about a plan:
     version_range=st.none(),
     patches=st.just(()),
-    requires=st.just(()),
     arch_variable=st.none(),
+    runner=st.none(),
     memory_per_job=st.none(),
     timeout=st.none(),
 )

@@ -37,3 +37,22 @@ def test_run_is_a_no_op_when_everything_is_published(wheelmill: Command, tmp_pat
     again = json.loads(wheelmill("run", *TARGET, "--output", tmp_path, "--json").stdout)
     assert again["counts"] == {"cells": 1, "wheels": 0, "skips": 1}
     assert "already published" in again["skips"][0]["reason"]
+
+
+def test_an_abi3_wheel_is_built_once_and_tried_on_every_python_beside_what_it_requires(
+    wheelmill: Command, tmp_path: Path
+) -> None:
+    """It imports a package that its METADATA does not name."""
+    both = ("wheelmill-demo-average", *TARGET[1:3], "--python", "3.11,3.12", "--cuda", "13.0")
+    alone = wheelmill("run", *both, "--output", tmp_path, exit_code=4)
+    assert "requires wheelmill-demo, of which there is no wheel" in alone.stderr
+    report = json.loads(wheelmill("run", "wheelmill-demo", *both, "--output", tmp_path, "--json").stdout)
+    assert report["counts"] == {"cells": 4, "wheels": 3, "skips": 1}
+    assert [wheel["ok"] for wheel in report["wheels"]] == [True, True, True]
+    (manifest,) = tmp_path.glob("releases/v*/manifest.json")
+    (abi3,) = [wheel for wheel in json.loads(manifest.read_bytes())["wheels"] if "-abi3-" in wheel["filename"]]
+    rooms = abi3["certificate"]["clean_rooms"]
+    assert [room["python"].rpartition(".")[0] for room in rooms] == ["3.11", "3.12"]
+    assert all(room["installed"]["wheelmill-demo"] == "1.0.0+cu130" for room in rooms)
+    without_gpu = ["smoke script: this machine has no GPU"]
+    assert [room["skipped"] for room in rooms] in ([without_gpu] * 2, [[]] * 2)

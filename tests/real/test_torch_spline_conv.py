@@ -52,7 +52,7 @@ def test_the_manifest_tells_what_the_wheel_is(output: Path, wheel: Path) -> None
     (entry,) = json.loads((release / "manifest.json").read_bytes())["wheels"]
     assert entry["sha256"] == sha256_of(wheel) == sha256_of(release / wheel.name)
     assert entry["metadata_sha256"] == sha256_of(release / f"{wheel.name}.metadata")
-    evidence, room = entry["certificate"]["evidence"], entry["certificate"]["clean_room"]
+    evidence, (room,) = entry["certificate"]["evidence"], entry["certificate"]["clean_rooms"]
     assert evidence["cuda_major"] == 13
     assert evidence["sass"] == ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
     assert evidence["ptx"] == ["compute_120"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.config.schema import PackageEntry
+from wheelmill.config.packages_file import PackageEntry
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from wheelmill.config.records import Expectations
 from wheelmill.files import read_record, write_record
-from wheelmill.names import Architecture, Sha256
+from wheelmill.names import Architecture, PythonVersion, Sha256
 from wheelmill.plan.records import Cell
 from wheelmill.wheel.records import WheelFile
 
@@ -24,8 +25,9 @@ class Provenance:
     source_sha256: Sha256
     patches: tuple[Sha256, ...]
     """Of the patches that were applied to the source."""
-    test_imports: tuple[str, ...]
-    """The modules that must be importable."""
+    pythons: tuple[PythonVersion, ...]
+    """Those that the wheel is for."""
+    expectations: Expectations
     toolkit: str
     torch_release: str | None
     build_environment: tuple[str, ...]

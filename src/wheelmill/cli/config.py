@@ -22,7 +22,11 @@ Directory = Annotated[Path | None, typer.Argument(help="Configuration folder; ./
 def check(directory: Directory = None) -> None:
     """Read every file and name every fault: file, line, column, key. Exits with 2 when there is one."""
     config = config_at(directory)
-    STDERR.print(escape(f"{config.directory}: {len(config.packages)} packages, no faults"))
+    STDERR.print(escape(f"{config.directory}: {_counted(len(config.packages), 'package')}, no faults"))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 @app.command()
@@ -35,8 +39,12 @@ def lock(
     config = config_at(directory)
     locked = lock_packages(config, projects or (), upgrade=upgrade)
     write_lock(locked, config.directory)
-    sources = f"{len(locked.sdists)} source distributions, {len(locked.commits)} commits"
-    STDERR.print(escape(f"{config.directory / 'packages.lock'}: {sources}, requirements of {len(locked.requirements)}"))
+    counts = (
+        _counted(len(locked.sdists), "source distribution"),
+        _counted(len(locked.commits), "commit"),
+        f"requirements of {_counted(len(locked.requirements), 'package')}",
+    )
+    STDERR.print(escape(f"{config.directory / 'packages.lock'}: {', '.join(counts)}"))
 
 
 app.command()(config_drift.drift)

@@ -53,6 +53,9 @@ def plan(
     ] = None,
     config: ConfigOption = None,
     store: StoreOption = DEFAULT_STORE,
+    runners: Annotated[
+        int | None, typer.Option(min=1, help="Machines to estimate the hours for; one a job by default.", metavar="N")
+    ] = None,
     as_json: JsonOption = False,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Print job matrices as JSON, each of at most 256 groups.")
@@ -68,7 +71,7 @@ def plan(
     releases = store_at(store)
     manifests = releases.manifests()
     planned = make_plan(configuration, filters, published_cells(manifests), releases.failures())
-    cost = estimate(planned, past_builds(manifests))
+    cost = estimate(planned, past_builds(manifests), runners=runners)
     if matrix:
         print_json("wheelmill.plan-matrix/1", shards=matrix_content(planned))
     elif as_json:
@@ -92,6 +95,7 @@ def matrix_content(planned: Plan) -> list[dict[str, object]]:
                     **{key: cell_content(group.targets[0].cell)[key] for key in _GROUP_KEYS},
                     "group": group.id,
                     "pythons": ",".join(str(target.cell.python) for target in group.targets),
+                    "runner": group.runner,
                 }
                 for group in shard
             ]
@@ -144,10 +148,9 @@ def _print_tables(planned: Plan, cost: Estimate) -> None:
     for table in (targets, skips):
         if table.row_count:
             STDOUT.print(table)
-    jobs = len(groups_of(planned))
-    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {jobs} jobs; cells skipped: {len(planned.skips)}")
+    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; cells skipped: {len(planned.skips)}")
     if cost.wheels:
         STDOUT.print(
-            f"estimate for {cost.wheels} of them: {cost.hours:.1f} hours on one machine, {cost.hours / jobs:.1f} "
-            f"on one for each job, {cost.size / 1e9:.2f} GB"
+            f"estimate for {cost.wheels} of them: {cost.machine_hours:.1f} machine hours, done in {cost.hours:.1f} "
+            f"with {cost.runners} at work, {cost.size / 1e9:.2f} GB"
         )

@@ -24,9 +24,12 @@ def smoke(
 ) -> None:
     """Examine wheels: their bytes first, then install and import them in a clean room. Exits with 5 on findings."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.pipeline.neighbours import neighbours_on_disk  # noqa: PLC0415
 
     with progress() as shown:
-        verdicts = [pipeline.smoke(WheelFile.at(path), progress=shown) for path in wheels]
+        files = [WheelFile.at(path) for path in wheels]
+        available = neighbours_on_disk(files)
+        verdicts = [pipeline.smoke(file, available=available, progress=shown) for file in files]
     if as_json:
         print_json("wheelmill.smoke/1", wheels=[verdict_content(verdict) for verdict in verdicts])
     for verdict in verdicts:

@@ -13,8 +13,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, NoDefault
 from pydantic_core.core_schema import WithDefaultSchema
 
+from wheelmill.config.compatibility_file import CompatibilityFile
+from wheelmill.config.packages_file import PackagesFile
 from wheelmill.config.records import BuildArguments
-from wheelmill.config.schema import CompatibilityFile, PackagesFile
 
 _MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "packages.schema.json": PackagesFile,

@@ -9,9 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from wheelmill.names import Platform
 from wheelmill.plan.records import BuildTarget, Plan
 
 MAX_JOBS: Final = 256
+
+
+_RUNNERS: Final = {Platform("linux_x86_64"): "ubuntu-24.04", Platform("linux_aarch64"): "ubuntu-24.04-arm"}
+"""https://docs.github.com/en/actions/reference/runners/github-hosted-runners"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +26,12 @@ class Group:
     id: str
     targets: tuple[BuildTarget, ...]
     """They differ in Python only."""
+
+    @property
+    def runner(self) -> str:
+        """The label of the machines that build it."""
+        first = self.targets[0]
+        return first.package.runner or _RUNNERS[first.cell.platform]
 
 
 def groups_of(plan: Plan) -> tuple[Group, ...]:

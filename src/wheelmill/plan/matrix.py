@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from typing import Final
 
 from wheelmill.config.records import Compatibility, Config, Package
-from wheelmill.errors import ConfigurationError, UsageError
+from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.possible import compilable, impossible
 from wheelmill.plan.records import BuildTarget, Cell, Filters, KnownFailures, Plan, Skip
+from wheelmill.plan.sharing import one_wheel_for_all
 
 _NO_FAILURES: Final = KnownFailures(by_inputs={})
 
@@ -33,27 +34,31 @@ def make_plan(
 
     Raises:
         UsageError: a project or version is not in ``packages.yml``.
-        ConfigurationError: packages require each other in a circle, or one that is not there.
     """
     targets: list[BuildTarget] = []
     skips: list[Skip] = []
     for package in _chosen_packages(config, filters):
+        wanted: list[BuildTarget] = []
         for cell in _cells(package, config.compatibility, filters):
             if reason := impossible(cell, package, config.compatibility):
                 skips.append(Skip(cell=cell, reason=reason))
-                continue
-            target = _target(cell, package, config)
-            if not filters.force and (reason := _done(target, published, failures)):
-                skips.append(Skip(cell=cell, reason=reason))
+            elif not filters.force and (tag := published.get(cell)):
+                skips.append(Skip(cell=cell, reason=f"already published in {tag}"))
+            else:
+                wanted.append(_target(cell, package, config))
+        if package.abi != "cpython":
+            wanted, served = one_wheel_for_all(wanted)
+            skips.extend(served)
+        for target in wanted:
+            if not filters.force and (reason := _failed_before(target, failures)):
+                skips.append(Skip(cell=target.cell, reason=reason))
             else:
                 targets.append(target)
     return Plan(targets=tuple(targets), skips=tuple(skips))
 
 
-def _done(target: BuildTarget, published: Mapping[Cell, ReleaseTag], failures: KnownFailures) -> str | None:
+def _failed_before(target: BuildTarget, failures: KnownFailures) -> str | None:
     """Why a target need not be tried; None when it should be."""
-    if tag := published.get(target.cell):
-        return f"already published in {tag}"
     if failures.by_inputs and (failure := failures.by_inputs.get(inputs_of(target))):
         return f"failed on {failure.failed_at:%Y-%m-%d} with the same inputs: {failure.reason} (--force tries again)"
     return None
@@ -79,16 +84,9 @@ def _chosen_packages(config: Config, filters: Filters) -> tuple[Package, ...]:
 
 def _in_order(config: Config) -> Iterable[Package]:
     """The packages, each after those that it requires, otherwise as they are listed."""
-    packages = config.packages
-    if absent := [
-        f"{p.name} requires {name}" for p in packages.values() for name in p.requires if name not in packages
-    ]:
-        raise ConfigurationError(tuple(f"packages.yml: {fault}, which is not there" for fault in absent))
-    try:
-        order = list(TopologicalSorter({p.name: p.requires for p in packages.values()}).static_order())
-    except CycleError as error:
-        raise ConfigurationError((f"packages.yml: these require each other: {' -> '.join(error.args[1])}",)) from None
-    return (packages[name] for name in order)
+    requires = {package.name: package.expectations.requires for package in config.packages.values()}
+    order = TopologicalSorter(requires).static_order()
+    return (config.packages[name] for name in order if name in config.packages)
 
 
 def _cells(package: Package, compatibility: Compatibility, filters: Filters) -> Iterator[Cell]:
@@ -136,4 +134,5 @@ def _target(cell: Cell, package: Package, config: Config) -> BuildTarget:
         torch_release=facts.torch[cell.torch].release if cell.torch else None,
         architectures=compilable(package, cell.cuda, facts),
         requirements=requirements.pinned if requirements else None,
+        pythons=(cell.python,),
     )

@@ -42,6 +42,8 @@ def _unknown(cell: Cell, compatibility: Compatibility) -> str | None:
 def _not_wanted(cell: Cell, package: Package) -> str | None:
     if not package.redistributable:
         return f"its licence ({package.licence or 'not stated'}) does not let others be given the wheel"
+    if package.abi == "abi3" and cell.python.free_threaded:
+        return "free-threaded Python does not load abi3 wheels"
     if (axis := _outside(package.scope, cell)) is not None:
         return f"packages.yml builds it for {axis} only"
     return next((rule.reason for rule in package.exclude if _outside(rule.part, cell) is None), None)

@@ -68,6 +68,8 @@ class BuildTarget:
     """The package's GPU architectures that this CUDA can compile."""
     requirements: tuple[LockedRequirement, ...] | None = None
     """All that the build installs beside torch and CUDA; None when nothing is locked."""
+    pythons: tuple[PythonVersion, ...]
+    """Those that its wheel is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import IntegrityError, ReleaseError
-from wheelmill.files import read_record, write_bytes, write_record
-from wheelmill.names import Sha256
+from wheelmill.files import read_record, sha256_of, write_bytes, write_record
+from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.plan.records import KnownFailure, KnownFailures
 from wheelmill.release.records import MANIFEST, SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.records import TestedWheel
 from wheelmill.wheel.metadata import metadata_bytes
+from wheelmill.wheel.records import WheelFile
 
 _FAILURES: Final = "failures.json"
 
@@ -47,6 +48,21 @@ class DirectoryStore:
         """Keep one more failed build."""
         known = self.failures().by_inputs
         write_record(self.directory / _FAILURES, KnownFailures(by_inputs={**known, inputs: failure}))
+
+    def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
+        """Copy a released wheel into a folder.
+
+        Raises:
+            ReleaseError: it is not there, or has other bytes than its manifest says.
+        """
+        copy = folder / filename
+        try:
+            shutil.copyfile(self.directory / tag / filename, copy)
+        except OSError as error:
+            raise ReleaseError(f"{tag}/{filename} cannot be read: {error.strerror}") from None
+        if (found := sha256_of(copy)) != sha256:
+            raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
+        return WheelFile.at(copy)
 
     def publish(self, manifest: Manifest, wheels: Sequence[TestedWheel]) -> None:
         """Put a release in place whole: it is made beside the others and then gets its name.

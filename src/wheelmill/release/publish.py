@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -61,10 +62,11 @@ def publish(store: DirectoryStore, wheels: Sequence[TestedWheel], *, now: dateti
 def published_cells(manifests: Sequence[Manifest]) -> dict[Cell, ReleaseTag]:
     """Which cells of the matrix are published, and in which release."""
     return {
-        entry.certificate.provenance.cell: manifest.tag
+        replace(provenance.cell, python=python): manifest.tag
         for manifest in manifests
         for entry in manifest.wheels
-        if entry.certificate.provenance
+        if (provenance := entry.certificate.provenance)
+        for python in provenance.pythons
     }
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from packaging.metadata import Metadata
 
 from wheelmill.build.records import Provenance
+from wheelmill.config.records import Expectations
+from wheelmill.names import PythonVersion
 from wheelmill.smoke.records import Evidence
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.elf import SharedObject, shared_objects_of
@@ -30,6 +32,23 @@ class Contents:
     evidence: Evidence
     provenance: Provenance | None
     """How it was built; None for a wheel that was not built here."""
+
+    @property
+    def expectations(self) -> Expectations:
+        """What packages.yml said of it; of a wheel that was not built here, that its packages are importable."""
+        if self.provenance:
+            return self.provenance.expectations
+        with zipfile.ZipFile(self.file.path) as archive:
+            initial = [name for name in archive.namelist() if name.endswith("/__init__.py") and name.count("/") == 1]
+        return Expectations(imports=tuple(sorted(name.removesuffix("/__init__.py") for name in initial)))
+
+    @property
+    def pythons(self) -> tuple[PythonVersion | None, ...]:
+        """The Pythons to try it on; None stands for any."""
+        if self.provenance:
+            return self.provenance.pythons
+        abis = {tag.abi for tag in self.name.tags if tag.interpreter.startswith("cp") and tag.abi.startswith("cp")}
+        return tuple(sorted(map(PythonVersion.parse, abis))) or (None,)
 
 
 def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tuple[Finding, ...]:

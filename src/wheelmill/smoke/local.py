@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +11,7 @@ from wheelmill import process, virtual_environment
 from wheelmill.errors import ProcessError
 from wheelmill.names import PythonVersion
 from wheelmill.smoke.evidence import Contents, open_symbols
+from wheelmill.smoke.machine import absent_libraries, gpus_in
 from wheelmill.smoke.records import CleanRoom
 from wheelmill.virtual_environment import VirtualEnvironment
 from wheelmill.wheel.elf import undefined_in
@@ -20,47 +20,54 @@ from wheelmill.wheel.records import Code, Finding
 _SHOWN: Final = 10
 """How many symbols one finding names."""
 
+_OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
+"""How the names of symbols begin that the driver, the runtime and their kin define."""
 
 _IMPORT: Final = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
 
 
-def try_in_clean_room(contents: Contents, index_url: str) -> CleanRoom | tuple[Finding, ...]:
+def try_in_clean_room(
+    contents: Contents, python: PythonVersion | None, index_url: str, requirements: Sequence[str]
+) -> CleanRoom | tuple[Finding, ...]:
     """Install a wheel whose bytes had no findings, and import it.
 
     Args:
         contents: the wheel.
+        python: the interpreter to try it on; None takes the running one.
         index_url: a simple index that has it.
+        requirements: exact ones, on it and on the wheels of that index that it cannot do without.
 
     Returns:
         The room it was imported in, or what went wrong: the first step that fails ends the visit.
     """
     with tempfile.TemporaryDirectory(prefix="wheelmill-smoke-") as folder:
         try:
-            room = virtual_environment.create(Path(folder), python=_python_of(contents), with_pip=True)
+            room = virtual_environment.create(Path(folder), python=python, with_pip=True)
             _install_torch(contents, room)
         except ProcessError as error:
             return (Finding(code=Code.ENVIRONMENT, detail=error.tail),)
-        for findings in _visit(contents, room, index_url):
+        absent = absent_libraries(contents.evidence, contents.expectations, room)
+        for findings in _visit(contents, room, absent, index_url, requirements):
             if findings:
                 return findings
-        return CleanRoom(python=_version_of(room), installed=room.distributions())
+        script = contents.expectations.script
+        skipped = (
+            *(f"import: {name} is not part of wheels, and this machine has none" for name in absent),
+            *(["smoke script: this machine has no GPU"] if script and not gpus_in(room) else []),
+        )
+        return CleanRoom(python=_version_of(room), installed=room.distributions(), skipped=skipped)
 
 
-def _visit(contents: Contents, room: VirtualEnvironment, index_url: str) -> Iterator[tuple[Finding, ...]]:
+def _visit(
+    contents: Contents, room: VirtualEnvironment, absent: Sequence[str], index_url: str, requirements: Sequence[str]
+) -> Iterator[tuple[Finding, ...]]:
     yield tuple(_wrong_torch(contents, room))
-    yield tuple(_undefined_symbols(contents, room))
-    yield tuple(_failed_install(contents, room, index_url))
+    yield tuple(_undefined_symbols(contents, room, without_cuda=bool(absent)))
+    yield tuple(_failed_install(room, index_url, requirements))
+    if absent:
+        return
     yield tuple(_failed_imports(contents, room))
-
-
-def _python_of(contents: Contents) -> PythonVersion | None:
-    """The one Python that the wheel's tags name; None when any will do."""
-    if contents.provenance:
-        return contents.provenance.cell.python
-    for tag in contents.name.tags:
-        if tag.interpreter.startswith("cp") and tag.abi.startswith("cp"):
-            return PythonVersion.parse(tag.abi)
-    return None
+    yield tuple(_failed_script(contents, room))
 
 
 def _version_of(room: VirtualEnvironment) -> str:
@@ -84,10 +91,10 @@ def _wrong_torch(contents: Contents, room: VirtualEnvironment) -> Iterator[Findi
             )
 
 
-def _undefined_symbols(contents: Contents, room: VirtualEnvironment) -> Iterator[Finding]:
+def _undefined_symbols(contents: Contents, room: VirtualEnvironment, *, without_cuda: bool) -> Iterator[Finding]:
     symbols = open_symbols(contents.shared_objects)
-    if any(library.startswith("libcuda.so") for library in contents.evidence.needed):
-        symbols = frozenset(name for name in symbols if not name.startswith("cu"))  # the driver has them
+    if without_cuda:
+        symbols = frozenset(name for name in symbols if not name.startswith(_OF_CUDA))
     missing = sorted(undefined_in(symbols, _libraries_of(room)))
     if missing:
         more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
@@ -109,11 +116,10 @@ def _libraries_of(room: VirtualEnvironment) -> Iterable[Path]:
     yield from sorted(room.site_packages.glob("nvidia/*/lib/*.so*"))
 
 
-def _failed_install(contents: Contents, room: VirtualEnvironment, index_url: str) -> Iterator[Finding]:
-    name = contents.name
+def _failed_install(room: VirtualEnvironment, index_url: str, requirements: Sequence[str]) -> Iterator[Finding]:
     before = room.distributions()
     try:
-        room.pip_install(f"{name.project}=={name.version}", extra_index=index_url, only_binary=name.project)
+        room.pip_install(requirements, extra_index=index_url)
     except ProcessError as error:
         yield Finding(code=Code.INSTALL, detail=error.tail)
         return
@@ -124,19 +130,23 @@ def _failed_install(contents: Contents, room: VirtualEnvironment, index_url: str
 
 def _failed_imports(contents: Contents, room: VirtualEnvironment) -> Iterator[Finding]:
     """Import the modules in one process, in order: many extensions load only after torch."""
-    modules = contents.provenance.test_imports if contents.provenance else _modules_of(contents)
+    modules = contents.expectations.imports
     try:
-        process.run(
-            [room.python, "-I", "-c", _IMPORT, *modules],
-            cwd=room.directory,
-            env=process.environment_for_foreign_code(),
-        )
+        _run_in(room, "-c", _IMPORT, *modules)
     except ProcessError as error:
         yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: {error.tail}")
 
 
-def _modules_of(contents: Contents) -> tuple[str, ...]:
-    """The packages at the top of a wheel."""
-    with zipfile.ZipFile(contents.file.path) as archive:
-        initial = [name for name in archive.namelist() if name.endswith("/__init__.py") and name.count("/") == 1]
-    return tuple(sorted(name.removesuffix("/__init__.py") for name in initial))
+def _failed_script(contents: Contents, room: VirtualEnvironment) -> Iterator[Finding]:
+    script = contents.expectations.script
+    if script is None or not gpus_in(room):
+        return
+    try:
+        _run_in(room, "-c", script)
+    except ProcessError as error:
+        yield Finding(code=Code.SCRIPT, detail=error.tail)
+
+
+def _run_in(room: VirtualEnvironment, *arguments: str) -> str:
+    environment = process.environment_for_foreign_code()
+    return process.run([room.python, "-I", *arguments], cwd=room.directory, env=environment)

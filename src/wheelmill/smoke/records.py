@@ -45,6 +45,8 @@ class CleanRoom:
     """The interpreter's version: ``3.12.1``."""
     installed: dict[str, str]
     """Every distribution in it, by name."""
+    skipped: tuple[str, ...]
+    """What was not tried in it, and why: ``import demo: this machine has no NVIDIA driver``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +59,8 @@ class Verdict:
     findings: tuple[Finding, ...]
     evidence: Evidence | None
     """None when the file is not even a readable wheel."""
-    clean_room: CleanRoom | None
-    """None when its bytes already refused it."""
+    clean_rooms: tuple[CleanRoom, ...]
+    """One for each Python that it is for; none when its bytes already refused it."""
 
     @property
     def ok(self) -> bool:
@@ -79,7 +81,7 @@ class Certificate:
 
     sha256: Sha256
     evidence: Evidence
-    clean_room: CleanRoom
+    clean_rooms: tuple[CleanRoom, ...]
     provenance: Provenance | None
     """None for a wheel that was not built here."""
 
@@ -106,13 +108,13 @@ def certify(verdict: Verdict) -> TestedWheel:
         RefusedError: it did not pass; names every finding.
         SmokeError: it could not be tried on this machine.
     """
-    if verdict.evidence is None or verdict.clean_room is None:
+    if verdict.evidence is None or not verdict.ok:
         untried = any(finding.code == Code.ENVIRONMENT for finding in verdict.findings)
         raise (SmokeError if untried else RefusedError)(str(verdict))
     certificate = Certificate(
         sha256=verdict.file.sha256,
         evidence=verdict.evidence,
-        clean_room=verdict.clean_room,
+        clean_rooms=verdict.clean_rooms,
         provenance=verdict.provenance,
     )
     write_record(certificate_path(verdict.file.path), certificate)

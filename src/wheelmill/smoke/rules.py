@@ -65,6 +65,14 @@ def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
         yield Finding(code=Code.CUDA_MAJOR, detail=f"linked to {', '.join(foreign)}, labelled {label.cuda.tag}")
 
 
+def cudart_is_as_said(contents: Contents) -> Iterator[Finding]:
+    """A shared CUDA runtime must come from torch or a toolkit; a static one needs neither."""
+    said = contents.expectations.cudart
+    found = "shared" if any(name.startswith("libcudart.so") for name in contents.evidence.needed) else "static"
+    if said not in (None, found):
+        yield Finding(code=Code.CUDART, detail=f"its CUDA runtime is {found}; packages.yml says {said}")
+
+
 def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:
     """A manylinux tag promises a glibc that the symbols must be content with (PEP 600)."""
     for platform in contents.name.platforms:
@@ -104,6 +112,7 @@ RULES: Final = (
     torch_is_pinned,
     is_compiled,
     cuda_major_agrees,
+    cudart_is_as_said,
     glibc_is_old_enough,
     architectures_are_complete,
     fits_a_release,

@@ -51,6 +51,10 @@ class Code(StrEnum):
     """The installer refused it, or installed something else."""
     IMPORT = "import"
     """It was installed and cannot be imported."""
+    SCRIPT = "script"
+    """The package's own smoke script fails with it on a GPU."""
+    CUDART = "cudart"
+    """It holds the CUDA runtime in another way than packages.yml says."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import pytest
 
 from wheelmill import process
 from wheelmill.build.records import Provenance
-from wheelmill.config.records import BuildArguments, Package
+from wheelmill.config.records import BuildArguments, Expectations, Package
 from wheelmill.names import (
     Architecture,
     CudaVersion,
@@ -47,7 +47,7 @@ TARGET: Final = BuildTarget(
         extra_deps=("torch",),
         env=(),
         architectures=(Architecture(9, 0), Architecture(12, 0, ptx=True)),
-        test_imports=("demo",),
+        expectations=Expectations(imports=("demo",), needs=("torch",)),
         description="A package of the tests",
         source=None,
     ),
@@ -55,6 +55,7 @@ TARGET: Final = BuildTarget(
     toolkit="13.0.2",
     torch_release="2.11.0",
     architectures=(Architecture(9, 0), Architecture(12, 0, ptx=True)),
+    pythons=(CELL.python,),
 )
 
 PROVENANCE: Final = Provenance(
@@ -63,7 +64,8 @@ PROVENANCE: Final = Provenance(
     architectures=TARGET.architectures,
     source_sha256=Sha256("1" * 64),
     patches=(),
-    test_imports=("demo",),
+    pythons=(CELL.python,),
+    expectations=Expectations(imports=("demo",)),
     toolkit=TARGET.toolkit,
     torch_release=TARGET.torch_release,
     build_environment=("torch==2.11.0",),

@@ -7,9 +7,10 @@ import pytest
 from pydantic import BaseModel
 
 from wheelmill import resources
+from wheelmill.config.compatibility_file import CompatibilityFile, TorchEntry
 from wheelmill.config.document import Unquoted, read_document
 from wheelmill.config.json_schema import json_schemas
-from wheelmill.config.schema import CompatibilityFile, PackageEntry, PackagesFile, TorchEntry
+from wheelmill.config.packages_file import PackageEntry, PackagesFile
 
 PACKAGES = json.loads(json_schemas()["packages.schema.json"])
 COMPATIBILITY = json.loads(json_schemas()["compatibility.schema.json"])

@@ -6,13 +6,13 @@ import pytest
 
 from wheelmill import resources
 from wheelmill.config.load import load_config
+from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
 from wheelmill.config.records import (
     CudaRelease,
     Lock,
     LockedSdist,
     TorchRelease,
 )
-from wheelmill.config.schema import DEFAULT_ARCHITECTURES
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import (
     Architecture,

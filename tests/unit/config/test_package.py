@@ -5,8 +5,8 @@ from pathlib import Path
 from packaging.specifiers import SpecifierSet
 
 from wheelmill.config.load import load_config
-from wheelmill.config.records import ArchVariable, BuildArguments, Package, Part, Rule
-from wheelmill.config.schema import DEFAULT_ARCHITECTURES
+from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
+from wheelmill.config.records import ArchVariable, BuildArguments, Expectations, Package, Part, Rule
 from wheelmill.names import Architecture, Platform, project_name, project_version
 
 MISSION = Path(__file__).parents[2] / "data" / "mission"
@@ -32,7 +32,7 @@ def test_the_form_that_people_have_is_read_unchanged() -> None:
             extra_deps=("packaging", "ninja", "torch"),
             env=(),
             architectures=DEFAULT_ARCHITECTURES,
-            test_imports=("flash_attn",),
+            expectations=Expectations(imports=("flash_attn",), needs=("torch",)),
             description="Fast attention",
             source=None,
         )
@@ -50,7 +50,7 @@ def test_versions_are_all_that_a_package_needs(tmp_path: Path) -> None:
         extra_deps=(),
         env=(),
         architectures=DEFAULT_ARCHITECTURES,
-        test_imports=("demo_kernels",),
+        expectations=Expectations(imports=("demo_kernels",)),
         description="",
         source=None,
     )
@@ -78,6 +78,11 @@ EVERY_KEY = """
     include:
       - {torch: "==2.9", reason: "Seen to work"}
     test_import: [demo.kernels, demo]
+    smoke_script: demo/smoke.py
+    abi: abi3
+    needs: [nvrtc, driver]
+    cudart: static
+    runner: gpu-builder
     memory_per_job: 8
     timeout: 90
   other:
@@ -87,6 +92,7 @@ EVERY_KEY = """
 
 def test_every_key_reaches_the_package(tmp_path: Path) -> None:
     (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "smoke.py").write_text("import demo\n")
     for patch in ("a.patch", "z.patch"):
         (tmp_path / patch).touch()
     too_old = Part(
@@ -103,13 +109,20 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         extra_deps=("ninja",),
         env=(("DEBUG", "0"), ("FORCE_CUDA", "1")),
         architectures=(Architecture(9, 0, "a"),),
-        test_imports=("demo.kernels", "demo"),
+        expectations=Expectations(
+            imports=("demo.kernels", "demo"),
+            script="import demo\n",
+            requires=(project_name("other"),),
+            needs=("driver", "nvrtc"),
+            cudart="static",
+        ),
+        abi="abi3",
+        runner="gpu-builder",
         description="Sums numbers",
         source=tmp_path / "demo",
         licence="MIT OR Apache-2.0",
         redistributable=False,
         patches=(tmp_path / "z.patch", tmp_path / "a.patch"),
-        requires=(project_name("other"),),
         arch_variable=ArchVariable(name="DEMO_ARCHS", dotted=False),
         scope=Part(
             python=SpecifierSet(">=3.10"),

@@ -9,6 +9,7 @@ from wheelmill.config.records import (
     Compatibility,
     Config,
     CudaRelease,
+    Expectations,
     Lock,
     LockedSdist,
     Package,
@@ -42,7 +43,7 @@ PACKAGE: Final = Package(
     extra_deps=("ninja", "Torch>=2"),
     env=(),
     architectures=(VOLTA, BLACKWELL),
-    test_imports=("demo",),
+    expectations=Expectations(imports=("demo",), needs=("torch",)),
     description="",
     source=None,
 )
@@ -78,7 +79,14 @@ CONFIG: Final = Config(
     directory=Path("config"),
     packages={
         DEMO: PACKAGE,
-        PLAIN: replace(PACKAGE, name=PLAIN, versions=(V1,), extra_deps=(), source=Path("config/plain")),
+        PLAIN: replace(
+            PACKAGE,
+            name=PLAIN,
+            versions=(V1,),
+            extra_deps=(),
+            expectations=Expectations(imports=("plain",)),
+            source=Path("config/plain"),
+        ),
     },
     compatibility=FACTS,
     lock=Lock(sdists={(DEMO, V1): LOCKED}),

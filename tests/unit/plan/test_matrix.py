@@ -50,6 +50,7 @@ def test_a_target_has_all_that_its_build_needs() -> None:
         toolkit="13.0.2",
         torch_release="2.11.0",
         architectures=(BLACKWELL,),
+        pythons=(PY_12,),
     )
 
 

@@ -39,7 +39,7 @@ def certified_wheel(
             evidence=Evidence(
                 policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=13, sass=(), ptx=(), undefined_symbols=0
             ),
-            clean_room=CleanRoom(python="3.11.7", installed={project: version}),
+            clean_rooms=(CleanRoom(python="3.11.7", installed={project: version}, skipped=()),),
             provenance=provenance,
         ),
     )

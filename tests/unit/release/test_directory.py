@@ -30,6 +30,17 @@ def test_a_release_holds_wheels_sidecars_and_a_manifest(store: DirectoryStore, t
     assert (release / f"{NAME}.metadata").read_bytes() == metadata
 
 
+def test_a_released_wheel_with_other_bytes_is_not_fetched(store: DirectoryStore, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / NAME)
+    (manifest,) = publish(store, [wheel], now=NOW)
+    here = tmp_path / "here"
+    here.mkdir()
+    assert store.fetch(manifest.tag, NAME, wheel.file.sha256, here).sha256 == wheel.file.sha256
+    (store.directory / manifest.tag / NAME).write_bytes(b"other bytes")
+    with pytest.raises(ReleaseError, match="its manifest says"):
+        store.fetch(manifest.tag, NAME, wheel.file.sha256, here)
+
+
 def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: Path) -> None:
     publish(store, [certified_wheel(tmp_path / NAME, requires_python=">=3.11", provenance=PROVENANCE)], now=NOW)
     release = store.directory / "v2026-11-21"

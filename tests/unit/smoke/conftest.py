@@ -25,7 +25,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     folder = tmp_path_factory.mktemp("objects")
     libraries = {
         name: compile_shared_object(folder / "libraries" / name, linker=[f"-soname={name}"])
-        for name in ("libcudart.so.12", "libcudart.so.13", "libcublas.so.13", "libhelper.so.1")
+        for name in ("libcudart.so.12", "libcudart.so.13", "libcublas.so.13", "libhelper.so.1", "libcuda.so.1")
     }
 
     def compiled(code: str, *needs: str) -> bytes:
@@ -38,6 +38,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         "linked statically": compiled(every_architecture),
         "linked to CUDA 12": compiled(every_architecture, "libcudart.so.12"),
         "linked to CUDA 12 and 13": compiled(every_architecture, "libcublas.so.13", "libcudart.so.12"),
+        "linked to the driver": compiled(every_architecture, "libcuda.so.1"),
         "linked to its helper": compiled("", "libhelper.so.1"),
         "helper": libraries["libhelper.so.1"].read_bytes(),
         "without PTX": compiled(device_code(sass=[90, 120])),

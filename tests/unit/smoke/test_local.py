@@ -1,5 +1,6 @@
 """The clean room on this machine."""
 
+import ctypes.util
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,9 +52,21 @@ def test_a_torch_for_another_cuda_is_a_finding(objects: Mapping[str, bytes], tmp
 def test_a_wheel_that_installs_and_imports_passes(objects: Mapping[str, bytes], tmp_path: Path) -> None:
     verdict = verdict_on(tmp_path, machine_code=objects["as promised"])
     assert verdict.findings == ()
-    assert verdict.clean_room is not None
-    assert verdict.clean_room.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
-    assert verdict.clean_room.installed["demo"] == "1.0+cu130"
+    (room,) = verdict.clean_rooms
+    assert room.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
+    assert room.installed["demo"] == "1.0+cu130"
+
+
+@pytest.mark.real
+def test_what_needs_a_driver_is_not_imported_where_there_is_none(objects: Mapping[str, bytes], tmp_path: Path) -> None:
+    raises = b"raise RuntimeError"
+    verdict = verdict_on(tmp_path, machine_code=objects["linked to the driver"], init=raises)
+    if ctypes.util.find_library("cuda"):
+        pytest.skip("this machine has a driver")
+    assert verdict.findings == ()
+    assert [room.skipped for room in verdict.clean_rooms] == [
+        ("import: libcuda.so.1 is not part of wheels, and this machine has none",)
+    ]
 
 
 @pytest.mark.real
@@ -70,4 +83,4 @@ def test_the_first_thing_that_goes_wrong_is_the_finding(
     verdict = verdict_on(tmp_path, machine_code=objects[machine_code], init=init)
     assert len(verdict.findings) == 1
     assert finding in str(verdict)
-    assert verdict.clean_room is None
+    assert verdict.clean_rooms == ()

@@ -24,7 +24,7 @@ def passed(tmp_path: Path) -> Verdict:
         provenance=None,
         findings=(),
         evidence=EVIDENCE,
-        clean_room=CleanRoom(python="3.11.7", installed={"demo": "1.0"}),
+        clean_rooms=(CleanRoom(python="3.11.7", installed={"demo": "1.0"}, skipped=()),),
     )
 
 
@@ -45,5 +45,5 @@ def test_a_wheel_that_was_not_tested_has_none(passed: Verdict) -> None:
 def test_a_refused_wheel_gets_no_certificate(passed: Verdict) -> None:
     finding = Finding(code=Code.IMPORT, detail="import demo: no such module")
     with pytest.raises(SmokeError, match=r"demo-1\.0-py3-none-any\.whl is refused\n  import: import demo"):
-        certify(replace(passed, findings=(finding,), clean_room=None))
+        certify(replace(passed, findings=(finding,), clean_rooms=()))
     assert not certificate_path(passed.file.path).exists()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -102,6 +103,24 @@ def test_another_cuda_major_is_found(opened: Opened) -> None:
 
 def test_a_second_cuda_major_beside_the_right_one_is_found(opened: Opened) -> None:
     assert codes_of(opened(machine_code="linked to CUDA 12 and 13")) == [Code.CUDA_MAJOR]
+
+
+@pytest.mark.parametrize(
+    ("machine_code", "said", "codes"),
+    [
+        ("as promised", "static", [Code.CUDART]),
+        ("linked statically", "shared", [Code.CUDART]),
+        ("as promised", "shared", []),
+        ("linked statically", "static", []),
+    ],
+)
+def test_a_cuda_runtime_that_is_not_held_as_said_is_found(
+    machine_code: str, said: Literal["shared", "static"], codes: list[Code], opened: Opened
+) -> None:
+    contents = opened(machine_code=machine_code)
+    assert contents.provenance
+    expectations = replace(contents.expectations, cudart=said)
+    assert codes_of(replace(contents, provenance=replace(contents.provenance, expectations=expectations))) == codes
 
 
 def test_a_symbol_newer_than_the_platform_tag_is_found(opened: Opened) -> None:

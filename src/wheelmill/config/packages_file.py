@@ -1,42 +1,54 @@
-"""The form of the files under ``config/``, as they are written; ``load`` makes records of them."""
+"""The form of ``packages.yml``, as people write it."""
 
 from __future__ import annotations
 
-import datetime as dt
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, Final, Literal
 
 from packaging.specifiers import SpecifierSet
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Tag,
+    ValidationInfo,
+    field_validator,
+)
 
+from wheelmill.config.document import KeyPath
 from wheelmill.config.fields import (
     Architectures,
+    Entry,
+    Name,
+    Platforms,
+    Range,
+    Requirements,
+    Text,
+    Truth,
+    UpstreamVersions,
+    WholeNumber,
+    distinct,
+    list_of_one,
+)
+from wheelmill.config.package_fields import (
     Arguments,
-    Commit,
-    EachKeyOnce,
     File,
     Folder,
     GitRef,
     GitUrl,
-    Hash,
-    Hashes,
-    KnownPlatform,
     Licence,
     Modules,
-    Name,
-    Pin,
-    Platforms,
-    Range,
-    Requirements,
-    SdistName,
-    Text,
-    Truth,
-    UpstreamVersion,
-    UpstreamVersions,
+    Runner,
     Variable,
-    WholeNumber,
 )
-from wheelmill.config.records import BuildArguments
-from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion
+from wheelmill.config.records import (
+    BuildArguments,
+    GitSource,
+    Need,
+    has_torch,
+)
+from wheelmill.names import Architecture
 
 DEFAULT_ARCHITECTURES: Final = tuple(
     Architecture.parse(text) for text in ("7.5", "8.0", "8.6", "9.0", "10.0", "12.0+PTX")
@@ -44,11 +56,7 @@ DEFAULT_ARCHITECTURES: Final = tuple(
 """Turing to Blackwell, with PTX for what comes later; within a major, machine code runs on later minors."""
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, use_attribute_docstrings=True)
-
-
-class RuleEntry(_Entry):
+class RuleEntry(Entry):
     """A part of the matrix: every axis that is given must match."""
 
     version: Range | None = None
@@ -60,7 +68,7 @@ class RuleEntry(_Entry):
     """Why; people who miss a wheel will read it."""
 
 
-class ArchVariableEntry(_Entry):
+class ArchVariableEntry(Entry):
     """A package's own variable for GPU architectures, where it does not read TORCH_CUDA_ARCH_LIST."""
 
     name: Variable
@@ -68,13 +76,18 @@ class ArchVariableEntry(_Entry):
     """``dotted`` writes 8.0;9.0, ``digits`` writes 80;90."""
 
 
-class GitEntry(_Entry):
+class GitEntry(Entry):
     """A git repository with the source."""
 
     git: GitUrl
     ref: GitRef
     """A tag, a branch or a commit; {version} stands for the upstream version."""
     submodules: Truth = False
+
+    @property
+    def record(self) -> GitSource:
+        """The source that it names."""
+        return GitSource(url=self.git, ref=self.ref, submodules=self.submodules)
 
 
 def _kind_of_source(value: Any) -> str:  # noqa: ANN401 - YAML
@@ -85,7 +98,7 @@ def _kind_of_versions(value: Any) -> str:  # noqa: ANN401 - YAML
     return "[range]" if isinstance(value, str) else "[list]"
 
 
-class PackageEntry(_Entry):
+class PackageEntry(Entry):
     """One package: what upstream calls it, how it is built and how it is known to work."""
 
     versions: Annotated[
@@ -112,7 +125,13 @@ class PackageEntry(_Entry):
     extra_deps: Requirements = []
     """Requirements of the build; torch among them makes torch an axis of the matrix."""
     requires: list[Name] = []
-    """Packages of this file that must be built before."""
+    """Packages of this file that are built before it and installed beside it."""
+    abi: Literal["cpython", "abi3", "none"] = "cpython"
+    """ABI tag of its wheels: cpython gives every Python its own, abi3 and none give all of them one."""
+    needs: Annotated[list[Need], BeforeValidator(list_of_one), AfterValidator(distinct)] = []
+    """What its wheels are linked to or load: torch (also when extra_deps has it), cuda alone, nvrtc, the driver."""
+    cudart: Literal["shared", "static"] | None = None
+    """How its wheels hold the CUDA runtime; a wheel that differs is refused."""
     env: dict[Variable, Text] = {}
     """Environment variables of the build."""
     architectures: Architectures = list(DEFAULT_ARCHITECTURES)
@@ -131,10 +150,21 @@ class PackageEntry(_Entry):
     """Combinations that exist although compatibility.yml does not list them, each with its reason."""
     test_import: Modules | None = None
     """What must be importable after installation: a module, or several."""
+    smoke_script: File | None = None
+    """A Python file inside the configuration folder that is run with the wheel where there is a GPU."""
+    runner: Runner | None = None
+    """The label of the machines that build it; by default GitHub's own for the platform."""
     memory_per_job: WholeNumber | None = None
     """GB that one compiler takes at its peak."""
     timeout: WholeNumber | None = None
     """Minutes after which a build is ended."""
+
+    @field_validator("needs")
+    @classmethod
+    def _agrees_with_extra_deps(cls, needs: list[Need], info: ValidationInfo) -> list[Need]:
+        if "cuda" in needs and ("torch" in needs or has_torch(info.data.get("extra_deps", ()))):
+            raise ValueError("cuda means CUDA without torch, but the package has torch")
+        return needs
 
     @field_validator("source")
     @classmethod
@@ -144,98 +174,21 @@ class PackageEntry(_Entry):
         return source
 
 
-class PackagesFile(_Entry):
+class PackagesFile(Entry):
     """``packages.yml``."""
 
     packages: dict[Name, PackageEntry]
 
 
-class CudaEntry(_Entry):
-    """One CUDA release."""
-
-    toolkit: UpstreamVersion
-    minimum_driver: Text
-    """The oldest Linux driver that runs it."""
-    host_gcc: WholeNumber
-    """The newest major release of GCC that its nvcc takes."""
-    architectures: Architectures
-
-
-class TorchEntry(_Entry):
-    """One torch minor release."""
-
-    release: UpstreamVersion
-    """The patch release that is built against."""
-    cuda: dict[KnownPlatform, list[CudaVersion]]
-    """CUDA releases that it is published for, by platform."""
-    python: Annotated[list[PythonVersion], Field(min_length=1)]
-    default_cuda: CudaVersion
-    """The CUDA of its wheel on PyPI for linux_x86_64."""
-    glibc: Text
-    """The oldest glibc that its wheels run on."""
-
-
-class _Facts(_Entry):
-    checked: dt.date
-    source: Text
-
-
-class CudaFacts(_Facts):
-    """CUDA releases, with where and when they were looked up."""
-
-    releases: Annotated[dict[CudaVersion, CudaEntry], EachKeyOnce]
-
-
-class TorchFacts(_Facts):
-    """torch releases, with where and when they were looked up."""
-
-    releases: Annotated[dict[TorchVersion, TorchEntry], EachKeyOnce]
-
-
-class CompatibilityFile(_Entry):
-    """``compatibility.yml``."""
-
-    cuda: CudaFacts
-    torch: TorchFacts
-    pythons: Annotated[list[PythonVersion], Field(min_length=1)]
-    """Pythons that packages without torch are built for."""
-    platforms: Platforms
-
-
-class SdistEntry(_Entry):
-    """One locked source distribution."""
-
-    sdist: SdistName
-    sha256: Hash
-    requires: Requirements | None = None
-    """What its pyproject.toml asks for, where build isolation wants to know."""
-
-
-class CommitEntry(GitEntry):
-    """One locked commit, and where it was found."""
-
-    commit: Commit
-    requires: Requirements | None = None
-
-
-class PinEntry(_Entry):
-    """One locked build requirement: any file of that version with one of these hashes."""
-
-    requirement: Pin
-    sha256: Hashes
-
-
-class RequirementsEntry(_Entry):
-    """The locked build requirements of one package."""
-
-    inputs: Requirements
-    """What they were resolved from."""
-    pinned: list[PinEntry]
-
-
-class LockFile(_Entry):
-    """``packages.lock``."""
-
-    sdists: dict[Name, Annotated[dict[UpstreamVersion, SdistEntry], EachKeyOnce]]
-    commits: dict[Name, Annotated[dict[UpstreamVersion, CommitEntry], EachKeyOnce]] = {}
-    requirements: dict[Name, RequirementsEntry] = {}
+def contradictions_in(file: PackagesFile) -> Iterator[tuple[KeyPath, str]]:
+    """What no entry can know by itself: required packages that are not there, or that require each other."""
+    packages = file.packages
+    for name, entry in packages.items():
+        for place, required in enumerate(entry.requires):
+            if required not in packages:
+                yield ("packages", name, "requires", place), f"there is no package {required} in this file"
+    try:
+        TopologicalSorter({name: entry.requires for name, entry in packages.items()}).prepare()
+    except CycleError as error:
+        circle = list(reversed(error.args[1]))
+        yield ("packages", circle[0], "requires"), f"these require each other: {' -> '.join(circle)}"

@@ -1,0 +1,103 @@
+"""``compatibility.yml``: its form, and the records that are made of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated
+
+from pydantic import Field
+
+from wheelmill.config.fields import (
+    Architectures,
+    EachKeyOnce,
+    Entry,
+    KnownPlatform,
+    Platforms,
+    Text,
+    UpstreamVersion,
+    WholeNumber,
+)
+from wheelmill.config.records import Compatibility, CudaRelease, TorchRelease
+from wheelmill.names import CudaVersion, PythonVersion, TorchVersion
+
+
+class CudaEntry(Entry):
+    """One CUDA release."""
+
+    toolkit: UpstreamVersion
+    minimum_driver: Text
+    """The oldest Linux driver that runs it."""
+    host_gcc: WholeNumber
+    """The newest major release of GCC that its nvcc takes."""
+    architectures: Architectures
+
+
+class TorchEntry(Entry):
+    """One torch minor release."""
+
+    release: UpstreamVersion
+    """The patch release that is built against."""
+    cuda: dict[KnownPlatform, list[CudaVersion]]
+    """CUDA releases that it is published for, by platform."""
+    python: Annotated[list[PythonVersion], Field(min_length=1)]
+    default_cuda: CudaVersion
+    """The CUDA of its wheel on PyPI for linux_x86_64."""
+    old_cxx_abi: list[CudaVersion] = []
+    """CUDA releases whose wheels were made with the C++ ABI from before C++11."""
+    glibc: Text
+    """The oldest glibc that its wheels run on."""
+
+
+class _Facts(Entry):
+    checked: dt.date
+    source: Text
+
+
+class CudaFacts(_Facts):
+    """CUDA releases, with where and when they were looked up."""
+
+    releases: Annotated[dict[CudaVersion, CudaEntry], EachKeyOnce]
+
+
+class TorchFacts(_Facts):
+    """torch releases, with where and when they were looked up."""
+
+    releases: Annotated[dict[TorchVersion, TorchEntry], EachKeyOnce]
+
+
+class CompatibilityFile(Entry):
+    """``compatibility.yml``."""
+
+    cuda: CudaFacts
+    torch: TorchFacts
+    pythons: Annotated[list[PythonVersion], Field(min_length=1)]
+    """Pythons that packages without torch are built for."""
+    platforms: Platforms
+
+
+def compatibility_of(file: CompatibilityFile) -> Compatibility:
+    """Make records of the facts."""
+    return Compatibility(
+        cuda={
+            version: CudaRelease(
+                toolkit=entry.toolkit,
+                minimum_driver=entry.minimum_driver,
+                host_gcc=entry.host_gcc,
+                architectures=frozenset(architecture.capability for architecture in entry.architectures),
+            )
+            for version, entry in file.cuda.releases.items()
+        },
+        torch={
+            version: TorchRelease(
+                release=entry.release,
+                cuda={platform: frozenset(versions) for platform, versions in entry.cuda.items()},
+                python=frozenset(entry.python),
+                default_cuda=entry.default_cuda,
+                old_cxx_abi=frozenset(entry.old_cxx_abi),
+                glibc=entry.glibc,
+            )
+            for version, entry in file.torch.releases.items()
+        },
+        pythons=tuple(sorted(file.pythons)),
+        platforms=tuple(file.platforms),
+    )

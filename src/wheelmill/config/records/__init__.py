@@ -1,0 +1,57 @@
+"""What the files under ``config/`` say, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wheelmill.config.records.compatibility import Compatibility, CudaRelease, TorchRelease
+from wheelmill.config.records.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
+from wheelmill.config.records.package import (
+    EVERY_BUILD_NEEDS,
+    ArchVariable,
+    BuildArguments,
+    Expectations,
+    GitSource,
+    Need,
+    Package,
+    Part,
+    Rule,
+    has_torch,
+    without_torch,
+)
+from wheelmill.names import ProjectName
+
+__all__ = [
+    "EVERY_BUILD_NEEDS",
+    "ArchVariable",
+    "BuildArguments",
+    "Compatibility",
+    "Config",
+    "CudaRelease",
+    "Expectations",
+    "GitSource",
+    "Lock",
+    "LockedCommit",
+    "LockedRequirement",
+    "LockedRequirements",
+    "LockedSdist",
+    "Need",
+    "Package",
+    "Part",
+    "Rule",
+    "TorchRelease",
+    "has_torch",
+    "without_torch",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Everything under one ``config/`` folder."""
+
+    directory: Path
+    packages: Mapping[ProjectName, Package]
+    compatibility: Compatibility
+    lock: Lock

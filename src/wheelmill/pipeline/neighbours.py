@@ -1,0 +1,77 @@
+"""The wheels of ours that a wheel cannot do without: they are installed beside it when it is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from packaging.version import Version
+
+from wheelmill.build.records import Provenance, provenance_of
+from wheelmill.names import ProjectName, PythonVersion
+from wheelmill.plan.records import Cell
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.records import Manifest
+from wheelmill.wheel.records import WheelFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbour:
+    """A wheel that may stand beside another one."""
+
+    provenance: Provenance
+    fetch: Callable[[Path], WheelFile]
+    """Puts it into a folder, if it is not on this disk already."""
+
+
+def released_neighbours(manifests: Iterable[Manifest], store: DirectoryStore) -> list[Neighbour]:
+    """Every wheel that a store has."""
+    return [
+        Neighbour(provenance=provenance, fetch=partial(store.fetch, manifest.tag, entry.filename, entry.sha256))
+        for manifest in manifests
+        for entry in manifest.wheels
+        if (provenance := entry.certificate.provenance)
+    ]
+
+
+def neighbours_on_disk(files: Iterable[WheelFile]) -> list[Neighbour]:
+    """Every wheel on this disk whose provenance lies beside it."""
+    return [
+        Neighbour(provenance=provenance, fetch=partial(_itself, file))
+        for file in files
+        if (provenance := provenance_of(file))
+    ]
+
+
+def _itself(file: WheelFile, _folder: Path) -> WheelFile:
+    return file
+
+
+def required_beside(
+    cell: Cell, python: PythonVersion, requires: Sequence[ProjectName], available: Sequence[Neighbour]
+) -> list[Neighbour]:
+    """Find what a wheel requires on one Python, and what that requires in its turn.
+
+    Raises:
+        LookupError: with the name of a project that is not available for that Python and the wheel's CUDA and torch.
+    """
+    chosen: dict[ProjectName, Neighbour] = {}
+    wanted = list(requires)
+    while wanted:
+        project = wanted.pop()
+        if project in chosen:
+            continue
+        fitting = [
+            neighbour
+            for neighbour in available
+            if (other := neighbour.provenance.cell).project == project
+            and (other.cuda, other.torch, other.platform) == (cell.cuda, cell.torch, cell.platform)
+            and python in neighbour.provenance.pythons
+        ]
+        if not fitting:
+            raise LookupError(project)
+        chosen[project] = max(fitting, key=lambda neighbour: Version(neighbour.provenance.cell.version))
+        wanted.extend(chosen[project].provenance.expectations.requires)
+    return list(chosen.values())

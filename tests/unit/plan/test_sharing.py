@@ -1,0 +1,51 @@
+"""One wheel for several Pythons."""
+
+from dataclasses import replace
+from typing import Literal
+
+from tests.unit.plan.examples import CONFIG, CUDA_12, DEMO, PACKAGE, PY_12, PY_13T, TORCH_9, V1, X86
+from tests.unit.release.conftest import NOW
+from wheelmill.config.records import Config
+from wheelmill.names import PythonVersion, ReleaseTag
+from wheelmill.plan.failures import inputs_of
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.records import Filters, KnownFailure, KnownFailures
+
+PY_11 = PythonVersion(3, 11)
+ONE = Filters(projects=(DEMO,), versions=(V1,), cudas=(CUDA_12,), torches=(TORCH_9,), platforms=(X86,))
+
+
+def configuration(abi: Literal["abi3", "none"]) -> Config:
+    torch = replace(CONFIG.compatibility.torch[TORCH_9], python=frozenset({PY_12, PY_11, PY_13T}))
+    facts = replace(CONFIG.compatibility, torch={TORCH_9: torch})
+    return replace(CONFIG, packages={DEMO: replace(PACKAGE, abi=abi)}, compatibility=facts)
+
+
+def test_the_oldest_python_builds_an_abi3_wheel_for_all_that_can_load_it() -> None:
+    planned = make_plan(configuration("abi3"), ONE, {})
+    (target,) = planned.targets
+    assert target.cell.python == PY_11
+    assert target.pythons == (PY_11, PY_12)
+    assert {(skip.cell.python, skip.reason) for skip in planned.skips} == {
+        (PY_13T, "free-threaded Python does not load abi3 wheels"),
+        (PY_12, "the abi3 wheel that Python 3.11 builds is for it too"),
+    }
+
+
+def test_a_wheel_without_an_abi_serves_free_threaded_python_too() -> None:
+    (target,) = make_plan(configuration("none"), ONE, {}).targets
+    assert target.pythons == (PY_11, PY_12, PY_13T)
+
+
+def test_a_python_that_the_published_wheel_was_not_tried_on_is_planned() -> None:
+    (first,) = make_plan(configuration("abi3"), replace(ONE, pythons=(PY_11,)), {}).targets
+    (second,) = make_plan(configuration("abi3"), ONE, {first.cell: ReleaseTag("v2026-11-21")}).targets
+    assert second.pythons == (PY_12,)
+
+
+def test_a_failure_is_one_of_the_wheel_and_not_tried_again_with_another_python() -> None:
+    config = configuration("abi3")
+    (target,) = make_plan(config, ONE, {}).targets
+    failure = KnownFailure(id=target.cell.id, failed_at=NOW, reason="it does not compile")
+    planned = make_plan(config, ONE, {}, KnownFailures(by_inputs={inputs_of(target): failure}))
+    assert planned.targets == ()
