@@ -10,3 +10,4 @@ ROOT: Final[Path] = _PACKAGED if _PACKAGED.is_dir() else Path(__file__).parents[
 
 CONFIG: Final[Path] = ROOT / "config"
 INDEX: Final[Path] = ROOT / "index"
+DOCKER: Final[Path] = ROOT / "docker"

@@ -23,8 +23,6 @@ class VirtualEnvironment:
     """A virtual environment on disk."""
 
     directory: Path
-    sealed: bool = False
-    """Whether all it may hold is in it: `install` then only checks that what it is asked for is there."""
 
     @property
     def python(self) -> Path:
@@ -42,23 +40,9 @@ class VirtualEnvironment:
         Raises:
             ProcessError: uv could not.
         """
-        if requirements:
-            self._uv_install(*(["--no-index", "--no-config"] if self.sealed else []), *requirements, log=log)
-
-    def install_locked(self, requirements: Path, *, log: Path | None = None) -> None:
-        """Install exactly what a requirements file pins, and only wheels that have one of its hashes.
-
-        What is there already is replaced, for nobody knows its hash.
-
-        Raises:
-            ProcessError: uv could not.
-        """
-        self._uv_install("--require-hashes", "--no-deps", "--reinstall", "-r", requirements, log=log)
-
-    def _uv_install(self, *arguments: str | Path, log: Path | None) -> None:
         process.run(
-            [_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python, *arguments],
-            env=process.environment_for_foreign_code() if self.sealed else _installer_environment(),
+            [uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python, *requirements],
+            env=installer_environment(),
             log=log,
         )
 
@@ -74,7 +58,7 @@ class VirtualEnvironment:
                 *("--only-binary", ",".join(Requirement(text).name for text in requirements)),
                 *("--extra-index-url", extra_index, *requirements),
             ],
-            env=_installer_environment(),
+            env=installer_environment(),
         )
 
     def distributions(self) -> dict[str, str]:
@@ -113,9 +97,9 @@ def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bo
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     wanted = sys.executable if python is None or str(python) == running else str(python)
     process.run(
-        [_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
+        [uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
         # pyenv's shims answer only for the versions that this variable names.
-        env=_installer_environment() | ({"PYENV_VERSION": wanted} if wanted == str(python) else {}),
+        env=installer_environment() | ({"PYENV_VERSION": wanted} if wanted == str(python) else {}),
     )
     return VirtualEnvironment(directory=directory)
 
@@ -141,24 +125,25 @@ def resolve(requirements: Sequence[str], *, python: str, without: str) -> str:
         excluded.write_text(without)
         process.run(
             [
-                *(_uv(), "pip", "compile", "--quiet", "--universal", "--python-version", python),
+                *(uv(), "pip", "compile", "--quiet", "--universal", "--python-version", python),
                 *("--python", sys.executable),  # else uv looks for the oldest Python and may download it
                 *("--only-binary", ":all:", "--generate-hashes", "--excludes", excluded, "--refresh"),
                 *("--no-header", "--no-annotate", "--no-emit-index-url", "--output-file", resolved, wanted),
             ],
             cwd=folder,  # a pyproject.toml around here may hold settings of uv
-            env=_installer_environment(),
+            env=installer_environment(),
         )
         return resolved.read_text()
 
 
-def _uv() -> str:
+def uv() -> str:
+    """Where the uv that came with the factory extra is."""
     from uv import find_uv_bin  # noqa: PLC0415 - part of the factory extra
 
     return find_uv_bin()
 
 
-def _installer_environment() -> dict[str, str]:
+def installer_environment() -> dict[str, str]:
     """Each installer reads its own configuration; where only one of them was told the index, both use it."""
     index = configured_index()
     return dict(os.environ) | ({"UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index} if index else {})

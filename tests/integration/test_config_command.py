@@ -31,6 +31,7 @@ def test_faults_of_every_file_of_a_folder_are_printed(tmp_path: Path) -> None:
     (tmp_path / "packages.yml").write_text("packages: []\n")
     (tmp_path / "compatibility.yml").write_text("- 13.0\n")
     (tmp_path / "packages.lock").write_text('sdists: {demo: "1.0"}\n')
+    (tmp_path / "images.yml").write_text('plain: "docker.io/library/almalinux:8"\n')
     done = check(tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -38,6 +39,9 @@ def test_faults_of_every_file_of_a_folder_are_printed(tmp_path: Path) -> None:
         "packages.yml:1:1: packages: expected keys and values, not a list",
         "compatibility.yml:1:1: expected keys and values, not a list",
         "packages.lock:1:10: sdists.demo: expected keys and values, not '1.0'",
+        "images.yml:1:1: manylinux: is required",
+        "images.yml:1:1: plain: expected keys and values, not 'docker.io/library/almalinux:8'",
+        "images.yml:1:1: cuda: is required",
     ]
 
 

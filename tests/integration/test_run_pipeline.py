@@ -8,6 +8,7 @@ from pypi_simple import ProjectPage
 
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
+from wheelmill.build.local import LocalBuilder
 from wheelmill.progress import Progress
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
@@ -17,7 +18,7 @@ def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
     store = DirectoryStore(directory=tmp_path / "releases #1 at 100%41")
     wheel = certified_wheel(tmp_path / "demo-1.0+cu130-py3-none-any.whl")
     publish(store, [wheel], now=NOW)
-    pipeline.run((), policy="auto", store=store, output=tmp_path / "out", progress=Progress())
+    pipeline.run((), LocalBuilder(), policy="auto", store=store, output=tmp_path / "out", progress=Progress())
     page = tmp_path / "out" / "site" / "simple" / "demo" / "index.html"
     (package,) = ProjectPage.from_html("demo", page.read_bytes(), base_url=page.as_uri()).packages
     target = Path(unquote(urlsplit(urljoin(page.as_uri(), package.url)).path))

@@ -10,7 +10,8 @@ ROOT = Path(wheelmill.__file__).parent
 
 LAYERS = [
     ["names", "errors"],
-    ["resources", "files", "process", "progress", "git", "package_index", "virtual_environment"],
+    ["resources", "files", "process", "progress", "git", "package_index", "virtual_environment", "package_folder"],
+    ["container", "image"],
     ["wheel"],
     ["config"],
     ["plan"],

@@ -45,10 +45,10 @@ def build_raw_wheel(
 
     settings = dict(arguments.config_settings)
     try:
-        builder = ProjectBuilder(source, python_executable=str(environment.venv.python), runner=run)
+        builder = ProjectBuilder(source, python_executable=str(environment.python), runner=run)
         if arguments.isolation:
-            environment.venv.install(sorted(builder.build_system_requires), log=log)
-            environment.venv.install(sorted(builder.get_requires_for_build("wheel", settings)), log=log)
+            environment.packages.install(sorted(builder.build_system_requires), log=log)
+            environment.packages.install(sorted(builder.get_requires_for_build("wheel", settings)), log=log)
         return destination / builder.build("wheel", destination, settings)
     except (BuildException, BuildBackendException, ProcessError) as error:
         cause = error.exception if isinstance(error, BuildBackendException) else error

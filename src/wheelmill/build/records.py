@@ -32,6 +32,8 @@ class Provenance:
     torch_release: str | None
     build_environment: tuple[str, ...]
     """Every distribution in the build environment, pinned: ``ninja==1.13.2``."""
+    images: tuple[str, ...]
+    """The base images of the container that it was compiled in, by digest; none for a build without one."""
     seconds: float
     """Wall time of the build."""
 

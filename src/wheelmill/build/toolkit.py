@@ -10,7 +10,7 @@ from typing import Final
 
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.names import CudaVersion
-from wheelmill.virtual_environment import VirtualEnvironment
+from wheelmill.package_folder import PackageFolder
 
 FIRST_WITH_COMPILER: Final = 13
 """NVIDIA's wheels hold nvcc and cicc from this CUDA major on; those for CUDA 12 hold ptxas only."""
@@ -18,8 +18,8 @@ FIRST_WITH_COMPILER: Final = 13
 _COMPONENTS: Final = "nvcc,cccl,crt,nvvm,cudart"
 
 
-def provide_toolkit(cuda: CudaVersion, release: str, environment: VirtualEnvironment, *, log: Path) -> Path:
-    """Find a CUDA home of exactly this toolkit release, or install one into the build's environment.
+def provide_toolkit(cuda: CudaVersion, release: str, packages: PackageFolder, *, log: Path) -> Path:
+    """Find a CUDA home of exactly this toolkit release, or install one among the build's packages.
 
     Raises:
         BuildError: there is none and NVIDIA's wheels cannot make one.
@@ -33,10 +33,10 @@ def provide_toolkit(cuda: CudaVersion, release: str, environment: VirtualEnviron
             hint=f"install the toolkit and set CUDA_HOME, or put it at /usr/local/cuda-{cuda}",
         )
     try:
-        environment.install([f"cuda-toolkit[{_COMPONENTS}]=={release}"], log=log)
+        packages.install([f"cuda-toolkit[{_COMPONENTS}]=={release}"], log=log)
     except ProcessError as error:
         raise BuildError(f"CUDA toolkit {release} could not be installed:\n{error.tail}") from None
-    home = environment.site_packages / "nvidia" / f"cu{cuda.major}"
+    home = packages.directory / "nvidia" / f"cu{cuda.major}"
     _complete(home)
     return home
 

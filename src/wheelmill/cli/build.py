@@ -9,8 +9,11 @@ import typer
 
 from wheelmill.cli.options import (
     ConfigOption,
+    CpusOption,
     CudaOption,
     ForceOption,
+    MemoryOption,
+    NetworkOption,
     PlatformOption,
     PolicyOption,
     PythonOption,
@@ -21,7 +24,7 @@ from wheelmill.cli.options import (
     config_at,
     filters_of,
     for_this_machine,
-    policy_named,
+    policy_for,
 )
 from wheelmill.cli.terminal import progress, tell_plan
 from wheelmill.errors import BuildError
@@ -37,13 +40,17 @@ def build(
     torch: TorchOption = None,
     platform: PlatformOption = None,
     force: ForceOption = False,
-    _sandbox: SandboxOption = Sandbox.LOCAL,
-    policy: PolicyOption = "auto",
+    sandbox: SandboxOption = Sandbox.LOCAL,
+    policy: PolicyOption = None,
+    memory: MemoryOption = None,
+    cpus: CpusOption = None,
+    network: NetworkOption = "none",
     config: ConfigOption = None,
     output: Annotated[Path, typer.Option(help="Folder for the wheels.", metavar="DIR")] = Path("out/wheels"),
 ) -> None:
     """Build a package's wheels, without testing them."""
-    from wheelmill.build.local import build_locally  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.build.builder import build_wheel  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.cli.sandbox import builder_in  # noqa: PLC0415
 
     filters = filters_of(
         projects=[project],
@@ -55,13 +62,16 @@ def build(
         force=force,
     )
     filters = for_this_machine(filters)
-    planned = make_plan(config_at(config), filters, published={})
+    policy = policy_for(sandbox, policy)
+    configuration = config_at(config)
+    planned = make_plan(configuration, filters, published={})
     tell_plan(planned, filters)
+    builder = builder_in(sandbox, configuration, memory=memory, cpus=cpus, network=network)
     failures = []
     with progress() as shown:
         for target in planned.targets:
             try:
-                build_locally(target, policy=policy_named(policy), output=output, progress=shown)
+                build_wheel(target, builder, policy=policy, output=output, progress=shown)
             except BuildError as error:
                 shown.step(error.explained)
                 failures.append(target.cell.id)

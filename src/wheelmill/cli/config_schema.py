@@ -21,7 +21,7 @@ def schema(
     *,
     write: Annotated[bool, typer.Option("--write", help="Write the ones that are missing or not current.")] = False,
 ) -> None:
-    """Check the JSON schemas beside packages.yml and compatibility.yml. Exits with 9 when one is not current."""
+    """Check the JSON schemas beside the files under config. Exits with 9 when one is not current."""
     stale = []
     for name, content in json_schemas().items():
         path = directory / name

@@ -27,6 +27,7 @@ class Sandbox(StrEnum):
     """Where builds and clean rooms run."""
 
     LOCAL = "local"
+    DOCKER = "docker"
 
 
 def _list_option(name: str, text: str) -> object:
@@ -43,7 +44,23 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Build again what is 
 
 SandboxOption = Annotated[Sandbox, typer.Option("--sandbox", help="Where to build, and to try wheels.")]
 PolicyOption = Annotated[
-    str, typer.Option(help="Platform policy: auto, or a name such as manylinux_2_28.", metavar="POLICY")
+    str | None,
+    typer.Option(
+        help="Platform policy: auto, or a name; manylinux_2_28 by default in a container, auto elsewhere.",
+        metavar="POLICY",
+    ),
+]
+MemoryOption = Annotated[
+    int | None,
+    typer.Option(help="GiB that a build's container may use.", metavar="N", min=1, envvar="WHEELMILL_MEMORY"),
+]
+CpusOption = Annotated[
+    int | None,
+    typer.Option(help="Processors that a build's container may use.", metavar="N", min=1, envvar="WHEELMILL_CPUS"),
+]
+NetworkOption = Annotated[
+    str,
+    typer.Option(help="Docker's network for build containers.", metavar="NAME", envvar="WHEELMILL_NETWORK"),
 ]
 ConfigOption = Annotated[
     Path | None,
@@ -107,8 +124,13 @@ def config_at(directory: Path | None) -> Config:
     return load_config(directory or (own if own.is_dir() else resources.CONFIG))
 
 
-def policy_named(text: str) -> str:
-    """Check the name of a platform policy before hours are spent on a build for it."""
+def policy_for(sandbox: Sandbox, text: str | None) -> str:
+    """Check the name of a platform policy before hours are spent on a build for it.
+
+    In a container the published policy is the default; on any other machine the oldest that auditwheel grants there.
+    """
+    if text is None:
+        return "auto" if sandbox is Sandbox.LOCAL else "manylinux_2_28"
     if text != "auto" and promised_glibc(text) is None:
         raise UsageError(f"--policy: expected auto or a name such as manylinux_2_28, not {text!r}")
     return text

@@ -9,9 +9,12 @@ import typer
 
 from wheelmill.cli.options import (
     ConfigOption,
+    CpusOption,
     CudaOption,
     ForceOption,
     JsonOption,
+    MemoryOption,
+    NetworkOption,
     PlatformOption,
     PolicyOption,
     PythonOption,
@@ -22,7 +25,7 @@ from wheelmill.cli.options import (
     config_at,
     filters_of,
     for_this_machine,
-    policy_named,
+    policy_for,
     store_at,
 )
 from wheelmill.cli.plan import plan_content
@@ -41,8 +44,11 @@ def run(
     torch: TorchOption = None,
     platform: PlatformOption = None,
     force: ForceOption = False,
-    _sandbox: SandboxOption = Sandbox.LOCAL,
-    policy: PolicyOption = "auto",
+    sandbox: SandboxOption = Sandbox.LOCAL,
+    policy: PolicyOption = None,
+    memory: MemoryOption = None,
+    cpus: CpusOption = None,
+    network: NetworkOption = "none",
     config: ConfigOption = None,
     store: Annotated[
         str | None,
@@ -53,6 +59,7 @@ def run(
 ) -> None:
     """Plan, build, smoke, release and index: what is published already is not built again."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.cli.sandbox import builder_in  # noqa: PLC0415
 
     filters = filters_of(
         projects=projects,
@@ -63,13 +70,15 @@ def run(
         platforms=platform,
         force=force,
     )
-    policy = policy_named(policy)
+    policy = policy_for(sandbox, policy)
+    configuration = config_at(config)
     releases = store_at(store or f"dir:{output / 'releases'}")
     filters = for_this_machine(filters)
-    planned = make_plan(config_at(config), filters, published_cells(releases.manifests()), releases.failures())
+    planned = make_plan(configuration, filters, published_cells(releases.manifests()), releases.failures())
     tell_plan(planned, filters)
+    builder = builder_in(sandbox, configuration, memory=memory, cpus=cpus, network=network)
     with progress() as shown:
-        report = pipeline.run(planned.targets, policy=policy, store=releases, output=output, progress=shown)
+        report = pipeline.run(planned.targets, builder, policy=policy, store=releases, output=output, progress=shown)
     if as_json:
         print_json(
             "wheelmill.run/1",

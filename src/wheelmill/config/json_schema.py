@@ -14,12 +14,14 @@ from pydantic.json_schema import GenerateJsonSchema, NoDefault
 from pydantic_core.core_schema import WithDefaultSchema
 
 from wheelmill.config.compatibility_file import CompatibilityFile
+from wheelmill.config.images_file import ImagesFile
 from wheelmill.config.packages_file import PackagesFile
 from wheelmill.config.records import BuildArguments
 
 _MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "packages.schema.json": PackagesFile,
     "compatibility.schema.json": CompatibilityFile,
+    "images.schema.json": ImagesFile,
 }
 
 

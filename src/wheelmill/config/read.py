@@ -85,7 +85,7 @@ def _shown(value: object) -> str:
 
 
 def _did_you_mean(key: str) -> str:
-    close = difflib.get_close_matches(key.lower(), sorted(_keys_of(Entry)), n=1)
+    close = difflib.get_close_matches(key.lower(), sorted(_keys_of(Entry) - {key}), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from wheelmill.build.local import build_locally
+from wheelmill.build.builder import Builder, build_wheel
 from wheelmill.errors import BuildError, CompileError, RefusedError, SmokeError, WheelmillError
 from wheelmill.names import ReleaseTag
 from wheelmill.pipeline.neighbours import Neighbour, neighbours_on_disk, released_neighbours, required_beside
@@ -35,12 +35,19 @@ class Report:
 
 
 def run(
-    targets: Iterable[BuildTarget], *, policy: str, store: DirectoryStore, output: Path, progress: Progress
+    targets: Iterable[BuildTarget],
+    builder: Builder,
+    *,
+    policy: str,
+    store: DirectoryStore,
+    output: Path,
+    progress: Progress,
 ) -> Report:
     """Take targets the whole way; what fails does not hold up the others.
 
     Args:
         targets: what to build.
+        builder: where it is compiled.
         policy: ``auto``, or a platform policy without its machine.
         store: where releases are kept.
         output: gets ``wheels`` and ``site``.
@@ -58,7 +65,7 @@ def run(
     for target in targets:
         try:
             _check_required(target, available)
-            built = build_locally(target, policy=policy, output=output / "wheels", progress=progress)
+            built = build_wheel(target, builder, policy=policy, output=output / "wheels", progress=progress)
             rebuilt = numbered(built, published)
             if rebuilt is None:
                 progress.step(f"{built.file.filename} is published already, byte for byte")

@@ -64,6 +64,8 @@ class BuildTarget:
     """The CUDA toolkit release: ``13.0.2``."""
     torch_release: str | None
     """The torch release that is linked to: ``2.11.0``."""
+    torch_backend: str | None
+    """What uv calls the index that has torch for this CUDA; None where the usual one gives that torch."""
     architectures: tuple[Architecture, ...]
     """The package's GPU architectures that this CUDA can compile."""
     requirements: tuple[LockedRequirement, ...] | None = None

@@ -54,6 +54,7 @@ TARGET: Final = BuildTarget(
     source=None,
     toolkit="13.0.2",
     torch_release="2.11.0",
+    torch_backend=None,
     architectures=(Architecture(9, 0), Architecture(12, 0, ptx=True)),
     pythons=(CELL.python,),
 )
@@ -69,6 +70,7 @@ PROVENANCE: Final = Provenance(
     toolkit=TARGET.toolkit,
     torch_release=TARGET.torch_release,
     build_environment=("torch==2.11.0",),
+    images=(),
     seconds=0.1,
 )
 

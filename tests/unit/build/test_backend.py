@@ -12,8 +12,9 @@ from wheelmill.build.backend import build_raw_wheel
 from wheelmill.build.environment import BuildEnvironment
 from wheelmill.config.records import BuildArguments
 from wheelmill.errors import BuildError
+from wheelmill.names import PythonVersion
+from wheelmill.package_folder import PackageFolder
 from wheelmill.progress import Progress
-from wheelmill.virtual_environment import VirtualEnvironment
 
 PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
 
@@ -52,8 +53,11 @@ def source(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment() -> BuildEnvironment:
     """The tests' own interpreter."""
-    venv = VirtualEnvironment(directory=Path(sys.prefix))
-    return BuildEnvironment(venv=venv, variables={"PATH": os.environ["PATH"], "WISH": "granted"})
+    python = PythonVersion(*sys.version_info[:2])
+    packages = PackageFolder(directory=Path(sys.prefix), python=python)
+    return BuildEnvironment(
+        python=Path(sys.executable), packages=packages, variables={"PATH": os.environ["PATH"], "WISH": "granted"}
+    )
 
 
 def test_the_backend_runs_in_its_source_with_settings_and_variables(

@@ -49,7 +49,11 @@ def test_the_build_is_told_what_to_compile_for_and_with(workspace: Path) -> None
     toolkit = workspace.parent / "cuda"
     assert variables["TORCH_CUDA_ARCH_LIST"] == "9.0;12.0+PTX"
     assert variables["CUDA_HOME"] == str(toolkit)
-    assert variables["PATH"].split(os.pathsep)[:2] == [str(workspace / "venv" / "bin"), str(toolkit / "bin")]
+    assert variables["PATH"].split(os.pathsep)[:3] == [
+        str(workspace / "venv" / "bin"),
+        str(workspace / "packages" / "bin"),
+        str(toolkit / "bin"),
+    ]
     assert Path(variables["TMPDIR"]).is_relative_to(workspace)
 
 
@@ -81,26 +85,26 @@ def test_the_memory_that_a_package_takes_bounds_its_compilers(workspace: Path) -
 
 def test_torch_and_exactly_the_locked_requirements_are_installed(workspace: Path, package_index: Path) -> None:
     needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: ninja\n"
-    torch = {"torch/__init__.py": b"class version: cuda = '13.0'"}
+    torch = {"torch/version.py": b"cuda: Optional[str] = '13.0'"}
     write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", metadata=needs, files=torch)
     write_wheel(package_index / "ninja-2.0-py3-none-any.whl")
     old = write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
     package = replace(TARGET.package, extra_deps=("torch", "ninja"))
     target = locked(replace(WITH_TORCH, package=package), old, *package_index.glob("*-99.0-*"))
     environment = prepare_environment(target, workspace, log=workspace / "log")
-    installed = environment.venv.distributions()
+    installed = environment.packages.distributions()
     assert installed == {"ninja": "1.13", "setuptools": "99.0", "torch": "2.11.0", "wheel": "99.0"}
 
 
 def test_nothing_can_be_added_to_what_is_locked(workspace: Path, package_index: Path) -> None:
     write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
     target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
-    venv = prepare_environment(target, workspace, log=workspace / "log").venv
-    venv.install(["setuptools>=60"])
+    packages = prepare_environment(target, workspace, log=workspace / "log").packages
+    packages.install(["setuptools>=60"])
     with pytest.raises(ProcessError) as refusal:
-        venv.install(["ninja"])
+        packages.install(["ninja"])
     assert "ninja was not found" in refusal.value.tail
-    assert venv.distributions() == {"setuptools": "99.0", "wheel": "99.0"}
+    assert packages.distributions() == {"setuptools": "99.0", "wheel": "99.0"}
 
 
 def test_a_requirement_with_other_bytes_is_a_build_error(workspace: Path, package_index: Path) -> None:
@@ -112,7 +116,7 @@ def test_a_requirement_with_other_bytes_is_a_build_error(workspace: Path, packag
 
 def test_a_version_that_is_there_with_unknown_bytes_is_replaced(workspace: Path, package_index: Path) -> None:
     needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: wheel\n"
-    torch = {"torch/__init__.py": b"class version: cuda = '13.0'"}
+    torch = {"torch/version.py": b"cuda: Optional[str] = '13.0'"}
     write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", metadata=needs, files=torch)
     target = locked(WITH_TORCH, *package_index.glob("*-99.0-*"))
     write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
@@ -135,7 +139,7 @@ def test_a_lock_from_before_packages_yml_changed_is_a_build_error(workspace: Pat
 
 
 def test_a_torch_for_another_cuda_is_a_build_error(workspace: Path, package_index: Path) -> None:
-    torch = {"torch/__init__.py": b"class version: cuda = '12.8'"}
+    torch = {"torch/version.py": b"cuda = '12.8'"}
     write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", files=torch)
     with pytest.raises(BuildError, match=r"gives torch 2\.11\.0 for CUDA 12\.8, not 13\.0"):
         prepare_environment(WITH_TORCH, workspace, log=workspace / "log")

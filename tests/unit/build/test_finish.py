@@ -16,7 +16,8 @@ from tests.unit.build.conftest import (
     compile_shared_object,
 )
 from tests.wheels import write_wheel
-from wheelmill.build.finish import AUTO, finish_wheel
+from wheelmill.build.finish import finish_wheel, refuse_pure
+from wheelmill.build.repair import AUTO, repair_here
 from wheelmill.errors import BuildError
 from wheelmill.plan.records import BuildTarget
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
@@ -48,9 +49,9 @@ def finish(tmp_path: Path) -> Finish:
     def run(raw: Path, target: BuildTarget = TARGET, *, policy: str = AUTO, output: str = "output") -> WheelFile:
         workspace = tmp_path / f"workspace of {output}"
         workspace.mkdir()
-        return finish_wheel(
-            raw, target, policy=policy, workspace=workspace, output=tmp_path / output, log=tmp_path / "log"
-        )
+        refuse_pure(raw, target)
+        repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=tmp_path / "log")
+        return finish_wheel(repaired, target, workspace=workspace, output=tmp_path / output)
 
     return run
 

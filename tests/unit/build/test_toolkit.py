@@ -1,17 +1,17 @@
 """Finding a CUDA home, or making one."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.unit.build.conftest import TOOLKIT_PARTS, write_toolkit
 from tests.wheels import write_wheel
-from wheelmill import virtual_environment
 from wheelmill.build.toolkit import provide_toolkit
 from wheelmill.errors import BuildError
-from wheelmill.names import CudaVersion
-from wheelmill.virtual_environment import VirtualEnvironment
+from wheelmill.names import CudaVersion, PythonVersion
+from wheelmill.package_folder import PackageFolder
 
 CUDA_12 = CudaVersion(12, 9)
 CUDA_13 = CudaVersion(13, 0)
@@ -20,9 +20,9 @@ RELEASE = "12.9.99"
 
 
 @pytest.fixture
-def nowhere(tmp_path: Path) -> VirtualEnvironment:
+def nowhere(tmp_path: Path) -> PackageFolder:
     """An environment that nothing is installed into."""
-    return VirtualEnvironment(directory=tmp_path / "no environment")
+    return PackageFolder(directory=tmp_path / "no environment", python=PythonVersion(3, 11))
 
 
 @pytest.fixture
@@ -34,14 +34,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_an_installed_toolkit_of_the_right_release_is_taken(
-    home: Path, nowhere: VirtualEnvironment, tmp_path: Path
-) -> None:
+def test_an_installed_toolkit_of_the_right_release_is_taken(home: Path, nowhere: PackageFolder, tmp_path: Path) -> None:
     assert provide_toolkit(CUDA_12, RELEASE, nowhere, log=tmp_path / "log") == home
 
 
 def test_cuda_path_is_asked_when_cuda_home_has_another_release(
-    home: Path, nowhere: VirtualEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, nowhere: PackageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     monkeypatch.setenv("CUDA_PATH", str(home))
@@ -50,7 +48,7 @@ def test_cuda_path_is_asked_when_cuda_home_has_another_release(
 
 @pytest.mark.parametrize("release", ["12.9.9", "12.9", "13.0.2"])
 def test_a_toolkit_of_another_release_is_passed_over(
-    release: str, home: Path, nowhere: VirtualEnvironment, tmp_path: Path
+    release: str, home: Path, nowhere: PackageFolder, tmp_path: Path
 ) -> None:
     (home / "version.json").write_text(json.dumps({"cuda": {"version": release}}))
     with pytest.raises(BuildError, match="no CUDA toolkit"):
@@ -59,7 +57,7 @@ def test_a_toolkit_of_another_release_is_passed_over(
 
 @pytest.mark.parametrize("part", [*TOOLKIT_PARTS, "version.json"])
 def test_a_toolkit_that_is_not_whole_is_passed_over(
-    part: str, home: Path, nowhere: VirtualEnvironment, tmp_path: Path
+    part: str, home: Path, nowhere: PackageFolder, tmp_path: Path
 ) -> None:
     (home / part).unlink()
     with pytest.raises(BuildError, match="no CUDA toolkit"):
@@ -68,7 +66,7 @@ def test_a_toolkit_that_is_not_whole_is_passed_over(
 
 @pytest.mark.parametrize("content", ["", "[]", '{"cuda": null}', '{"cuda": {}}', "\xff"])
 def test_a_version_file_that_says_no_release_is_passed_over(
-    content: str, home: Path, nowhere: VirtualEnvironment, tmp_path: Path
+    content: str, home: Path, nowhere: PackageFolder, tmp_path: Path
 ) -> None:
     (home / "version.json").write_text(content, encoding="latin-1")
     with pytest.raises(BuildError, match="no CUDA toolkit"):
@@ -76,30 +74,29 @@ def test_a_version_file_that_says_no_release_is_passed_over(
 
 
 @pytest.mark.usefixtures("home")
-def test_cuda_12_must_be_installed_because_no_wheel_has_its_compiler(
-    nowhere: VirtualEnvironment, tmp_path: Path
-) -> None:
+def test_cuda_12_must_be_installed_because_no_wheel_has_its_compiler(nowhere: PackageFolder, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"there is no CUDA toolkit 12\.9\.98 .* no compiler") as refusal:
         provide_toolkit(CUDA_12, "12.9.98", nowhere, log=tmp_path / "log")
     assert refusal.value.hint == "install the toolkit and set CUDA_HOME, or put it at /usr/local/cuda-12.9"
 
 
 @pytest.fixture
-def environment(package_index: Path) -> VirtualEnvironment:
-    """An empty environment beside the package index."""
-    return virtual_environment.create(package_index.parent / "venv")
+def packages(package_index: Path) -> PackageFolder:
+    """An empty folder beside the package index."""
+    python = PythonVersion(*sys.version_info[:2])
+    return PackageFolder(directory=package_index.parent / "packages", python=python, interpreter=Path(sys.executable))
 
 
 def test_wheels_become_a_home_that_compilers_understand(
-    environment: VirtualEnvironment, package_index: Path, tmp_path: Path
+    packages: PackageFolder, package_index: Path, tmp_path: Path
 ) -> None:
     library = {"nvidia/cu13/lib/libcudart.so.13": b"the library"}
     write_wheel(package_index / "cuda_toolkit-13.0.99-py3-none-any.whl", files=library)
-    home = provide_toolkit(CUDA_13, "13.0.99", environment, log=tmp_path / "log")
-    assert home == environment.site_packages / "nvidia" / "cu13"
+    home = provide_toolkit(CUDA_13, "13.0.99", packages, log=tmp_path / "log")
+    assert home == packages.directory / "nvidia" / "cu13"
     assert (home / "lib64" / "libcudart.so").read_bytes() == b"the library"
 
 
-def test_a_release_without_wheels_is_a_build_error(environment: VirtualEnvironment, tmp_path: Path) -> None:
+def test_a_release_without_wheels_is_a_build_error(packages: PackageFolder, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"CUDA toolkit 13\.0\.99 could not be installed"):
-        provide_toolkit(CUDA_13, "13.0.99", environment, log=tmp_path / "log")
+        provide_toolkit(CUDA_13, "13.0.99", packages, log=tmp_path / "log")

@@ -9,11 +9,13 @@ from pydantic import BaseModel
 from wheelmill import resources
 from wheelmill.config.compatibility_file import CompatibilityFile, TorchEntry
 from wheelmill.config.document import Unquoted, read_document
+from wheelmill.config.images_file import CudaImagesEntry, ImagesFile
 from wheelmill.config.json_schema import json_schemas
 from wheelmill.config.packages_file import PackageEntry, PackagesFile
 
 PACKAGES = json.loads(json_schemas()["packages.schema.json"])
 COMPATIBILITY = json.loads(json_schemas()["compatibility.schema.json"])
+IMAGES = json.loads(json_schemas()["images.schema.json"])
 PACKAGE = PACKAGES["$defs"]["PackageEntry"]
 
 
@@ -22,7 +24,7 @@ def test_the_schemas_that_ship_are_current(name: str) -> None:
     assert (resources.CONFIG / name).read_bytes() == json_schemas()[name], "run: wheelmill config schema --write"
 
 
-@pytest.mark.parametrize("name", ["packages", "compatibility"])
+@pytest.mark.parametrize("name", ["packages", "compatibility", "images"])
 def test_the_files_that_ship_name_their_schema(name: str) -> None:
     line = f"# yaml-language-server: $schema={name}.schema.json"
     assert line in (resources.CONFIG / f"{name}.yml").read_text().splitlines()[:3]
@@ -35,6 +37,8 @@ def test_the_files_that_ship_name_their_schema(name: str) -> None:
         (PACKAGE, PackageEntry),
         (COMPATIBILITY, CompatibilityFile),
         (COMPATIBILITY["$defs"]["TorchEntry"], TorchEntry),
+        (IMAGES, ImagesFile),
+        (IMAGES["$defs"]["CudaImagesEntry"], CudaImagesEntry),
     ],
 )
 def test_every_key_is_there_with_its_description(schema: dict[str, Any], model: type[BaseModel]) -> None:
@@ -42,7 +46,7 @@ def test_every_key_is_there_with_its_description(schema: dict[str, Any], model: 
     assert {name: key.get("description") for name, key in schema["properties"].items()} == described
 
 
-@pytest.mark.parametrize("schema", [PACKAGES, COMPATIBILITY])
+@pytest.mark.parametrize("schema", [PACKAGES, COMPATIBILITY, IMAGES])
 def test_no_other_key_is_allowed_anywhere(schema: dict[str, Any]) -> None:
     assert [entry["additionalProperties"] for entry in (schema, *schema["$defs"].values())] == [False] * (
         1 + len(schema["$defs"])
@@ -63,7 +67,9 @@ def test_a_key_has_the_form_in_which_people_write_it(key: str, expected: dict[st
     assert expected.items() <= PACKAGE["properties"][key].items()
 
 
-@pytest.mark.parametrize(("name", "schema"), [("packages", PACKAGES), ("compatibility", COMPATIBILITY)])
+@pytest.mark.parametrize(
+    ("name", "schema"), [("packages", PACKAGES), ("compatibility", COMPATIBILITY), ("images", IMAGES)]
+)
 def test_the_files_that_ship_are_valid(name: str, schema: dict[str, Any]) -> None:
     content = read_document(resources.CONFIG / f"{name}.yml").content
     assert list(faults(schema, content, schema["$defs"], name)) == []

@@ -10,6 +10,8 @@ from wheelmill.config.records import (
     Config,
     CudaRelease,
     Expectations,
+    ImageReference,
+    Images,
     Lock,
     LockedSdist,
     Package,
@@ -90,5 +92,6 @@ CONFIG: Final = Config(
     },
     compatibility=FACTS,
     lock=Lock(sdists={(DEMO, V1): LOCKED}),
+    images=Images(manylinux={}, plain=ImageReference("docker.io/library/plain", "8", "sha256:" + "0" * 64), cuda={}),
 )
 CELL: Final = Cell(project=DEMO, version=V1, python=PY_12, cuda=CUDA_13, torch=TORCH_11, platform=X86)

@@ -49,6 +49,7 @@ def test_a_target_has_all_that_its_build_needs() -> None:
         source=LOCKED,
         toolkit="13.0.2",
         torch_release="2.11.0",
+        torch_backend=None,
         architectures=(BLACKWELL,),
         pythons=(PY_12,),
     )

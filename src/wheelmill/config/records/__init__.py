@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wheelmill.config.records.compatibility import Compatibility, CudaRelease, TorchRelease
+from wheelmill.config.records.images import CudaImages, ImageReference, Images
 from wheelmill.config.records.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
 from wheelmill.config.records.package import (
     EVERY_BUILD_NEEDS,
@@ -29,9 +30,12 @@ __all__ = [
     "BuildArguments",
     "Compatibility",
     "Config",
+    "CudaImages",
     "CudaRelease",
     "Expectations",
     "GitSource",
+    "ImageReference",
+    "Images",
     "Lock",
     "LockedCommit",
     "LockedRequirement",
@@ -55,3 +59,4 @@ class Config:
     packages: Mapping[ProjectName, Package]
     compatibility: Compatibility
     lock: Lock
+    images: Images

@@ -1,0 +1,105 @@
+"""Building one target: the same steps everywhere, but for the one that compiles."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from wheelmill.build.finish import finish_wheel
+from wheelmill.build.records import BuiltWheel, Provenance, keep_provenance
+from wheelmill.build.source import apply_patches, fetch_source
+from wheelmill.build.workspace import workspace_of
+from wheelmill.files import sha256_of
+from wheelmill.plan.records import BuildTarget
+from wheelmill.progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compiled:
+    """What a compiler made of a source."""
+
+    wheel: Path
+    """Repaired, not labelled yet."""
+    toolkit: str
+    """The CUDA toolkit release that it was compiled with."""
+    packages: Mapping[str, str]
+    """The version of every distribution in the build environment, by name."""
+    images: tuple[str, ...] = ()
+    """The base images of the container that it was compiled in, by digest."""
+
+
+class Builder(Protocol):
+    """Where builds run."""
+
+    def compile(
+        self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress
+    ) -> Compiled:
+        """Compile and repair a target's wheel.
+
+        Args:
+            target: what to build.
+            source: the folder with its build files, patched.
+            workspace: an empty folder for everything else; it keeps its path.
+            policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
+            log: gets everything that is printed.
+            progress: told of every stage and every line.
+
+        Raises:
+            BuildError: it failed; with the last lines of the log.
+        """
+        ...
+
+
+def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: Path, progress: Progress) -> BuiltWheel:
+    """Build one target.
+
+    Args:
+        target: what to build.
+        builder: where it is compiled.
+        policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
+        output: the folder for the wheel, its provenance and ``<target>.log``.
+        progress: told of every stage and every line.
+
+    Raises:
+        BuildError: it failed; with the last lines of the log.
+    """
+    cell = target.cell
+    started = time.monotonic()
+    output.mkdir(parents=True, exist_ok=True)
+    log = (output / f"{cell.id}.log").resolve()
+    log.unlink(missing_ok=True)
+    with workspace_of(target) as workspace:
+        source, source_sha256 = fetch_source(target, workspace / "source")
+        apply_patches(target.package.patches, source, log=log)
+        compiled = builder.compile(target, source, workspace, policy=policy, log=log, progress=progress)
+        file = finish_wheel(compiled.wheel, target, workspace=workspace, output=output)
+    built = BuiltWheel(
+        file=file,
+        provenance=Provenance(
+            sha256=file.sha256,
+            cell=cell,
+            architectures=target.architectures,
+            source_sha256=source_sha256,
+            patches=tuple(sha256_of(patch) for patch in target.package.patches),
+            pythons=target.pythons,
+            expectations=target.package.expectations,
+            toolkit=compiled.toolkit,
+            torch_release=target.torch_release,
+            build_environment=tuple(f"{name}=={version}" for name, version in compiled.packages.items()),
+            images=compiled.images,
+            seconds=round(time.monotonic() - started, 1),
+        ),
+    )
+    keep_provenance(built)
+    progress.step(f"{cell.id}: built {file.filename}, {file.size} bytes, in {built.provenance.seconds:.0f} s")
+    return built
+
+
+def describe(target: BuildTarget, toolkit: str) -> str:
+    """Say what a target is built with and for."""
+    torch = f", torch {target.torch_release}" if target.torch_release else ""
+    architectures = ", ".join(map(str, target.architectures))
+    return f"Python {target.cell.python}, CUDA {toolkit}{torch}, for {architectures}"

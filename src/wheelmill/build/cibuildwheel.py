@@ -1,0 +1,97 @@
+"""cibuildwheel: it copies a source into a container of our image, builds and repairs there, and fetches the wheel.
+
+https://cibuildwheel.pypa.io/en/stable/options/
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import tomlkit
+
+from wheelmill import process
+from wheelmill.build.repair import repair_arguments
+from wheelmill.plan.records import BuildTarget
+from wheelmill.progress import Progress
+
+PACKAGES: Final = PurePosixPath("/opt/wheelmill/packages")
+"""Where torch and the build requirements lie in the container: at one path for every Python."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContainerBuild:
+    """One Python's build in one container."""
+
+    target: BuildTarget
+    image: str
+    policy: str
+    """``auto``, or a platform policy without its machine."""
+    variables: Mapping[str, str]
+    """Environment variables of the build."""
+    create_args: Sequence[str]
+    """Further options of ``docker create``."""
+
+
+def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, log: Path, progress: Progress) -> Path:
+    """Build and repair a wheel in a container.
+
+    Args:
+        build: what, in which image, with what.
+        source: the folder with the project's build files.
+        workspace: gets the settings and the wheel.
+        log: gets everything that is printed.
+        progress: told of every line.
+
+    Raises:
+        ProcessError: cibuildwheel failed, or its time was over.
+    """
+    settings, output = workspace / "cibuildwheel.toml", workspace / "wheelhouse"
+    settings.write_text(tomlkit.dumps(settings_of(build)))
+    identifier = f"{build.target.cell.python.abi}-manylinux_{_machine(build.target)}"
+    command: list[str | Path] = [sys.executable, "-m", "cibuildwheel", "--only", identifier, "--config-file", settings]
+    process.run(
+        [*command, "--output-dir", output, "."],
+        cwd=source,  # which cibuildwheel copies to /project, a fixed path
+        env={**_docker_environment(), **build.variables},
+        timeout=build.target.package.timeout,
+        log=log,
+        on_line=progress.line,
+    )
+    (wheel,) = output.glob("*.whl")
+    return wheel
+
+
+def settings_of(build: ContainerBuild) -> dict[str, object]:
+    """What cibuildwheel is told. A settings file of ours takes the place of what the project's pyproject.toml says."""
+    target = build.target
+    repair = shlex.join(repair_arguments(build.policy, target.cell.platform))
+    options: dict[str, object] = {
+        f"manylinux-{_machine(target)}-image": build.image,
+        "container-engine": {"name": "docker", "create-args": [*build.create_args], "disable-host-mount": True},
+        # What the build needs is in PACKAGES already, as the lock says it.
+        "build-frontend": {"name": "pip", "args": ["--no-build-isolation"]},
+        "config-settings": dict(target.package.build_arguments.config_settings),
+        "environment": {"PYTHONPATH": str(PACKAGES), "PATH": f"$PATH:{PACKAGES}/bin"},
+        "environment-pass": sorted(build.variables),
+        # auditwheel has a Python of its own, which must not import from PACKAGES.
+        "repair-wheel-command": f"env --unset=PYTHONPATH auditwheel {repair} -w {{dest_dir}} {{wheel}}",
+        "test-command": "",
+        "audit-command": "",
+    }
+    return {"tool": {"cibuildwheel": options}}
+
+
+def _machine(target: BuildTarget) -> str:
+    return target.cell.platform.removeprefix("linux_")
+
+
+def _docker_environment() -> dict[str, str]:
+    """What cibuildwheel and Docker's client need; no setting of a person's and no token reaches either."""
+    docker = {name: value for name, value in os.environ.items() if name.startswith("DOCKER_")}
+    return process.environment_for_foreign_code() | docker

@@ -1,0 +1,141 @@
+"""Building in a container: manylinux with a CUDA toolkit, through cibuildwheel."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wheelmill import container, process, resources
+from wheelmill.build.builder import Compiled, describe
+from wheelmill.build.cibuildwheel import PACKAGES, ContainerBuild, run_cibuildwheel
+from wheelmill.build.finish import refuse_pure
+from wheelmill.build.packages import install_requirements, install_torch
+from wheelmill.build.parallelism import Parallelism, parallelism_for
+from wheelmill.build.variables import variables_of
+from wheelmill.config.records import Compatibility, CudaImages, ImageReference, Images
+from wheelmill.errors import BuildError, CompileError, ProcessError
+from wheelmill.image import base_image, own_image
+from wheelmill.package_folder import PackageFolder
+from wheelmill.plan.records import BuildTarget
+from wheelmill.progress import Progress
+
+FREE_DISK: Final = 20 << 30
+"""Bytes: the images take up to 12 GiB unpacked, torch with CUDA 5, a build 2."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a build's container may use."""
+
+    memory: int | None = None
+    """Bytes; None sets no limit."""
+    cpus: int | None = None
+    """Processors; None sets no limit."""
+    network: str = "none"
+    """A network of Docker's. Builds need none: what they install is mounted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DockerBuilder:
+    """Compiles in containers of images that ``images.yml`` pins."""
+
+    images: Images
+    compatibility: Compatibility
+    limits: Limits
+
+    def compile(
+        self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress
+    ) -> Compiled:
+        """Compile through cibuildwheel; see `Builder`."""
+        bases = self.images.of_cuda(target.cell.cuda)
+        check_free_disk(workspace)
+        with container.claimed_run() as run:
+            image = self._image(target, bases, progress)
+            progress.step(f"{target.cell.id}: preparing {describe(target, bases.toolkit)}")
+            packages = _packages_of(target, workspace, log=log)
+            parallelism = parallelism_for(
+                len(target.architectures),
+                per_compiler=target.package.memory_per_job,
+                cores=self.limits.cpus,
+                memory=self.limits.memory,
+            )
+            build = ContainerBuild(
+                target=target,
+                image=image,
+                policy=policy,
+                variables=variables_of(target, parallelism),
+                create_args=[f"--label={run.label}", f"--volume={packages.directory}:{PACKAGES}:ro", *self._options()],
+            )
+            progress.step(f"{target.cell.id}: compiling in a container; log in {log}")
+            began = int(time.time())
+            try:
+                wheel = run_cibuildwheel(build, source, workspace, log=log, progress=progress)
+            except ProcessError as error:
+                raise self._explained(error, run, began, parallelism, log) from None
+        refuse_pure(wheel, target)
+        return Compiled(
+            wheel=wheel,
+            toolkit=bases.toolkit,
+            packages=packages.distributions(),
+            images=(str(self.images.manylinux[target.cell.platform]), str(bases.devel)),
+        )
+
+    def _image(self, target: BuildTarget, bases: CudaImages, progress: Progress) -> str:
+        def here(reference: ImageReference) -> str:
+            return base_image(reference.tagged, reference.digest, progress=progress)
+
+        arguments = {
+            "MANYLINUX_IMAGE": here(self.images.manylinux[target.cell.platform]),
+            "CUDA_IMAGE": here(bases.devel),
+            "HOST_GCC": str(self.compatibility.cuda[target.cell.cuda].host_gcc),
+        }
+        return own_image("build", arguments, resources.DOCKER, progress=progress)
+
+    def _options(self) -> list[str]:
+        limits = self.limits
+        return [
+            f"--network={limits.network}",
+            *([f"--memory={limits.memory}", f"--memory-swap={limits.memory}"] if limits.memory else []),
+            *([f"--cpus={limits.cpus}"] if limits.cpus else []),
+        ]
+
+    def _explained(
+        self, error: ProcessError, run: container.Run, began: int, parallelism: Parallelism, log: Path
+    ) -> BuildError:
+        """Say whose fault a failed build is: the source's, or this machine's."""
+        tail = f"{error.tail}\n{error}\n(the whole log: {log})"
+        if container.ran_out_of_memory(run, since=began):
+            limit = f"{self.limits.memory / (1 << 30):.1f} GiB" if self.limits.memory else "this machine's memory"
+            return BuildError(
+                f"the build used up {limit} with {parallelism.jobs} compilers at once:\n{tail}",
+                hint="give the container more (--memory), or say what a compiler takes: memory_per_job in packages.yml",
+            )
+        if "No space left on device" in error.tail:
+            return BuildError(f"the disk is full:\n{tail}", hint="docker system prune --all gives space back")
+        return CompileError(f"it does not build:\n{tail}")
+
+
+def _packages_of(target: BuildTarget, workspace: Path, *, log: Path) -> PackageFolder:
+    """Fill a folder on this machine, by its cache, with what the container's Python will import."""
+    packages = PackageFolder(directory=workspace / "packages", python=target.cell.python, platform=target.cell.platform)
+    if target.torch_release:
+        install_torch(target, packages, log=log)
+    return install_requirements(target, packages, workspace, log=log)
+
+
+def check_free_disk(workspace: Path, needed: int = FREE_DISK) -> None:
+    """Look for space before hours are spent.
+
+    Raises:
+        BuildError: there is too little where Docker or the workspace is.
+    """
+    root = Path(process.run(["docker", "info", "--format", "{{.DockerRootDir}}"]).strip())
+    for folder in (root, workspace):
+        if folder.exists() and (free := shutil.disk_usage(folder).free) < needed:
+            raise BuildError(
+                f"{folder} has {free / (1 << 30):.1f} GiB free; a build in a container takes {needed >> 30}",
+                hint="docker system prune --all removes images and containers that nothing uses",
+            )

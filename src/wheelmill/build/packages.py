@@ -1,0 +1,98 @@
+"""What a build imports: torch and the locked requirements, in one folder that keeps its path from Python to Python.
+
+Compilers see that path and the headers in it, so the caches of several Pythons can serve each other.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from wheelmill.config.records import EVERY_BUILD_NEEDS, LockedRequirement
+from wheelmill.errors import BuildError, ProcessError
+from wheelmill.package_folder import PackageFolder
+from wheelmill.plan.records import BuildTarget
+
+_FIRST_HEADER_TIME: Final = 1_600_000_000
+
+
+def install_torch(target: BuildTarget, packages: PackageFolder, *, log: Path) -> None:
+    """Install the torch that a target links to.
+
+    Raises:
+        BuildError: it cannot be had, or is for another CUDA.
+    """
+    cell, release = target.cell, target.torch_release
+    try:
+        packages.install([f"torch=={release}"], torch_backend=target.torch_backend, log=log)
+    except ProcessError as error:
+        raise BuildError(f"{cell.id}: torch {release} cannot be installed:\n{error.tail}") from None
+    cuda = _cuda_of_torch(packages)
+    if cuda != str(cell.cuda):
+        raise BuildError(
+            f"the package index gives torch {release} for CUDA {cuda}, not {cell.cuda}",
+            hint="set pip or uv to an index that has torch for that CUDA",
+        )
+    _fix_times(packages.directory / "torch" / "include")
+
+
+def _cuda_of_torch(packages: PackageFolder) -> str | None:
+    """Read what ``torch.version.cuda`` is; importing torch takes the Python that it is for, and seconds."""
+    version = packages.directory / "torch" / "version.py"
+    for node in ast.parse(version.read_text()).body if version.exists() else ():
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Name) and target.id == "cuda" for target in targets):
+                return str(ast.literal_eval(node.value))
+    return None
+
+
+def _fix_times(headers: Path) -> None:
+    """Give every header a time of its own, the same in every build.
+
+    GCC's ``#pragma once`` takes two files for one when content, size and time agree, and torch has such twins;
+    installers stamp them with the time of unpacking, so that what the compiler sees would differ by chance.
+    """
+    for number, header in enumerate(sorted(path for path in headers.rglob("*") if path.is_file())):
+        copy = header.with_name(f".{header.name}")  # the installer may have linked the file to its cache
+        shutil.copyfile(header, copy)
+        os.utime(copy, (_FIRST_HEADER_TIME + number,) * 2)
+        copy.replace(header)
+
+
+def install_requirements(target: BuildTarget, packages: PackageFolder, workspace: Path, *, log: Path) -> PackageFolder:
+    """Install exactly the locked requirements and seal the folder; a source on this disk may do without a lock.
+
+    Raises:
+        BuildError: they cannot be had, or the lock lacks some.
+    """
+    wanted = (*target.package.build_requirements, *EVERY_BUILD_NEEDS)
+    relock = f"run 'wheelmill config lock {target.cell.project}'"
+    if target.requirements is None and not isinstance(target.source, Path):
+        raise BuildError(f"packages.lock has no build requirements of {target.cell.project}", hint=relock)
+    try:
+        if target.requirements is None:
+            packages.install(wanted, log=log)
+            return packages
+        sealed = packages.install_locked(_requirements_file(target.requirements, workspace), log=log)
+    except ProcessError as error:
+        raise BuildError(f"{target.cell.id}: the build requirements cannot be installed:\n{error.tail}") from None
+    try:
+        sealed.install(wanted, log=log)
+    except ProcessError as error:
+        raise BuildError(
+            f"packages.lock lacks build requirements that packages.yml names for {target.cell.project}:\n{error.tail}",
+            hint=relock,
+        ) from None
+    return sealed
+
+
+def _requirements_file(requirements: tuple[LockedRequirement, ...], workspace: Path) -> Path:
+    """What uv reads: a pinned requirement a line, with the hashes that its wheel may have."""
+    path = workspace / "requirements.txt"
+    lines = (" ".join([pin.requirement, *(f"--hash=sha256:{sha256}" for sha256 in pin.sha256)]) for pin in requirements)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path

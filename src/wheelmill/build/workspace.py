@@ -1,0 +1,37 @@
+"""The folder of a group's builds: it never moves, because paths reach the compiler.
+
+nvcc derives the names of internal symbols from the path of the source, and compiler caches compare the paths of
+headers: with one folder for all Pythons of a group, two builds of one target are equal to the byte.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from wheelmill.plan.records import BuildTarget
+
+
+@contextmanager
+def workspace_of(target: BuildTarget) -> Iterator[Path]:
+    """The folder of a target's group, empty, and nobody else's while it is held."""
+    folder = user_cache_path("wheelmill") / "build" / target.cell.group
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _empty(folder)
+        try:
+            yield folder
+        finally:
+            _empty(folder)
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)

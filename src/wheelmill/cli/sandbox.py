@@ -1,0 +1,25 @@
+"""Where builds and clean rooms run: on this machine, or in containers."""
+
+from __future__ import annotations
+
+from wheelmill.build.builder import Builder
+from wheelmill.build.docker import DockerBuilder, Limits
+from wheelmill.build.local import LocalBuilder
+from wheelmill.cli.options import Sandbox
+from wheelmill.config.records import Config
+
+
+def builder_in(sandbox: Sandbox, config: Config, *, memory: int | None, cpus: int | None, network: str) -> Builder:
+    """Where builds run.
+
+    Args:
+        sandbox: which kind.
+        config: has the images.
+        memory: GiB that a container may use.
+        cpus: processors that a container may use.
+        network: Docker's name of the network that a container gets.
+    """
+    if sandbox is Sandbox.LOCAL:
+        return LocalBuilder()
+    limits = Limits(memory=memory << 30 if memory else None, cpus=cpus, network=network)
+    return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)

@@ -1,0 +1,170 @@
+"""``images.yml`` becomes records, or every fault is named where it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from wheelmill import resources
+from wheelmill.config.images import load_images
+from wheelmill.config.load import load_config
+from wheelmill.config.records.images import CudaImages, ImageReference
+from wheelmill.errors import ConfigurationError, UsageError
+from wheelmill.names import CudaVersion, Platform
+
+DIGEST = "sha256:" + "0123456789abcdef" * 4
+ALMALINUX = f"docker.io/library/almalinux:8@{DIGEST}"
+CUDA = "docker.io/nvidia/cuda:13.2.1"
+IMAGES = f"""\
+manylinux:
+  checked: 2026-11-21
+  source: "https://example.org/manylinux"
+  images:
+    linux_x86_64: "quay.io/pypa/manylinux_2_28_x86_64:2026.09.30-1@{DIGEST}"
+plain:
+  checked: 2026-11-21
+  source: "https://example.org/plain"
+  image: "{ALMALINUX}"
+cuda:
+  checked: 2026-11-21
+  source: "https://example.org/cuda"
+  releases:
+    "13.2":
+      toolkit: "13.2.1"
+      devel: "{CUDA}-devel-ubuntu24.04@{DIGEST}"
+      runtime: "{CUDA}-runtime-ubuntu24.04@{DIGEST}"
+"""
+
+
+def faults_in(path: Path, text: str) -> list[str]:
+    (path / "images.yml").write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        load_images(path)
+    return list(caught.value.faults)
+
+
+def test_a_reference_has_its_parts() -> None:
+    image = ImageReference.parse(ALMALINUX)
+    assert (image.registry, image.repository, image.tag) == ("docker.io", "library/almalinux", "8")
+    assert (image.tagged, image.digest) == ("docker.io/library/almalinux:8", DIGEST)
+    assert ImageReference.parse(f"localhost:5000/x:1@{DIGEST}").registry == "localhost:5000"
+
+
+TAGGED = "expected an image with its registry and tag such as 'docker.io/library/almalinux:8', not "
+UNPINNED = "'docker.io/library/almalinux:8' is not pinned: expected '@sha256:' and 64 hexadecimal digits behind it"
+ODD = "expected 'sha256:' and 64 lower-case hexadecimal digits behind the '@', not "
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("docker.io/library/almalinux:8", UNPINNED),
+        ("docker.io/library/almalinux:8@", UNPINNED),
+        (f"almalinux:8@{DIGEST}", TAGGED + "'almalinux:8'"),
+        (f"nvidia/cuda:8@{DIGEST}", TAGGED + "'nvidia/cuda:8'"),
+        (f"docker.io/nvidia/cuda@{DIGEST}", TAGGED + "'docker.io/nvidia/cuda'"),
+        (f"https://docker.io/nvidia/cuda:8@{DIGEST}", TAGGED + "'https://docker.io/nvidia/cuda:8'"),
+        (f"docker.io/NVIDIA/cuda:8@{DIGEST}", TAGGED + "'docker.io/NVIDIA/cuda:8'"),
+        (f"docker.io/../cuda:8@{DIGEST}", TAGGED + "'docker.io/../cuda:8'"),
+        (f"docker.io/cuda/:8@{DIGEST}", TAGGED + "'docker.io/cuda/:8'"),
+        (f"docker.io/cuda?x:8@{DIGEST}", TAGGED + "'docker.io/cuda?x:8'"),
+        (f"docker.io/cuda:-8@{DIGEST}", TAGGED + "'docker.io/cuda:-8'"),
+        (f"docker.io/cuda:{'8' * 129}@{DIGEST}", TAGGED + f"'docker.io/cuda:{'8' * 129}'"),
+        (f"docker.io/cuda:8@{DIGEST.upper()}", ODD + repr(DIGEST.upper())),
+        ("docker.io/cuda:8@sha256:0123", ODD + "'sha256:0123'"),
+        (f"docker.io/cuda:8@{DIGEST}@{DIGEST}", ODD + f"'{DIGEST}@{DIGEST}'"),
+        ("", TAGGED + "''"),
+    ],
+)
+def test_what_is_wrong_with_a_reference_is_said(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        ImageReference.parse(text)
+
+
+def test_the_file_becomes_records(tmp_path: Path) -> None:
+    (tmp_path / "images.yml").write_text(IMAGES)
+    images = load_images(tmp_path)
+    manylinux = ImageReference("quay.io/pypa/manylinux_2_28_x86_64", "2026.09.30-1", DIGEST)
+    assert images.manylinux == {Platform("linux_x86_64"): manylinux}
+    assert images.plain == ImageReference("docker.io/library/almalinux", "8", DIGEST)
+    devel, runtime = (
+        ImageReference("docker.io/nvidia/cuda", f"13.2.1-{kind}-ubuntu24.04", DIGEST) for kind in ("devel", "runtime")
+    )
+    assert images.cuda == {CudaVersion(13, 2): CudaImages(toolkit="13.2.1", devel=devel, runtime=runtime)}
+    assert images.of_cuda(CudaVersion(13, 2)).devel == devel
+
+
+def test_a_cuda_without_images_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "images.yml").write_text(IMAGES)
+    with pytest.raises(UsageError, match=r"^no image is pinned for CUDA 12\.8$") as caught:
+        load_images(tmp_path).of_cuda(CudaVersion(12, 8))
+    assert caught.value.hint == "wheelmill config images --refresh --write"
+
+
+def test_a_folder_without_the_file_has_the_one_that_ships(tmp_path: Path) -> None:
+    assert load_images(tmp_path) == load_images(resources.CONFIG)
+
+
+def test_every_fault_is_named_where_it_stands(tmp_path: Path) -> None:
+    text = (
+        IMAGES.replace(f'"{ALMALINUX}"', '"docker.io/library/almalinux:8"')
+        .replace("linux_x86_64:", "win_amd64:")
+        .replace("      runtime", "      run_time")
+        .replace('"13.2.1"', "13.2")
+    )
+    assert faults_in(tmp_path, text) == [
+        "images.yml:5:5: manylinux.images.win_amd64: expected linux_x86_64 or linux_aarch64, not 'win_amd64'",
+        f"images.yml:9:3: plain.image: {UNPINNED}",
+        "images.yml:14:5: cuda.releases.13.2.runtime: is required",
+        "images.yml:15:7: cuda.releases.13.2.toolkit: expected text in quotes: '13.2'",
+        "images.yml:17:7: cuda.releases.13.2.run_time: is not a key here; did you mean 'runtime'?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            f"{CUDA}-devel",
+            "docker.io/nvidia/cuda:13.2.0-devel",
+            "16:7: cuda.releases.13.2.devel: expected a tag of toolkit 13.2.1, not '13.2.0-devel-ubuntu24.04'",
+        ),
+        (
+            f"{CUDA}-runtime",
+            "docker.io/nvidia/cuda:13.2.10-runtime",
+            "17:7: cuda.releases.13.2.runtime: expected a tag of toolkit 13.2.1, not '13.2.10-runtime-ubuntu24.04'",
+        ),
+        (
+            '"13.2":',
+            '"13.0":',
+            "15:7: cuda.releases.13.0.toolkit: expected a toolkit of CUDA 13.0 such as '13.0.1', not '13.2.1'",
+        ),
+        ('"13.2":', "13.2:", "14:5: cuda.releases: expected a key in quotes: '13.2'"),
+        (f'"{ALMALINUX}"', "8.10", "9:3: plain.image: expected text in quotes, not 8.10"),
+    ],
+    ids=["devel of another toolkit", "runtime of another toolkit", "another CUDA", "a number as key", "a number"],
+)
+def test_what_does_not_fit_together_is_a_fault(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    assert faults_in(tmp_path, IMAGES.replace(old, new, 1)) == [f"images.yml:{fault}"]
+
+
+def test_a_cuda_may_be_missing(tmp_path: Path) -> None:
+    head, _, _ = IMAGES.partition('    "13.2"')
+    (tmp_path / "images.yml").write_text(head.replace("  releases:\n", "  releases: {}\n"))
+    assert load_images(tmp_path).cuda == {}
+
+
+def test_the_images_that_ship_are_for_every_platform_and_every_cuda() -> None:
+    images, facts = load_images(resources.CONFIG), load_config(resources.CONFIG).compatibility
+    assert set(images.manylinux) == set(facts.platforms)
+    assert set(images.cuda) == set(facts.cuda)
+    for platform, image in images.manylinux.items():
+        assert image.repository == f"pypa/manylinux_2_28_{platform.removeprefix('linux_')}"
+    for cuda in images.cuda.values():
+        assert cuda.devel.tag.replace("-devel-", "-runtime-") == cuda.runtime.tag
+    pinned = [
+        *images.manylinux.values(),
+        images.plain,
+        *(i for c in images.cuda.values() for i in (c.devel, c.runtime)),
+    ]
+    assert len({image.digest for image in pinned}) == len(pinned)
