@@ -1,16 +1,18 @@
 """Containers: each carries a label with the run that started it, and none outlives that run.
 
 A run holds a lock on a file for as long as its process lives, which the kernel lets go of even after ``kill -9``. The
-next run removes the containers whose lock is free.
+next run of the same person on the same machine removes the containers whose lock is free.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import platform
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -66,8 +68,10 @@ def claimed_run() -> Iterator[Run]:
     _check_daemon()
     locks = user_cache_path("wheelmill") / "runs"
     locks.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(locks)
-    run = Run(id=uuid.uuid4().hex)
+    # Others may use the same daemon: what has no lock in this folder may have one in theirs.
+    place = hashlib.sha256(f"{platform.node()} {locks.resolve()}".encode()).hexdigest()[:12]
+    _remove_abandoned(locks, place)
+    run = Run(id=f"{place}-{uuid.uuid4().hex}")
     with _held(locks / run.id):
         try:
             yield run
@@ -132,26 +136,18 @@ def _held(path: Path) -> Iterator[None]:
             path.unlink()
 
 
-def _remove_abandoned(locks: Path) -> None:
-    """Remove the containers of runs that ended without doing so themselves."""
+def _remove_abandoned(locks: Path, place: str) -> None:
+    """Remove the containers of runs of a place that ended without doing so themselves."""
     listed = process.run(
         ["docker", "ps", "--all", "--filter", f"label={LABEL}", "--format", f'{{{{.Label "{LABEL}"}}}}']
     )
-    for run_id in {*listed.split(), *(path.name for path in locks.glob("[!.]*"))}:
-        if _is_free(locks / run_id):
+    ours = (run_id for run_id in listed.split() if run_id.startswith(f"{place}-"))
+    for run_id in {*ours, *(path.name for path in locks.glob("[!.]*"))}:
+        # Held meanwhile: of two that remove one container, Docker tells the second that this is an error.
+        with (locks / run_id).open("a") as lock, suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove(f"{LABEL}={run_id}")
             (locks / run_id).unlink(missing_ok=True)
-
-
-def _is_free(path: Path) -> bool:
-    try:
-        with path.open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return True
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _remove(label: str) -> None:

@@ -88,7 +88,7 @@ def _is(tagged: str, digest: str) -> bool:
         found = json.loads(process.run(["docker", "image", "inspect", tagged]))[0]
     except ProcessError:
         return False
-    digests = {reference.partition("@")[2] for reference in found["RepoDigests"]}
+    digests = {reference.partition("@")[2] for reference in found["RepoDigests"] or ()}
     return digest in digests | {found["Id"]}
 
 

@@ -7,12 +7,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from packaging.utils import canonicalize_name
 
 from wheelmill import process
 from wheelmill.names import Platform, PythonVersion
 from wheelmill.virtual_environment import installer_environment, uv
+
+_VIA_SHELL: Final = b"#!/bin/sh\n'''exec' "
+"""How a script begins whose interpreter has a space in its path, or a path that is too long for ``#!``; three lines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,5 +97,8 @@ class PackageFolder:
         for script in self.scripts.glob("*"):
             content = script.read_bytes()
             first, _, rest = content.partition(b"\n")
-            if first.startswith(b"#!") and b"python" in first:
-                script.write_bytes(b"#!/usr/bin/env python3\n" + rest)
+            if content.startswith(_VIA_SHELL):
+                rest = rest.split(b"\n", 2)[2]
+            elif not (first.startswith(b"#!") and b"python" in first):
+                continue
+            script.write_bytes(b"#!/usr/bin/env python3\n" + rest)

@@ -6,10 +6,13 @@ import ast
 import functools
 import os
 import re
+import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
 
 from platformdirs import user_cache_path
 
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 _TIMEOUT: Final = 60
 """Seconds without a byte."""
+
+_TRIES: Final = 3
+"""Wheels of gigabytes are downloaded; a connection that breaks is tried again."""
 
 
 class PackageIndexError(WheelmillError):
@@ -90,6 +96,32 @@ def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
         download_sdist(project, filename, sha256, partial)
         partial.replace(path)
     return path
+
+
+def download_wheel(project: ProjectName, url: str, destination: Path) -> None:
+    """Download a wheel from where an index says it is. Its hash is for the caller to check.
+
+    Raises:
+        PackageIndexError: it is not there, or the index does not answer.
+    """
+    from pypi_simple import DistributionPackage, Link  # noqa: PLC0415 - factory extra
+
+    address, index = urlsplit(url), urlsplit(configured_index() or "")
+    if address.scheme == "file":
+        shutil.copyfile(url2pathname(address.path), destination)
+        return
+    file = DistributionPackage.from_link(Link(text=destination.name, url=url, attrs={}))
+    for left in reversed(range(_TRIES)):
+        try:
+            with index_client(project) as client:
+                if index.username and (address.hostname, address.port) == (index.hostname, index.port):
+                    client.s.auth = (unquote(index.username), unquote(index.password or ""))
+                client.download_package(file, destination, verify=False, timeout=_TIMEOUT)
+        except PackageIndexError:
+            if not left:
+                raise
+        else:
+            return
 
 
 @contextmanager

@@ -12,14 +12,16 @@ from wheelmill.build.local import LocalBuilder
 from wheelmill.progress import Progress
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
+from wheelmill.smoke.local import LocalRooms
 
 
 def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
     store = DirectoryStore(directory=tmp_path / "releases #1 at 100%41")
     wheel = certified_wheel(tmp_path / "demo-1.0+cu130-py3-none-any.whl")
     publish(store, [wheel], now=NOW)
-    pipeline.run((), LocalBuilder(), policy="auto", store=store, output=tmp_path / "out", progress=Progress())
-    page = tmp_path / "out" / "site" / "simple" / "demo" / "index.html"
+    output = tmp_path / "out"
+    pipeline.run((), LocalBuilder(), LocalRooms(), policy="auto", store=store, output=output, progress=Progress())
+    page = output / "site" / "simple" / "demo" / "index.html"
     (package,) = ProjectPage.from_html("demo", page.read_bytes(), base_url=page.as_uri()).packages
     target = Path(unquote(urlsplit(urljoin(page.as_uri(), package.url)).path))
     assert hashlib.sha256(target.read_bytes()).hexdigest() == package.digests["sha256"]

@@ -11,7 +11,7 @@ ROOT = Path(wheelmill.__file__).parent
 LAYERS = [
     ["names", "errors"],
     ["resources", "files", "process", "progress", "git", "package_index", "virtual_environment", "package_folder"],
-    ["container", "image"],
+    ["container", "image", "mirror"],
     ["wheel"],
     ["config"],
     ["plan"],

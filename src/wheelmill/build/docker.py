@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from wheelmill import container, process, resources
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.cibuildwheel import PACKAGES, ContainerBuild, run_cibuildwheel
+from wheelmill.build.compiler_cache import cache_of, counted
 from wheelmill.build.finish import refuse_pure
 from wheelmill.build.packages import install_requirements, install_torch
 from wheelmill.build.parallelism import Parallelism, parallelism_for
@@ -24,6 +26,10 @@ from wheelmill.progress import Progress
 
 FREE_DISK: Final = 20 << 30
 """Bytes: the images take up to 12 GiB unpacked, torch with CUDA 5, a build 2."""
+
+
+_COMPILERS: Final = PurePosixPath("/opt/wheelmill/compilers")
+_CACHE: Final = PurePosixPath("/opt/wheelmill/cache")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +57,8 @@ class DockerBuilder:
     ) -> Compiled:
         """Compile through cibuildwheel; see `Builder`."""
         bases = self.images.of_cuda(target.cell.cuda)
-        check_free_disk(workspace)
         with container.claimed_run() as run:
+            check_free_disk(workspace)
             image = self._image(target, bases, progress)
             progress.step(f"{target.cell.id}: preparing {describe(target, bases.toolkit)}")
             packages = _packages_of(target, workspace, log=log)
@@ -62,19 +68,30 @@ class DockerBuilder:
                 cores=self.limits.cpus,
                 memory=self.limits.memory,
             )
+            headers = PurePosixPath(f"/opt/python/{target.cell.python.interpreter}-{target.cell.python.abi}/include")
+            cache = cache_of(target, bases.toolkit, workspace, headers / f"python{target.cell.python}")
             build = ContainerBuild(
                 target=target,
                 image=image,
                 policy=policy,
-                variables=variables_of(target, parallelism),
-                create_args=[f"--label={run.label}", f"--volume={packages.directory}:{PACKAGES}:ro", *self._options()],
+                variables={**cache.variables(_CACHE, _COMPILERS), **variables_of(target, parallelism)},
+                create_args=[
+                    f"--label={run.label}",
+                    f"--volume={packages.directory}:{PACKAGES}:ro",
+                    f"--volume={cache.compilers}:{_COMPILERS}:ro",
+                    f"--volume={cache.folder}:{_CACHE}",
+                    *self._options(),
+                ],
             )
             progress.step(f"{target.cell.id}: compiling in a container; log in {log}")
             began = int(time.time())
             try:
-                wheel = run_cibuildwheel(build, source, workspace, log=log, progress=progress)
+                with counted(target, cache, progress):
+                    wheel = run_cibuildwheel(build, source, workspace, log=log, progress=progress)
             except ProcessError as error:
                 raise self._explained(error, run, began, parallelism, log) from None
+            finally:
+                _take_back(cache.folder, image, run)
         refuse_pure(wheel, target)
         return Compiled(
             wheel=wheel,
@@ -116,6 +133,14 @@ class DockerBuilder:
         if "No space left on device" in error.tail:
             return BuildError(f"the disk is full:\n{tail}", hint="docker system prune --all gives space back")
         return CompileError(f"it does not build:\n{tail}")
+
+
+def _take_back(folder: Path, image: str, run: container.Run) -> None:
+    """Give files that a container made to the person who runs this; containers make them as root."""
+    if os.getuid() != 0:
+        owner = f"{os.getuid()}:{os.getgid()}"
+        with container.started(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as helper:
+            helper.run(["chown", "--recursive", owner, str(_CACHE)])
 
 
 def _packages_of(target: BuildTarget, workspace: Path, *, log: Path) -> PackageFolder:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from wheelmill import process, virtual_environment
+from wheelmill.build.compiler_cache import CompilerCache, cache_of, link_toolkit
 from wheelmill.build.packages import install_requirements, install_torch
 from wheelmill.build.parallelism import parallelism_for
 from wheelmill.build.toolkit import provide_toolkit
@@ -15,6 +17,7 @@ from wheelmill.build.variables import variables_of
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.package_folder import PackageFolder
 from wheelmill.plan.records import BuildTarget
+from wheelmill.virtual_environment import VirtualEnvironment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +26,7 @@ class BuildEnvironment:
 
     python: Path
     packages: PackageFolder
+    cache: CompilerCache
     variables: Mapping[str, str]
     """The whole environment of its processes."""
 
@@ -46,8 +50,12 @@ def prepare_environment(target: BuildTarget, workspace: Path, *, log: Path) -> B
     if target.torch_release:
         install_torch(target, packages, log=log)
     packages = install_requirements(target, packages, workspace, log=log)
+    cuda_home = workspace / "cuda"
+    link_toolkit(toolkit, cuda_home)
+    cache = cache_of(target, target.toolkit, workspace, _headers_of(venv))
     foreign = process.environment_for_foreign_code()
-    path = (venv.directory / "bin", packages.scripts, toolkit / "bin", foreign.get("PATH", os.defpath))
+    others = foreign.get("PATH", os.defpath)
+    path = (cache.compilers / "bin", venv.directory / "bin", packages.scripts, cuda_home / "bin", others)
     temporary = workspace / "tmp"
     temporary.mkdir()
     parallelism = parallelism_for(len(target.architectures), per_compiler=target.package.memory_per_job)
@@ -56,9 +64,15 @@ def prepare_environment(target: BuildTarget, workspace: Path, *, log: Path) -> B
         "PATH": os.pathsep.join(str(part) for part in path),
         "PYTHONPATH": str(packages.directory),
         "VIRTUAL_ENV": str(venv.directory),
-        "CUDA_HOME": str(toolkit),
-        "CUDA_PATH": str(toolkit),
+        "CUDA_HOME": str(cuda_home),
+        "CUDA_PATH": str(cuda_home),
+        "NVCC_CCBIN": shutil.which("g++", path=others) or "g++",  # not the one that goes through the cache
         "TMPDIR": str(temporary),
+        **cache.variables(),
         **variables_of(target, parallelism),
     }
-    return BuildEnvironment(python=venv.python, packages=packages, variables=variables)
+    return BuildEnvironment(python=venv.python, packages=packages, cache=cache, variables=variables)
+
+
+def _headers_of(venv: VirtualEnvironment) -> Path:
+    return Path(venv.evaluate("import json, sysconfig; print(json.dumps(sysconfig.get_path('include')))"))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from wheelmill.build.backend import build_raw_wheel
 from wheelmill.build.builder import Compiled, describe
+from wheelmill.build.compiler_cache import counted
 from wheelmill.build.environment import prepare_environment
 from wheelmill.build.finish import refuse_pure
 from wheelmill.build.repair import repair_here
@@ -23,15 +24,16 @@ class LocalBuilder:
         progress.step(f"{target.cell.id}: preparing {describe(target, target.toolkit)}")
         environment = prepare_environment(target, workspace, log=log)
         progress.step(f"{target.cell.id}: compiling; log in {log}")
-        raw = build_raw_wheel(
-            source,
-            workspace / "raw",
-            environment,
-            target.package.build_arguments,
-            timeout=target.package.timeout,
-            log=log,
-            progress=progress,
-        )
+        with counted(target, environment.cache, progress):
+            raw = build_raw_wheel(
+                source,
+                workspace / "raw",
+                environment,
+                target.package.build_arguments,
+                timeout=target.package.timeout,
+                log=log,
+                progress=progress,
+            )
         refuse_pure(raw, target)
         repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=log)
         return Compiled(wheel=repaired, toolkit=target.toolkit, packages=environment.packages.distributions())

@@ -6,12 +6,15 @@ from typing import Final
 
 from wheelmill.build.parallelism import Parallelism
 from wheelmill.config.records import ArchVariable
-from wheelmill.names import Architecture
+from wheelmill.names import Architecture, CudaVersion
 from wheelmill.plan.records import BuildTarget
 from wheelmill.wheel.pack import SOURCE_DATE_EPOCH
 
-NVCC_FLAGS: Final = "--frandom-seed=wheelmill"
+_SEED: Final = "--frandom-seed=wheelmill"
 """Without it, symbol names of -lineinfo builds hold the number of nvcc's process."""
+
+_SEED_SINCE: Final = CudaVersion(13, 0)
+"""nvcc 12.4 refuses the option."""
 
 
 def variables_of(target: BuildTarget, parallelism: Parallelism) -> dict[str, str]:
@@ -22,12 +25,13 @@ def variables_of(target: BuildTarget, parallelism: Parallelism) -> dict[str, str
         parallelism: how many compilers may run at once.
     """
     package = target.package
+    seed = f"{_SEED} " if target.cell.cuda >= _SEED_SINCE else ""
     return {
         "TORCH_CUDA_ARCH_LIST": ";".join(str(architecture) for architecture in target.architectures),
         "MAX_JOBS": str(parallelism.jobs),
         "CMAKE_BUILD_PARALLEL_LEVEL": str(parallelism.jobs),
         "NVCC_THREADS": str(parallelism.threads),
-        "NVCC_APPEND_FLAGS": f"{NVCC_FLAGS} --threads={parallelism.threads}",
+        "NVCC_APPEND_FLAGS": f"{seed}--threads={parallelism.threads}",
         "LDFLAGS": "-Wl,-s",  # else names of nvcc's temporary files stay in the symbol table
         "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
         "PYTHONHASHSEED": "0",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib.metadata import version
 from typing import Annotated, Final, NoReturn
@@ -41,6 +42,7 @@ def _root(
 
 def main() -> None:
     """Run the command and end the process with its exit code."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         app()
     except ConfigurationError as error:
@@ -52,6 +54,12 @@ def main() -> None:
             raise
         missing = UsageError(f"this command needs {error.name}", hint="pip install 'wheelmill[factory]'")
         _exit(missing, f"error: {missing.explained}")
+
+
+def _terminate(number: int, _frame: object) -> NoReturn:
+    """End the way an interruption does: what runs for this command, containers too, ends with it."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def _exit(error: WheelmillError, text: str) -> NoReturn:

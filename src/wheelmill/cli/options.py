@@ -51,8 +51,8 @@ PolicyOption = Annotated[
     ),
 ]
 MemoryOption = Annotated[
-    int | None,
-    typer.Option(help="GiB that a build's container may use.", metavar="N", min=1, envvar="WHEELMILL_MEMORY"),
+    float | None,
+    typer.Option(help="GiB that a build's container may use.", metavar="N", min=0.1, envvar="WHEELMILL_MEMORY"),
 ]
 CpusOption = Annotated[
     int | None,

@@ -59,7 +59,7 @@ def run(
 ) -> None:
     """Plan, build, smoke, release and index: what is published already is not built again."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.cli.sandbox import builder_in  # noqa: PLC0415
+    from wheelmill.cli.sandbox import builder_in, rooms_in  # noqa: PLC0415
 
     filters = filters_of(
         projects=projects,
@@ -78,7 +78,15 @@ def run(
     tell_plan(planned, filters)
     builder = builder_in(sandbox, configuration, memory=memory, cpus=cpus, network=network)
     with progress() as shown:
-        report = pipeline.run(planned.targets, builder, policy=policy, store=releases, output=output, progress=shown)
+        report = pipeline.run(
+            planned.targets,
+            builder,
+            rooms_in(sandbox, configuration),
+            policy=policy,
+            store=releases,
+            output=output,
+            progress=shown,
+        )
     if as_json:
         print_json(
             "wheelmill.run/1",

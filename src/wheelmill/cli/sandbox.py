@@ -7,9 +7,12 @@ from wheelmill.build.docker import DockerBuilder, Limits
 from wheelmill.build.local import LocalBuilder
 from wheelmill.cli.options import Sandbox
 from wheelmill.config.records import Config
+from wheelmill.smoke.docker import DockerRooms
+from wheelmill.smoke.local import LocalRooms
+from wheelmill.smoke.room import Rooms
 
 
-def builder_in(sandbox: Sandbox, config: Config, *, memory: int | None, cpus: int | None, network: str) -> Builder:
+def builder_in(sandbox: Sandbox, config: Config, *, memory: float | None, cpus: int | None, network: str) -> Builder:
     """Where builds run.
 
     Args:
@@ -21,5 +24,17 @@ def builder_in(sandbox: Sandbox, config: Config, *, memory: int | None, cpus: in
     """
     if sandbox is Sandbox.LOCAL:
         return LocalBuilder()
-    limits = Limits(memory=memory << 30 if memory else None, cpus=cpus, network=network)
+    limits = Limits(memory=int(memory * (1 << 30)) if memory else None, cpus=cpus, network=network)
     return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
+
+
+def rooms_in(sandbox: Sandbox, config: Config) -> Rooms:
+    """Where wheels are tried.
+
+    Args:
+        sandbox: which kind.
+        config: has the images.
+    """
+    if sandbox is Sandbox.LOCAL:
+        return LocalRooms()
+    return DockerRooms(images=config.images, compatibility=config.compatibility)

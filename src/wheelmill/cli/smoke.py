@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from wheelmill.cli.options import JsonOption, Sandbox, SandboxOption
+from wheelmill.cli.options import ConfigOption, JsonOption, Sandbox, SandboxOption, config_at
 from wheelmill.cli.terminal import STDERR, print_json, progress
 from wheelmill.errors import SmokeError
 from wheelmill.smoke.records import Verdict, certify
@@ -19,17 +19,20 @@ from wheelmill.wheel.records import WheelFile
 def smoke(
     wheels: Annotated[list[Path], typer.Argument(help="Wheel files.", metavar="WHEEL...", exists=True, dir_okay=False)],
     *,
-    _sandbox: SandboxOption = Sandbox.LOCAL,
+    sandbox: SandboxOption = Sandbox.LOCAL,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Examine wheels: their bytes first, then install and import them in a clean room. Exits with 5 on findings."""
+    """Examine wheels: their bytes first, then install and import them in clean rooms. Exits with 5 on findings."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.cli.sandbox import rooms_in  # noqa: PLC0415
     from wheelmill.pipeline.neighbours import neighbours_on_disk  # noqa: PLC0415
 
+    rooms = rooms_in(sandbox, config_at(config))
     with progress() as shown:
         files = [WheelFile.at(path) for path in wheels]
         available = neighbours_on_disk(files)
-        verdicts = [pipeline.smoke(file, available=available, progress=shown) for file in files]
+        verdicts = [pipeline.smoke(file, rooms, available=available, progress=shown) for file in files]
     if as_json:
         print_json("wheelmill.smoke/1", wheels=[verdict_content(verdict) for verdict in verdicts])
     for verdict in verdicts:

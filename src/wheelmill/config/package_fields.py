@@ -25,6 +25,8 @@ _ENV_PREFIXES_REFUSED: Final = (
     "PYTHON",
     "PIP_",
     "UV_",
+    "CIBW_",
+    "DOCKER_",
     "WHEELMILL_",
 )
 

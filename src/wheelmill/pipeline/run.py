@@ -22,6 +22,7 @@ from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.release.rebuild import numbered
 from wheelmill.smoke.records import TestedWheel, Verdict, certify
+from wheelmill.smoke.room import Rooms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,7 @@ class Report:
 def run(
     targets: Iterable[BuildTarget],
     builder: Builder,
+    rooms: Rooms,
     *,
     policy: str,
     store: DirectoryStore,
@@ -48,6 +50,7 @@ def run(
     Args:
         targets: what to build.
         builder: where it is compiled.
+        rooms: where it is tried.
         policy: ``auto``, or a platform policy without its machine.
         store: where releases are kept.
         output: gets ``wheels`` and ``site``.
@@ -70,7 +73,7 @@ def run(
             if rebuilt is None:
                 progress.step(f"{built.file.filename} is published already, byte for byte")
                 continue
-            verdicts.append(verdict := smoke(rebuilt.file, available=available, progress=progress))
+            verdicts.append(verdict := smoke(rebuilt.file, rooms, available=available, progress=progress))
             tested.append(certify(verdict))
             available += neighbours_on_disk([rebuilt.file])
         except (BuildError, SmokeError) as error:

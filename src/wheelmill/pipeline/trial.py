@@ -8,6 +8,9 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+from platformdirs import user_cache_path
+
 from wheelmill.build.records import provenance_of
 from wheelmill.files import write_bytes
 from wheelmill.index.collect import site_of_folder
@@ -18,23 +21,34 @@ from wheelmill.names import PythonVersion
 from wheelmill.pipeline.neighbours import Neighbour, required_beside
 from wheelmill.progress import Progress
 from wheelmill.release.records import SIDECAR_SUFFIX
+from wheelmill.smoke.clean_room import try_in_clean_rooms
 from wheelmill.smoke.evidence import Contents, open_wheel
-from wheelmill.smoke.local import try_in_clean_room
 from wheelmill.smoke.records import CleanRoom, Verdict, certificate_path
+from wheelmill.smoke.room import CandidateIndex, Rooms
 from wheelmill.smoke.rules import findings_of
-from wheelmill.wheel.metadata import metadata_bytes
+from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.records import Code, Finding, WheelFile, WheelName
 
 
-def smoke(file: WheelFile, *, available: Sequence[Neighbour] = (), progress: Progress) -> Verdict:
-    """Examine a wheel's bytes; if they have no findings, install it from an index of its own in a clean room.
+def smoke(
+    file: WheelFile,
+    rooms: Rooms,
+    *,
+    available: Sequence[Neighbour] = (),
+    progress: Progress,
+) -> Verdict:
+    """Examine a wheel's bytes; if they have no findings, install it from an index of its own in clean rooms.
 
     A certificate that it had is taken away: what counts is what is found now.
 
     Args:
         file: the wheel.
+        rooms: makes the clean rooms.
         available: wheels of which those that it requires are installed beside it.
         progress: told of every Python that it is tried on.
+
+    Raises:
+        UsageError: this machine lacks what the rooms need.
     """
     certificate_path(file.path).unlink(missing_ok=True)
     provenance = provenance_of(file)
@@ -43,33 +57,35 @@ def smoke(file: WheelFile, *, available: Sequence[Neighbour] = (), progress: Pro
         progress.step(f"smoke: {file.filename}")
         return Verdict(file=file, provenance=provenance, findings=contents, evidence=None, clean_rooms=())
     findings = findings_of(contents)
-    outcome = findings or _try_from_throwaway_index(contents, available, progress)
-    rooms = tuple(room for room in outcome if isinstance(room, CleanRoom))
+    outcome = findings or _try_from_throwaway_index(contents, rooms, available, progress)
     findings = tuple(finding for finding in outcome if isinstance(finding, Finding))
-    return Verdict(file=file, provenance=provenance, findings=findings, evidence=contents.evidence, clean_rooms=rooms)
+    clean = () if findings else tuple(room for room in outcome if isinstance(room, CleanRoom))
+    return Verdict(file=file, provenance=provenance, findings=findings, evidence=contents.evidence, clean_rooms=clean)
 
 
 def _try_from_throwaway_index(
-    contents: Contents, available: Sequence[Neighbour], progress: Progress
-) -> tuple[Finding, ...] | tuple[CleanRoom, ...]:
+    contents: Contents, rooms: Rooms, available: Sequence[Neighbour], progress: Progress
+) -> tuple[CleanRoom | Finding, ...]:
     """Try a wheel on every Python that it is for; the first that refuses it decides."""
-    with tempfile.TemporaryDirectory(prefix="wheelmill-candidate-") as name:
+    cache = user_cache_path("wheelmill", ensure_exists=True)  # so that what rooms take from there can be linked
+    with tempfile.TemporaryDirectory(prefix="candidate-", dir=cache) as name:
         folder = Path(name)
         try:
             beside = {python: _required(contents, python, available, folder) for python in contents.pythons}
         except LookupError as error:
             return (Finding(code=Code.ENVIRONMENT, detail=f"it requires {error}, of which there is no wheel for it"),)
-        tree = _write_throwaway_index(folder, {contents.file, *itertools.chain(*beside.values())})
-        rooms = []
+        wheels = {contents.file, *itertools.chain(*beside.values())}
+        path, requires = _write_throwaway_index(folder, wheels), _required_of_others(wheels)
+        outcome: list[CleanRoom | Finding] = []
         with serving(folder) as url:
-            for python, wheels in beside.items():
+            index = CandidateIndex(folder=folder, path=path, url=url, requires=requires)
+            for python, neighbours in beside.items():
                 progress.step(f"smoke: {contents.file.filename}{f' on Python {python}' if python else ''}")
-                requirements = [_exactly(wheel) for wheel in (contents.file, *wheels)]
-                outcome = try_in_clean_room(contents, python, f"{url}{tree}", requirements)
-                if not isinstance(outcome, CleanRoom):
-                    return outcome
-                rooms.append(outcome)
-        return tuple(rooms)
+                exact = [_exactly(wheel) for wheel in (contents.file, *neighbours)]
+                outcome += try_in_clean_rooms(contents, python, rooms, index, requirements=exact, progress=progress)
+                if any(isinstance(each, Finding) for each in outcome):
+                    break
+        return tuple(outcome)
 
 
 def _required(
@@ -91,6 +107,14 @@ def _write_throwaway_index(folder: Path, wheels: Iterable[WheelFile]) -> str:
     site = site_of_folder(files, "../files", warn=lambda _text: None)
     write_site(pages_of(site), folder / "site")
     return "site/simple/"
+
+
+def _required_of_others(wheels: Iterable[WheelFile]) -> tuple[str, ...]:
+    """What wheels say they need, but for each other."""
+    metadata = [read_metadata(metadata_bytes(wheel.path)) for wheel in wheels]
+    own = {canonicalize_name(each.name) for each in metadata}
+    required = {requirement for each in metadata for requirement in each.requires_dist or ()}
+    return tuple(sorted(str(each) for each in required if canonicalize_name(each.name) not in own))
 
 
 def _exactly(wheel: WheelFile) -> str:

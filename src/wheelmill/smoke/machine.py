@@ -7,7 +7,7 @@ from typing import Final
 
 from wheelmill.config.records import Expectations, Need
 from wheelmill.smoke.records import Evidence
-from wheelmill.virtual_environment import VirtualEnvironment
+from wheelmill.smoke.room import Room, evaluate
 
 DRIVER: Final = "libcuda.so.1"
 
@@ -44,7 +44,7 @@ print(json.dumps(count.value))
 """https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html"""
 
 
-def absent_libraries(evidence: Evidence, expectations: Expectations, room: VirtualEnvironment) -> tuple[str, ...]:
+def absent_libraries(evidence: Evidence, expectations: Expectations, room: Room) -> tuple[str, ...]:
     """Libraries that a wheel rightly expects of its machine and that this one lacks, so that it cannot be imported.
 
     Args:
@@ -58,10 +58,10 @@ def absent_libraries(evidence: Evidence, expectations: Expectations, room: Virtu
         of_the_machine.append(DRIVER)
     if not of_the_machine:
         return ()
-    loadable = room.evaluate(_LOADABLE, *of_the_machine)
+    loadable = evaluate(room, _LOADABLE, *of_the_machine)
     return tuple(name for name in of_the_machine if name not in loadable)
 
 
-def gpus_in(room: VirtualEnvironment) -> int:
+def gpus_in(room: Room) -> int:
     """How many GPUs the driver shows; 0 without a driver."""
-    return int(room.evaluate(_GPUS))
+    return int(evaluate(room, _GPUS))

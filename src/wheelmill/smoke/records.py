@@ -14,6 +14,9 @@ from wheelmill.wheel.records import Code, Finding, WheelFile
 
 SUFFIX: Final = ".tested.json"
 
+THIS_MACHINE: Final = "this machine"
+"""Where a clean room is that is no container."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
@@ -41,6 +44,8 @@ class Evidence:
 class CleanRoom:
     """What the wheel was installed into and imported from."""
 
+    place: str = THIS_MACHINE
+    """Or the base image of a container: ``docker.io/library/almalinux:8@sha256:...``."""
     python: str
     """The interpreter's version: ``3.12.1``."""
     installed: dict[str, str]
@@ -60,7 +65,7 @@ class Verdict:
     evidence: Evidence | None
     """None when the file is not even a readable wheel."""
     clean_rooms: tuple[CleanRoom, ...]
-    """One for each Python that it is for; none when its bytes already refused it."""
+    """For each Python that it is for, every room that it passed; none when it was refused."""
 
     @property
     def ok(self) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.base.test_process import is_running
 from wheelmill.build.backend import build_raw_wheel
+from wheelmill.build.compiler_cache import CompilerCache
 from wheelmill.build.environment import BuildEnvironment
 from wheelmill.config.records import BuildArguments
 from wheelmill.errors import BuildError
@@ -51,12 +52,16 @@ def source(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def environment() -> BuildEnvironment:
+def environment(tmp_path: Path) -> BuildEnvironment:
     """The tests' own interpreter."""
     python = PythonVersion(*sys.version_info[:2])
     packages = PackageFolder(directory=Path(sys.prefix), python=python)
+    cache = CompilerCache(folder=tmp_path, compilers=tmp_path)
     return BuildEnvironment(
-        python=Path(sys.executable), packages=packages, variables={"PATH": os.environ["PATH"], "WISH": "granted"}
+        python=Path(sys.executable),
+        packages=packages,
+        cache=cache,
+        variables={"PATH": os.environ["PATH"], "WISH": "granted"},
     )
 
 

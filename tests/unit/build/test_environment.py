@@ -46,10 +46,12 @@ def locked(target: BuildTarget, *wheels: Path) -> BuildTarget:
 
 def test_the_build_is_told_what_to_compile_for_and_with(workspace: Path) -> None:
     variables = variables_of(WITHOUT_TORCH, workspace)
-    toolkit = workspace.parent / "cuda"
+    toolkit = workspace / "cuda"
     assert variables["TORCH_CUDA_ARCH_LIST"] == "9.0;12.0+PTX"
     assert variables["CUDA_HOME"] == str(toolkit)
-    assert variables["PATH"].split(os.pathsep)[:3] == [
+    compilers, *others = variables["PATH"].split(os.pathsep)[:4]
+    assert sorted(path.name for path in Path(compilers).iterdir()) == ["c++", "cc", "g++", "gcc"]
+    assert others == [
         str(workspace / "venv" / "bin"),
         str(workspace / "packages" / "bin"),
         str(toolkit / "bin"),

@@ -48,6 +48,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         "from the future": compile_shared_object(folder / "_C.so", CALLS_THE_FUTURE, needs=[glibc]).read_bytes(),
         "with open symbols": compiled(OPEN_SYMBOLS),
         "that defines outside": compiled("void outside(void) {}"),
+        "that calls Python": compiled("void Py_IncRef(void *); void call(void) { Py_IncRef(0); }"),
     }
 
 

@@ -12,6 +12,7 @@ from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
 from wheelmill.pipeline import smoke
 from wheelmill.progress import Progress
+from wheelmill.smoke.local import LocalRooms
 from wheelmill.smoke.records import Verdict
 from wheelmill.wheel.records import Code, WheelFile
 
@@ -24,7 +25,7 @@ def verdict_on(folder: Path, *, machine_code: bytes, python: str = PYTHON, init:
 
 
 def verdict_of(wheel: Path) -> Verdict:
-    return smoke(WheelFile.at(wheel), progress=Progress())
+    return smoke(WheelFile.at(wheel), LocalRooms(), progress=Progress())
 
 
 def test_a_python_that_is_nowhere_is_a_finding(objects: Mapping[str, bytes], tmp_path: Path) -> None:

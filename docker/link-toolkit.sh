@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# link-toolkit.sh TOOLKIT HOME: makes a CUDA home of links to a toolkit, whose nvcc goes through the compiler cache.
+# Builds that take nvcc from CUDA_HOME by its full path find that one; nothing else differs.
+set -euo pipefail
+
+toolkit=$1
+home=$2
+
+mkdir -p "$home/bin"
+ln -s "$toolkit" "$home/toolkit"
+for path in "$toolkit"/*; do
+    [ "${path##*/}" = bin ] || ln -s "$path" "$home/"
+done
+for path in "$toolkit"/bin/*; do
+    [ "${path##*/}" = nvcc ] || ln -s "$path" "$home/bin/"
+done
+cp "$(dirname "$0")/through-ccache.sh" "$home/bin/nvcc"
+chmod +x "$home/bin/nvcc"

@@ -1,0 +1,94 @@
+"""The compiler cache of a group: what one Python's build compiled, the next one's and a later attempt's find again.
+
+ccache keys on the bytes of compilers and headers and on the command line; see ``docker/through-ccache.sh``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Final
+
+from platformdirs import user_cache_path
+
+from wheelmill import process, resources
+from wheelmill.plan.records import BuildTarget
+from wheelmill.progress import Progress
+
+_NAMES: Final = ("cc", "c++", "gcc", "g++")
+_MAX_SIZE: Final = "10G"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompilerCache:
+    """A folder of compiled objects, and compilers that look there first."""
+
+    folder: Path
+    compilers: Path
+
+    def variables(self, folder: PurePath | None = None, compilers: PurePath | None = None) -> Mapping[str, str]:
+        """What the compilers read, with the places where a build sees the two folders."""
+        disabled = {"CCACHE_DISABLE": "1"} if os.environ.get("CCACHE_DISABLE") else {}
+        return disabled | {
+            "WHEELMILL_COMPILERS": str(compilers or self.compilers),
+            "CCACHE_DIR": str(folder or self.folder),
+            "CCACHE_COMPILERCHECK": "content",
+            "CCACHE_NOHASHDIR": "1",  # paths are the same in every build
+            "CCACHE_MAXSIZE": _MAX_SIZE,
+        }
+
+    def forget_counts(self) -> None:
+        """Begin to count hits and misses."""
+        self._ccache("--zero-stats")
+
+    def counts(self) -> tuple[int, int]:
+        """Objects that were found, and those that had to be compiled."""
+        printed = (line.split("\t") for line in self._ccache("--print-stats").splitlines())
+        numbers = {name: int(number) for name, number in printed}
+        return numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"], numbers["cache_miss"]
+
+    def _ccache(self, option: str) -> str:
+        return process.run([self.compilers / "ccache", option], env={"CCACHE_DIR": str(self.folder)})
+
+
+def cache_of(target: BuildTarget, toolkit: str, workspace: Path, python_include: PurePath) -> CompilerCache:
+    """Open the cache of a target's group, with compilers in its workspace.
+
+    Args:
+        target: what is built.
+        toolkit: the CUDA toolkit release: ccache sees the bytes of nvcc, but not those of what nvcc calls.
+        workspace: the folder of the build.
+        python_include: the headers of the build's Python, as the build will see them.
+    """
+    folder = user_cache_path("wheelmill") / "compiled" / f"{target.cell.group}-{toolkit}"
+    folder.mkdir(parents=True, exist_ok=True)
+    compilers = workspace / "compilers"
+    (compilers / "bin").mkdir(parents=True)
+    shutil.copy2(Path(sysconfig.get_path("scripts")) / "ccache", compilers / "ccache")
+    (compilers / "python-include").symlink_to(python_include)
+    for name in _NAMES:
+        shutil.copy(resources.DOCKER / "through-ccache.sh", compilers / "bin" / name)
+        (compilers / "bin" / name).chmod(0o755)
+    return CompilerCache(folder=folder, compilers=compilers)
+
+
+@contextmanager
+def counted(target: BuildTarget, cache: CompilerCache, progress: Progress) -> Iterator[None]:
+    """Count while something is built, and tell; also when it fails."""
+    cache.forget_counts()
+    try:
+        yield
+    finally:
+        found, compiled = cache.counts()
+        if found or compiled:
+            progress.step(f"{target.cell.id}: {found} objects came from the compiler cache, {compiled} were compiled")
+
+
+def link_toolkit(toolkit: Path, home: Path) -> None:
+    """Make a CUDA home of links to a toolkit, whose nvcc goes through the cache."""
+    process.run(["bash", resources.DOCKER / "link-toolkit.sh", toolkit, home])

@@ -1,0 +1,150 @@
+"""Clean rooms in containers: no compiler, no network and nothing of this machine but what the wheel needs.
+
+The image with CUDA's libraries comes first; one without them then shows a library that the wheel should have brought.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wheelmill import resources
+from wheelmill.config.records import Compatibility, ImageReference, Images
+from wheelmill.container import Container, claimed_run, started
+from wheelmill.image import base_image, own_image
+from wheelmill.mirror import mirror
+from wheelmill.names import CudaTag, Platform, PythonVersion
+from wheelmill.progress import Progress
+from wheelmill.smoke.evidence import Contents
+from wheelmill.smoke.room import CandidateIndex, Room
+from wheelmill.wheel.label import Label
+
+_PLATFORM: Final = Platform(f"linux_{platform.machine()}")
+_DRIVER: Final = Path("/dev/nvidiactl")
+"""Is there when NVIDIA's driver is loaded."""
+
+_ROOM: Final = "/room"
+_VENV_PYTHON: Final = f"{_ROOM}/venv/bin/python"
+_INDEX: Final = "/index"
+
+_OPTIONS: Final = (
+    *("--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
+    *("--read-only", "--tmpfs", "/tmp:exec", "--volume", _ROOM),  # noqa: S108 - the container's own
+)
+
+_ENVIRONMENT: Final = {"HOME": _ROOM, "TMPDIR": _ROOM}
+"""Else pip would unpack gigabytes in memory, where the other folder for temporary files is."""
+
+_WAIT: Final = 'import socket, time\nwhile socket.socket().connect_ex(("127.0.0.1", 8000)): time.sleep(0.1)'
+_LONGEST_WAIT: Final = 30
+"""Seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DockerRoom:
+    """A container."""
+
+    place: str
+    """Its base image."""
+    container: Container
+    python: str
+    """The interpreter of its image, with pip."""
+    index_url: str
+    """Of the throw-away index."""
+    beside: str
+    """Holds the wheels that the candidate needs beside itself."""
+
+    def run(self, code: str, *arguments: str) -> str:
+        """Run Python code; see `Room`."""
+        return self.container.run([_VENV_PYTHON, "-I", "-c", code, *arguments], env=_ENVIRONMENT)
+
+    def install_torch(self, requirement: str) -> None:
+        """Install the torch that was gathered for the wheel; see `Room`."""
+        self._pip_install("--no-index", "--no-compile", requirement)
+
+    def install(self, requirements: Sequence[str]) -> None:
+        """Install wheels of the throw-away index, and what was gathered for them; see `Room`."""
+        self._pip_install("--index-url", self.index_url, *requirements)
+
+    def _pip_install(self, *arguments: str) -> None:
+        quiet = ("--no-input", "--disable-pip-version-check", "--root-user-action", "ignore", "--no-cache-dir")
+        wheels = ("--only-binary", ":all:", "--find-links", self.beside)
+        self.container.run(
+            [self.python, "-m", "pip", "--python", _VENV_PYTHON, "install", *quiet, *wheels, *arguments],
+            env=_ENVIRONMENT,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DockerRooms:
+    """Two containers for each Python: one with CUDA's libraries, where the wheel is for CUDA, and one without."""
+
+    images: Images
+    compatibility: Compatibility
+
+    def of(
+        self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, progress: Progress, /
+    ) -> Sequence[AbstractContextManager[Room]]:
+        """Have the images, gather what the wheel needs beside itself, and name the rooms; see `Rooms`."""
+        label = contents.name.label
+        python = python or PythonVersion(*sys.version_info[:2])
+        bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain]
+        with claimed_run():  # says what is wrong with Docker, if anything is, before it is asked for images
+            images = [self._image(base, progress) for base in bases]
+        if index.requires:
+            progress.step(f"gathering what {contents.file.filename} needs on Python {python}")
+        backend = self._torch_backend(label)
+        mirror(index.requires, index.folder / _beside(python), python=python, platform=_PLATFORM, torch_backend=backend)
+        _let_everyone_read(index.folder)
+        return [_room(base, image, python, index, progress) for base, image in zip(bases, images, strict=True)]
+
+    def _torch_backend(self, label: Label | None) -> CudaTag | None:
+        """What uv calls the index with torch for this CUDA, unless the usual one has it."""
+        if label is None or label.torch is None:
+            return None
+        known = self.compatibility.torch.get(label.torch)
+        usual = known and known.default_cuda == label.cuda and _PLATFORM == "linux_x86_64"
+        return None if usual else label.cuda.tag
+
+    def _image(self, base: ImageReference, progress: Progress) -> str:
+        def here(reference: ImageReference) -> str:
+            return base_image(reference.tagged, reference.digest, progress=progress)
+
+        arguments = {"BASE_IMAGE": here(base), "PYTHONS_IMAGE": here(self.images.manylinux[_PLATFORM])}
+        return own_image("runtime", arguments, resources.DOCKER, progress=progress)
+
+
+@contextmanager
+def _room(
+    base: ImageReference, image: str, python: PythonVersion, index: CandidateIndex, progress: Progress
+) -> Iterator[Room]:
+    interpreter = f"/opt/python/{python.interpreter}-{python.abi}/bin/python"
+    mount = f"type=bind,source={index.folder},target={_INDEX},readonly"
+    gpus = ["--gpus", "all"] if _DRIVER.exists() else []
+    progress.step(f"in a container of {base.tagged}")
+    with claimed_run() as run, started(image, run, [*_OPTIONS, *gpus, "--mount", mount]) as container:
+        container.run([interpreter, "-m", "venv", "--without-pip", f"{_ROOM}/venv"], env=_ENVIRONMENT)
+        container.start([interpreter, "-m", "http.server", "8000", "--bind", "127.0.0.1", "--directory", _INDEX])
+        container.run([interpreter, "-c", _WAIT], timeout=_LONGEST_WAIT)
+        yield DockerRoom(
+            place=str(base),
+            container=container,
+            python=interpreter,
+            index_url=f"http://127.0.0.1:8000/{index.path}",
+            beside=f"{_INDEX}/{_beside(python)}",
+        )
+
+
+def _beside(python: PythonVersion) -> str:
+    return f"beside/{python.abi}"
+
+
+def _let_everyone_read(folder: Path) -> None:
+    """The container's root lost the right to read what belongs to others."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)

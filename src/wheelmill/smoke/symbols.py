@@ -1,0 +1,68 @@
+"""Looking for the symbols that a wheel leaves to others, where it was not imported yet or never can be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from wheelmill.smoke.evidence import Contents, open_symbols
+from wheelmill.smoke.room import Room, evaluate
+from wheelmill.wheel.records import Code, Finding
+
+_SHOWN: Final = 10
+"""How many symbols one finding names."""
+
+_OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
+"""How the names of symbols begin that the driver, the runtime and their kin define."""
+
+_UNDEFINED: Final = """
+import ctypes, glob, json, sys, sysconfig
+try:
+    import torch  # which loads its libraries, so that they are found by name
+except ImportError:
+    pass
+def defines(library, symbol):
+    try:
+        return bool(library[symbol])
+    except AttributeError:
+        return False
+needed, missing = json.loads(sys.argv[1]), sys.argv[2:]
+site = sysconfig.get_path("purelib")
+beside = [name for part in ("torch", "nvidia/*") for name in sorted(glob.glob(f"{site}/{part}/lib/*.so*"))]
+for name in [None, *needed, *beside]:
+    if not missing:
+        break
+    try:
+        library = ctypes.CDLL(name)
+    except OSError:
+        continue
+    missing = [symbol for symbol in missing if not defines(library, symbol)]
+print(json.dumps(missing))
+"""
+"""Asks the dynamic linker, in the order in which it looks: the process itself, what the wheel names, what is there."""
+
+
+def undefined_symbols(contents: Contents, room: Room, *, without_cuda: bool) -> Iterator[Finding]:
+    """Find what neither Python nor torch nor CUDA defines.
+
+    Args:
+        contents: the wheel.
+        room: where it is not installed yet, and torch is if it needs that.
+        without_cuda: whether the room lacks libraries of CUDA that the wheel rightly expects of its machine.
+
+    Raises:
+        ProcessError: torch or a library of CUDA cannot be loaded.
+    """
+    symbols = open_symbols(contents.shared_objects)
+    if without_cuda:
+        symbols = frozenset(name for name in symbols if not name.startswith(_OF_CUDA))
+    if not symbols:
+        return
+    missing = evaluate(room, _UNDEFINED, json.dumps(contents.evidence.needed), *sorted(symbols))
+    if missing:
+        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+        yield Finding(
+            code=Code.UNDEFINED_SYMBOL,
+            detail=f"nothing defines {', '.join(missing[:_SHOWN])}{more}; neither Python nor torch nor CUDA does",
+        )

@@ -1,0 +1,210 @@
+"""Clean rooms in containers of the stand-ins for public images (tests/real/stand_ins)."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import ROOT, Command
+from tests.unit.build.conftest import MACHINE, compile_shared_object
+from tests.unit.smoke.conftest import OPEN_SYMBOLS
+from tests.wheels import write_wheel
+from wheelmill import process
+from wheelmill.config.load import load_config
+from wheelmill.config.records import CudaImages, ImageReference, Images
+from wheelmill.errors import ProcessError
+from wheelmill.names import CudaVersion, Platform
+from wheelmill.pipeline import smoke
+from wheelmill.progress import Progress
+from wheelmill.smoke.docker import DockerRooms
+from wheelmill.smoke.records import Verdict
+from wheelmill.wheel.records import Code, Finding, WheelFile
+
+pytestmark = pytest.mark.real
+
+LOADS_ITSELF = "import ctypes, pathlib; ctypes.CDLL(str(pathlib.Path(__file__).with_name('_C.so')))\n"
+LOOKS_AROUND = """
+import os, pathlib, shutil
+assert not [name for name in ("cc", "gcc", "g++", "nvcc") if shutil.which(name)]
+assert "do-not-tell" not in str(os.environ)
+assert os.getcwd() == "/"
+for place in ("/etc/x", "/index/x", "/opt/python/x"):
+    try:
+        pathlib.Path(place).touch()
+    except OSError as error:
+        assert "Read-only" in str(error)
+    else:
+        raise AssertionError(place)
+status = pathlib.Path("/proc/self/status").read_text()
+assert "CapEff:\\t0000000000000000" in status
+assert "NoNewPrivs:\\t1" in status
+"""
+
+
+def local(name: str, tag: str) -> ImageReference:
+    """An image of this machine, by its ID."""
+    familiar = name.removeprefix("docker.io/").removeprefix("library/")
+    try:
+        inspected = process.run(["docker", "image", "inspect", "--format", "{{.Id}}", f"{familiar}:{tag}"])
+    except ProcessError:
+        pytest.skip("there are no stand-ins for public images: tests/real/stand_ins/build.sh makes them")
+    return ImageReference(name, tag, inspected.strip())
+
+
+@pytest.fixture(scope="module")
+def rooms() -> DockerRooms:
+    cuda = "docker.io/nvidia/cuda"
+    of_cuda = CudaImages(
+        toolkit="13.0.2",
+        devel=local(cuda, "13.0.2-devel-ubuntu24.04"),
+        runtime=local(cuda, "13.0.2-runtime-ubuntu24.04"),
+    )
+    manylinux = local(f"quay.io/pypa/manylinux_2_28_{MACHINE}", "2026.09.30-1")
+    images = Images(
+        manylinux={Platform(f"linux_{MACHINE}"): manylinux},
+        plain=local("docker.io/library/almalinux", "8"),
+        cuda={CudaVersion(13, 0): of_cuda},
+    )
+    return DockerRooms(images=images, compatibility=load_config(ROOT / "config").compatibility)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    """Containers with a room in them, and volumes that no container has."""
+
+    def there() -> set[str]:
+        containers = process.run(["docker", "ps", "--all", "--quiet", "--filter", "volume=/room"])
+        return {
+            *containers.split(),
+            *process.run(["docker", "volume", "ls", "--quiet", "--filter", "dangling=true"]).split(),
+        }
+
+    before = there()
+    yield
+    assert there() - before == set()
+
+
+@pytest.fixture(scope="module")
+def machine_code(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """Shared objects by the library that they need or the symbol that they lack."""
+    folder = tmp_path_factory.mktemp("objects")
+    needing = {
+        name: compile_shared_object(folder / name, linker=[f"-soname={name}"])
+        for name in ("libcudart.so.13", "libcuda.so.1")
+    }
+    compiled = {name: compile_shared_object(folder / "_C.so", needs=[needing[name]]).read_bytes() for name in needing}
+    return {
+        **compiled,
+        "": compile_shared_object(folder / "_C.so").read_bytes(),
+        "outside": compile_shared_object(folder / "_C.so", OPEN_SYMBOLS).read_bytes(),
+    }
+
+
+def verdict_on(
+    folder: Path, rooms: DockerRooms, machine_code: bytes, *, init: str = "", label: str = "+cu130", requires: str = ""
+) -> Verdict:
+    python = f"cp3{sys.version_info.minor}"
+    wheel = write_wheel(
+        folder / f"demo-1.0{label}-{python}-{python}-manylinux_2_17_{MACHINE}.whl",
+        metadata=f"Metadata-Version: 2.1\nName: demo\nVersion: 1.0{label}\n{requires}",
+        files={"demo/__init__.py": init.encode(), "demo/_C.so": machine_code},
+    )
+    return smoke(WheelFile.at(wheel), rooms, progress=Progress())
+
+
+def places(verdict: Verdict) -> list[str]:
+    return [room.place for room in verdict.clean_rooms]
+
+
+def test_the_demo_passes_in_both_rooms(rooms: DockerRooms, wheelmill: Command, tmp_path: Path) -> None:
+    target = ("wheelmill-demo", "--config", ROOT / "tests" / "data" / "demo", "--python", "3.12", "--cuda", "13.0")
+    wheelmill("build", *target, "--output", tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    verdict = smoke(WheelFile.at(wheel), rooms, progress=Progress())
+    assert verdict.findings == ()
+    assert places(verdict) == [str(rooms.images.of_cuda(CudaVersion(13, 0)).runtime), str(rooms.images.plain)]
+    assert [room.installed for room in verdict.clean_rooms] == [{"wheelmill-demo": "1.0.0+cu130"}] * 2
+    assert all(room.python.startswith("3.12.") for room in verdict.clean_rooms)
+
+
+def test_a_library_that_the_image_with_cuda_brings_is_missed_in_the_plain_one(
+    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    verdict = verdict_on(tmp_path, rooms, machine_code["libcudart.so.13"], init=LOADS_ITSELF)
+    (finding,) = verdict.findings
+    assert finding.code == Code.IMPORT
+    assert finding.detail.startswith(f"in {rooms.images.plain}: import demo: Traceback")
+    assert "libcudart.so.13: cannot open shared object file" in finding.detail
+
+
+def test_nothing_outside_can_be_reached(rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
+    init = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=10)"
+    (finding,) = verdict_on(tmp_path, rooms, machine_code[""], init=init).findings
+    assert finding.code == Code.IMPORT
+    assert finding.detail.startswith("in docker.io/nvidia/cuda:13.0.2-runtime-ubuntu24.04@sha256:")
+    assert finding.detail.endswith("Network is unreachable")
+
+
+def test_the_rooms_have_no_compiler_no_secret_and_no_rights(
+    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "do-not-tell")
+    assert verdict_on(tmp_path, rooms, machine_code[""], init=LOOKS_AROUND).findings == ()
+
+
+def test_what_the_wheel_requires_comes_with_it(
+    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    requires = "Requires-Dist: jinja2==3.1.6\n"
+    verdict = verdict_on(tmp_path, rooms, machine_code[""], init="import markupsafe, jinja2", requires=requires)
+    assert verdict.findings == ()
+    assert [room.installed["Jinja2"] for room in verdict.clean_rooms] == ["3.1.6"] * 2
+
+
+def test_what_it_requires_and_nobody_has_is_a_finding(
+    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    (finding,) = verdict_on(tmp_path, rooms, machine_code[""], requires="Requires-Dist: jinja2==99\n").findings
+    assert finding.code == Code.ENVIRONMENT
+    assert "there is no version of jinja2==99" in finding.detail
+
+
+def test_a_symbol_that_nothing_defines_is_found_without_importing_it(
+    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    (finding,) = verdict_on(tmp_path, rooms, machine_code["outside"]).findings
+    assert finding.code == Code.UNDEFINED_SYMBOL
+    assert ": nothing defines outside; neither Python nor torch nor CUDA does" in finding.detail
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a driver")
+def test_what_needs_a_driver_is_not_imported_and_each_room_says_why(
+    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    verdict = verdict_on(tmp_path, rooms, machine_code["libcuda.so.1"], init="raise RuntimeError")
+    assert verdict.findings == ()
+    assert [room.skipped for room in verdict.clean_rooms] == [
+        (f"import: libcuda.so.1 is not part of wheels, and {place} has none",) for place in places(verdict)
+    ]
+
+
+def test_a_wheel_without_a_label_needs_no_cuda(
+    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    verdict = verdict_on(tmp_path, rooms, machine_code[""], label="")
+    assert verdict.findings == ()
+    assert places(verdict) == [str(rooms.images.plain)]
+
+
+def test_a_python_that_the_image_lacks_is_a_finding(
+    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    wheel = write_wheel(
+        tmp_path / f"demo-1.0+cu130-cp399-cp399-manylinux_2_17_{MACHINE}.whl",
+        files={"demo/__init__.py": b"", "demo/_C.so": machine_code[""]},
+    )
+    (finding,) = smoke(WheelFile.at(wheel), rooms, progress=Progress()).findings
+    assert isinstance(finding, Finding)
+    assert finding.code == Code.ENVIRONMENT
+    assert "/opt/python/cp399-cp399/bin/python" in finding.detail

@@ -1,0 +1,177 @@
+"""Compilers that go through the cache: what they are called with, and what they find again."""
+
+import os
+import shutil
+import stat
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.build.conftest import TARGET
+from wheelmill.build.compiler_cache import CompilerCache, cache_of, counted, link_toolkit
+from wheelmill.build.toolkit import provide_toolkit
+from wheelmill.names import PythonVersion
+from wheelmill.package_folder import PackageFolder
+from wheelmill.progress import Progress
+
+ARGUMENTS = '#!/bin/sh\nprintf "%s\\n" "$0" "$@"\n'
+KERNEL = """
+#ifdef __CUDA_ARCH__
+#define VALUE {device}
+#else
+#define VALUE {host}
+#endif
+int host_value() {{ return VALUE; }}
+__global__ void kernel(int *out) {{ *out = VALUE; }}
+"""
+
+
+def write_program(path: Path, text: str = ARGUMENTS) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CompilerCache:
+    """An empty cache, with the real ccache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return cache_of(TARGET, "13.0.2", tmp_path / "workspace", Path("/usr/include/python3.99"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A CUDA home of links to a toolkit whose compiler prints what it is called with."""
+    write_program(tmp_path / "toolkit" / "bin" / "nvcc")
+    write_program(tmp_path / "toolkit" / "bin" / "ptxas")
+    (tmp_path / "toolkit" / "include").mkdir()
+    link_toolkit(tmp_path / "toolkit", tmp_path / "cuda")
+    return tmp_path / "cuda"
+
+
+def called(compiler: Path, *arguments: str, **variables: str) -> list[str]:
+    """What the real compiler is called with; in the place of ccache a program that starts what it is given."""
+    done = subprocess.run(
+        [compiler, *arguments], env={"PATH": os.environ["PATH"]} | variables, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()[1:]
+
+
+def test_a_cuda_home_of_links_has_all_of_the_toolkit(home: Path) -> None:
+    assert (home / "include").resolve() == (home.parent / "toolkit" / "include").resolve()
+    assert called(home / "bin" / "ptxas", "--version") == ["--version"]
+
+
+def test_without_a_cache_the_compiler_is_called_as_it_is(home: Path) -> None:
+    words = ("-c", "a.cu", "-o", "a.o", "-I/usr/include/python3.12")
+    assert called(home / "bin" / "nvcc", *words) == list(words)
+
+
+def test_flags_that_the_cache_would_not_see_stand_on_the_command_line(home: Path) -> None:
+    flags = {"NVCC_PREPEND_FLAGS": "-O1", "NVCC_APPEND_FLAGS": "--threads=2 -O3", "NVCC_CCBIN": "/opt/g++"}
+    words = called(home / "bin" / "nvcc", "a.cu", **flags)
+    assert words == ["-O1", "a.cu", "--threads=2", "-O3", "-ccbin=/opt/g++"]
+
+
+@pytest.mark.parametrize("given", [("-ccbin=/usr/bin/g++",), ("-ccbin", "/usr/bin/g++")])
+def test_a_host_compiler_that_the_build_names_has_the_last_word(given: tuple[str, ...], home: Path) -> None:
+    assert called(home / "bin" / "nvcc", "a.cu", *given, NVCC_CCBIN="/opt/g++") == ["a.cu", *given]
+
+
+def test_a_compilation_is_keyed_on_every_header_and_on_one_path_for_python(home: Path, tmp_path: Path) -> None:
+    compilers = tmp_path / "compilers"
+    write_program(compilers / "ccache", '#!/bin/sh\ntest "$CCACHE_DEPEND" = 1\nexec "$@"\n')
+    words = ("-I/opt/python/include/python3.12", "--compile", "a b.cu", "--output-file", "a.o")
+    assert called(home / "bin" / "nvcc", *words, WHEELMILL_COMPILERS=str(compilers)) == [
+        *(f"-I{compilers}/python-include", "--compile", "a b.cu", "--output-file", "a.o"),
+        *("-MD", "-MF", "a.o.d"),
+    ]
+
+
+def test_what_links_does_not_go_through_the_cache(home: Path, tmp_path: Path) -> None:
+    assert called(home / "bin" / "nvcc", "a.o", "-o", "a.so", WHEELMILL_COMPILERS=str(tmp_path)) == [
+        "a.o",
+        "-o",
+        "a.so",
+    ]
+
+
+@pytest.mark.parametrize("flag", ["-fwrapv", "-fno-strict-overflow"])
+def test_pythons_that_differ_in_a_flag_share_their_objects(flag: str, cache: CompilerCache, tmp_path: Path) -> None:
+    write_program(tmp_path / "bin" / "g++")
+    path = f"{cache.compilers / 'bin'}:{tmp_path / 'bin'}:{os.environ['PATH']}"
+    assert called(cache.compilers / "bin" / "g++", "a.o", flag, "-O2", PATH=path) == [
+        "-fno-strict-overflow",
+        "a.o",
+        "-O2",
+    ]
+
+
+def compile_with(compiler: Path, source: Path, cache: CompilerCache, *arguments: str) -> bytes:
+    output = source.with_suffix(".o")
+    output.unlink(missing_ok=True)
+    path = f"{cache.compilers / 'bin'}:{os.environ['PATH']}"
+    variables = {"PATH": path, "NVCC_CCBIN": shutil.which("g++") or ""} | dict(cache.variables())
+    subprocess.run([compiler, *arguments, "-c", source, "-o", output], env=variables, check=True)
+    return output.read_bytes()
+
+
+class Heard(Progress):
+    """Remembers the steps it is told."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def step(self, text: str) -> None:
+        """Remember it."""
+        self.steps.append(text)
+
+
+def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Path) -> None:
+    source, header, heard = tmp_path / "a.cpp", tmp_path / "a.h", Heard()
+    source.write_text('#include "a.h"\nint value() { return VALUE; }\n')
+    objects = []
+    for value in (1, 1, 2):
+        header.write_text(f"#define VALUE {value}\n")
+        with counted(TARGET, cache, heard):
+            objects.append(compile_with(cache.compilers / "bin" / "g++", source, cache))
+    assert objects[0] == objects[1] != objects[2]
+    assert [step.partition(": ")[2] for step in heard.steps] == [
+        "0 objects came from the compiler cache, 1 were compiled",
+        "1 objects came from the compiler cache, 0 were compiled",
+        "0 objects came from the compiler cache, 1 were compiled",
+    ]
+
+
+def test_another_toolkit_has_another_cache(cache: CompilerCache, tmp_path: Path) -> None:
+    """ccache sees the bytes of nvcc, and not those of the programs that nvcc calls."""
+    assert cache_of(TARGET, "13.0.3", tmp_path / "other", Path("/usr/include")).folder != cache.folder
+    other_python = replace(TARGET, cell=replace(TARGET.cell, python=PythonVersion(3, 12)))
+    assert cache_of(other_python, "13.0.2", tmp_path / "third", Path("/usr/include")).folder == cache.folder
+
+
+@pytest.mark.real
+def test_a_change_that_one_pass_of_nvcc_sees_is_a_miss(
+    cache: CompilerCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ccache's usual modes key on the pass of one architecture and give back an object of other code."""
+    monkeypatch.setenv("UV_CACHE_DIR", os.environ.get("UV_CACHE_DIR") or str(Path("~/.cache/uv").expanduser()))
+    packages = PackageFolder(
+        directory=tmp_path / "packages", python=PythonVersion(3, 12), platform=TARGET.cell.platform
+    )
+    toolkit = provide_toolkit(TARGET.cell.cuda, TARGET.toolkit, packages, log=tmp_path / "log")
+    link_toolkit(toolkit, tmp_path / "cuda")
+    architectures = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in (80, 90, 100)]
+    source, objects = tmp_path / "kernel.cu", []
+    for host, device in (("1", "2"), ("1", "2"), ("3", "2"), ("1", "(__CUDA_ARCH__ == 1000 ? 4 : 2)")):
+        source.write_text(KERNEL.format(host=host, device=device))
+        objects.append(compile_with(tmp_path / "cuda" / "bin" / "nvcc", source, cache, *architectures))
+    first, again, other_host, other_device = objects
+    assert first == again
+    assert len({first, other_host, other_device}) == 3
+    cache.forget_counts()
+    compile_with(tmp_path / "cuda" / "bin" / "nvcc", source, cache, *architectures)
+    assert cache.counts() == (1, 0)

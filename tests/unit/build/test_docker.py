@@ -1,0 +1,249 @@
+"""What a build in a container may use, and what is said when it was not enough."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tests.fake_docker import FakeDocker, Reply
+from tests.unit.build.conftest import CELL, MACHINE, TARGET, compile_shared_object
+from tests.wheels import write_wheel
+from wheelmill import resources
+from wheelmill.build import docker as docker_build
+from wheelmill.build.builder import Compiled
+from wheelmill.build.cibuildwheel import ContainerBuild
+from wheelmill.build.docker import DockerBuilder, Limits, check_free_disk
+from wheelmill.config.load import load_config
+from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
+from wheelmill.plan.records import BuildTarget
+from wheelmill.progress import Progress
+
+CONFIG = load_config(resources.CONFIG)
+MANYLINUX = CONFIG.images.manylinux[CELL.platform]
+DEVEL = CONFIG.images.of_cuda(CELL.cuda).devel
+WITHOUT_TORCH = replace(TARGET, cell=replace(CELL, torch=None), torch_release=None, source=Path("project"))
+ENOUGH = 0
+WHEEL = f"demo-1.0-cp311-cp311-manylinux_2_28_{MACHINE}.whl"
+
+
+@dataclass
+class Cibuildwheel:
+    """Takes the place of cibuildwheel."""
+
+    wheel: Path | None = None
+    """What it makes; None lets it fail."""
+    tail: str = "g++ has had enough"
+    build: ContainerBuild | None = None
+    """What it was told."""
+
+    def __call__(self, build: ContainerBuild, *_folders: Path, **_others: object) -> Path:
+        """Do as it is told."""
+        self.build = build
+        if self.wheel:
+            return self.wheel
+        raise ProcessError("cibuildwheel exited with 1", returncode=1, tail=self.tail)
+
+    @property
+    def create_args(self) -> set[str]:
+        """The options that its container gets."""
+        assert self.build is not None
+        return set(self.build.create_args)
+
+
+@pytest.fixture
+def cibuildwheel(monkeypatch: pytest.MonkeyPatch) -> Cibuildwheel:
+    cibuildwheel = Cibuildwheel()
+    monkeypatch.setattr(docker_build, "run_cibuildwheel", cibuildwheel)
+    return cibuildwheel
+
+
+Compile = Callable[..., Compiled]
+
+
+@pytest.fixture
+def compile_in_docker(
+    docker: FakeDocker, package_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Compile:
+    """Compile on a machine that has Docker, the images and what every build needs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(docker_build, "check_free_disk", lambda _workspace: None)
+    for name in ("setuptools", "wheel"):
+        write_wheel(package_index / f"{name}-99.0-py3-none-any.whl")
+    docker.answer("image", "inspect", "--format", "{{.Id}}", says="sha256:0")
+    for base in (MANYLINUX, DEVEL):
+        inspected = [{"Id": "sha256:0", "RepoDigests": [f"{base.name}@{base.digest}"]}]
+        docker.answer("image", "inspect", base.tagged, says=json.dumps(inspected))
+    docker.answer("tag")
+    docker.answer("events")
+    docker.answer("create", says="c0ffee")
+    for command in ("start", "exec", "rm"):
+        docker.answer(command)
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+
+    def run(target: BuildTarget = WITHOUT_TORCH, limits: Limits = Limits()) -> Compiled:  # noqa: B008 - it is frozen
+        builder = DockerBuilder(images=CONFIG.images, compatibility=CONFIG.compatibility, limits=limits)
+        log = tmp_path / "log"
+        return builder.compile(target, tmp_path, workspace, policy="auto", log=log, progress=Progress())
+
+    return run
+
+
+def test_a_wheel_knows_the_images_the_toolkit_and_the_packages_it_was_made_with(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
+) -> None:
+    shared_object = compile_shared_object(tmp_path / "_C.so").read_bytes()
+    cibuildwheel.wheel = write_wheel(tmp_path / WHEEL, files={"demo/_C.so": shared_object})
+    compiled = compile_in_docker()
+    assert compiled.wheel == cibuildwheel.wheel
+    assert compiled.images == (str(MANYLINUX), str(DEVEL))
+    assert compiled.toolkit == CONFIG.images.of_cuda(CELL.cuda).toolkit
+    assert compiled.packages == {"setuptools": "99.0", "wheel": "99.0"}
+
+
+def test_a_wheel_in_which_nothing_was_compiled_is_refused(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
+) -> None:
+    cibuildwheel.wheel = write_wheel(tmp_path / WHEEL, files={"demo/__init__.py": b""})
+    with pytest.raises(CompileError, match="nothing was compiled"):
+        compile_in_docker()
+
+
+def test_the_image_is_made_of_both_bases_and_the_newest_compiler_that_this_nvcc_takes(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker
+) -> None:
+    docker.reply(("image", "inspect", "--format", "{{.Id}}", "wheelmill/build"), Reply(exit_code=1))
+    docker.answer("build")
+    docker.reply(("image", "inspect", "--format", "{{.Id}}"), Reply("No such image", exit_code=1))
+    with pytest.raises(CompileError):
+        compile_in_docker()
+    (words,) = docker.asked("build")
+    here = {source: name for _tag, source, name in docker.asked("tag")}
+    arguments = {word.partition("=")[0]: word.partition("=")[2] for word in words if "=" in word}
+    assert arguments == {
+        "MANYLINUX_IMAGE": here[MANYLINUX.tagged],
+        "CUDA_IMAGE": here[DEVEL.tagged],
+        "HOST_GCC": str(CONFIG.compatibility.cuda[CELL.cuda].host_gcc),
+    }
+    assert words[-1] == str(resources.DOCKER)
+    assert cibuildwheel.build is not None
+    assert cibuildwheel.build.image == words[words.index("--tag") + 1]
+
+
+def test_limits_become_options_of_the_container(compile_in_docker: Compile, cibuildwheel: Cibuildwheel) -> None:
+    with pytest.raises(BuildError):
+        compile_in_docker(limits=Limits(memory=3 << 30, cpus=2, network="of-our-own"))
+    limits = {f"--memory={3 << 30}", f"--memory-swap={3 << 30}", "--cpus=2", "--network=of-our-own"}
+    assert limits < cibuildwheel.create_args
+
+
+def test_without_limits_there_is_still_no_network(compile_in_docker: Compile, cibuildwheel: Cibuildwheel) -> None:
+    with pytest.raises(BuildError):
+        compile_in_docker()
+    assert "--network=none" in cibuildwheel.create_args
+    assert [word for word in cibuildwheel.create_args if word.startswith(("--memory", "--cpus"))] == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "jobs"),
+    [(Limits(cpus=64, memory=60 << 30), "30"), (Limits(cpus=64, memory=4 << 30), "2"), (Limits(cpus=1), "1")],
+)
+def test_compilers_share_what_the_container_has(
+    limits: Limits, jobs: str, compile_in_docker: Compile, cibuildwheel: Cibuildwheel
+) -> None:
+    package = replace(TARGET.package, memory_per_job=1 << 30)
+    with pytest.raises(BuildError):
+        compile_in_docker(replace(WITHOUT_TORCH, package=package), limits)
+    assert cibuildwheel.build is not None
+    assert cibuildwheel.build.variables["MAX_JOBS"] == jobs
+
+
+def test_the_container_belongs_to_a_run_and_cannot_change_the_packages(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
+) -> None:
+    with pytest.raises(BuildError):
+        compile_in_docker()
+    assert any(word.startswith("--label=wheelmill=") for word in cibuildwheel.create_args)
+    assert f"--volume={tmp_path / 'workspace' / 'packages'}:/opt/wheelmill/packages:ro" in cibuildwheel.create_args
+
+
+def test_a_source_that_does_not_build_is_at_fault_itself(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
+) -> None:
+    with pytest.raises(CompileError) as failure:
+        compile_in_docker()
+    assert str(failure.value).splitlines() == [
+        "it does not build:",
+        cibuildwheel.tail,
+        "cibuildwheel exited with 1",
+        f"(the whole log: {tmp_path / 'log'})",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [
+        (3 << 30, "the build used up 3.0 GiB with 1 compilers at once:"),
+        (None, "the build used up this machine's memory with 1 compilers at once:"),
+    ],
+)
+@pytest.mark.usefixtures("cibuildwheel")
+def test_a_build_that_used_up_its_memory_says_what_to_set(
+    memory: int | None, message: str, compile_in_docker: Compile, docker: FakeDocker
+) -> None:
+    docker.answer("events", says="2026-11-21T12:00:00Z container oom c0ffee\n")
+    with pytest.raises(BuildError) as failure:
+        compile_in_docker(limits=Limits(memory=memory, cpus=1))
+    assert not isinstance(failure.value, CompileError)  # trying again with more may help
+    assert str(failure.value).splitlines()[0] == message
+    assert "--memory" in str(failure.value.hint)
+    assert "memory_per_job in packages.yml" in str(failure.value.hint)
+
+
+def test_a_disk_that_filled_up_is_not_the_sources_fault(compile_in_docker: Compile, cibuildwheel: Cibuildwheel) -> None:
+    cibuildwheel.tail = "fatal error: error writing to /tmp/cc.s: No space left on device"
+    with pytest.raises(BuildError, match="the disk is full") as failure:
+        compile_in_docker()
+    assert not isinstance(failure.value, CompileError)
+    assert failure.value.hint == "docker system prune --all gives space back"
+
+
+def test_a_cuda_without_images_is_a_usage_error(compile_in_docker: Compile) -> None:
+    unknown = replace(WITHOUT_TORCH.cell, cuda=type(CELL.cuda)(99, 0))
+    with pytest.raises(UsageError, match=r"no image is pinned for CUDA 99\.0"):
+        compile_in_docker(replace(WITHOUT_TORCH, cell=unknown))
+
+
+def test_a_machine_without_docker_is_told_so(
+    compile_in_docker: Compile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="there is no docker on this machine"):
+        compile_in_docker()
+
+
+def test_a_daemon_that_does_not_answer_is_told_so(compile_in_docker: Compile, docker: FakeDocker) -> None:
+    for command in ("version", "info"):
+        docker.reply((command,), Reply("Cannot connect to the Docker daemon", exit_code=1))
+    with pytest.raises(UsageError, match="Docker does not answer: Cannot connect"):
+        compile_in_docker()
+
+
+@pytest.mark.parametrize("place", ["of Docker", "of the workspace"])
+def test_too_little_space_is_noticed_before_anything_is_built(place: str, docker: FakeDocker, tmp_path: Path) -> None:
+    there, nowhere = tmp_path, tmp_path / "on another machine"
+    docker.answer("info", says=f"{there if place == 'of Docker' else nowhere}\n")
+    workspace = nowhere if place == "of Docker" else there
+    with pytest.raises(BuildError) as failure:
+        check_free_disk(workspace, needed=1 << 60)
+    assert str(failure.value).startswith(f"{there} has ")
+    assert str(failure.value).endswith(f" GiB free; a build in a container takes {1 << 30}")
+    assert failure.value.hint == "docker system prune --all removes images and containers that nothing uses"
+
+
+def test_enough_space_is_enough(docker: FakeDocker, tmp_path: Path) -> None:
+    docker.answer("info", says=f"{tmp_path}\n")
+    check_free_disk(tmp_path, needed=1)

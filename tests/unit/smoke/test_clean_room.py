@@ -1,0 +1,201 @@
+"""The visit to clean rooms, in rooms that are folders on this interpreter's path."""
+
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.build.conftest import MACHINE, PROVENANCE
+from tests.wheels import write_wheel
+from wheelmill import process
+from wheelmill.config.records import Expectations
+from wheelmill.errors import IntegrityError, ProcessError, UsageError
+from wheelmill.names import PythonVersion
+from wheelmill.package_index import PackageIndexError
+from wheelmill.progress import Progress
+from wheelmill.smoke.clean_room import try_in_clean_rooms
+from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.records import THIS_MACHINE, CleanRoom
+from wheelmill.smoke.room import CandidateIndex, Room
+from wheelmill.wheel.records import Code, Finding, WheelFile
+
+NO_SUCH_PYTHON = ProcessError("uv exited with 2", returncode=2, tail="no Python 3.99")
+
+
+@dataclass
+class Folder:
+    """A room for wheels that need nothing: they are unpacked into it."""
+
+    place: str
+    path: Path
+    index: Path
+    gpus: int
+    left: bool = False
+
+    def run(self, code: str, *arguments: str) -> str:
+        if "cuDeviceGetCount" in code:
+            return str(self.gpus)
+        on_path = f"import sys; sys.path.insert(0, {str(self.path)!r})\n"
+        return process.run([sys.executable, "-I", "-c", on_path + code, *arguments])
+
+    def install_torch(self, _requirement: str) -> None:
+        raise ProcessError("uv exited with 1", returncode=1, tail="no torch here")
+
+    def install(self, _requirements: Sequence[str]) -> None:
+        for wheel in self.index.glob("*.whl"):
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(self.path)
+
+
+@dataclass
+class Folders:
+    """Makes such rooms, one for each place."""
+
+    folder: Path
+    places: Sequence[str] = (THIS_MACHINE,)
+    error: Exception | None = None
+    gpus: int = 0
+    made: list[Folder] = field(default_factory=list)
+
+    def of(
+        self, _contents: Contents, _python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
+    ) -> Sequence[AbstractContextManager[Room]]:
+        if self.error:
+            raise self.error
+        return [self.room(place, index) for place in self.places]
+
+    @contextmanager
+    def room(self, place: str, index: CandidateIndex) -> Iterator[Room]:
+        path = self.folder / f"room {len(self.made)}"
+        path.mkdir()
+        room = Folder(place=place, path=path, index=index.folder, gpus=self.gpus)
+        self.made.append(room)
+        yield room
+        room.left = True
+
+
+Visit = Callable[..., tuple[CleanRoom | Finding, ...]]
+
+
+@pytest.fixture
+def visit(objects: Mapping[str, bytes], tmp_path: Path) -> Visit:
+    """Take a wheel whose bytes are in order through the rooms."""
+
+    def through(
+        rooms: Folders, init: str = "", *, machine_code: str = "as promised", label: str = "cu130", script: str = ""
+    ) -> tuple[CleanRoom | Finding, ...]:
+        path = tmp_path / "wheels" / f"demo-1.0+{label}-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
+        files = {"demo/__init__.py": init.encode(), "demo/_C.so": objects[machine_code]}
+        contents = open_wheel(WheelFile.at(write_wheel(path, files=files)), None)
+        assert isinstance(contents, Contents)
+        if script:
+            expectations = Expectations(imports=("demo",), script=script)
+            contents = replace(contents, provenance=replace(PROVENANCE, expectations=expectations))
+        index = CandidateIndex(folder=path.parent, path="", url="", requires=())
+        return try_in_clean_rooms(contents, None, rooms, index, requirements=["demo==1.0"], progress=Progress())
+
+    return through
+
+
+def test_every_room_that_it_passes_is_named(visit: Visit, tmp_path: Path) -> None:
+    rooms = Folders(tmp_path, places=("cuda:13.0", "plain:8"))
+    first, second = visit(rooms)
+    assert isinstance(first, CleanRoom)
+    assert isinstance(second, CleanRoom)
+    assert (first.place, second.place) == ("cuda:13.0", "plain:8")
+    assert first.installed["demo"] == "1.0+cu130"
+    assert first.python == second.python == ".".join(map(str, sys.version_info[:3]))
+    assert all(room.left for room in rooms.made)
+
+
+def test_a_finding_names_its_room_and_is_the_last(visit: Visit, tmp_path: Path) -> None:
+    rooms = Folders(tmp_path, places=("cuda:13.0", "plain:8", "never"))
+    passed, finding = visit(rooms, "import sys; assert 'room 0' in str(sys.path), 'a library is missing'")
+    assert isinstance(passed, CleanRoom)
+    assert isinstance(finding, Finding)
+    assert finding.code == Code.IMPORT
+    assert finding.detail.startswith("in plain:8: import demo: Traceback")
+    assert finding.detail.endswith("a library is missing")
+    assert [room.left for room in rooms.made] == [True, True]
+
+
+def test_on_this_machine_a_finding_names_no_room(visit: Visit, tmp_path: Path) -> None:
+    (finding,) = visit(Folders(tmp_path), "import demo.gone")
+    assert isinstance(finding, Finding)
+    assert finding.detail.startswith("import demo: Traceback")
+
+
+def test_a_symbol_that_nothing_defines_is_found_where_the_wheel_is_not_installed_yet(
+    visit: Visit, tmp_path: Path
+) -> None:
+    rooms = Folders(tmp_path)
+    (finding,) = visit(rooms, machine_code="with open symbols")
+    assert isinstance(finding, Finding)
+    assert finding.code == Code.UNDEFINED_SYMBOL
+    assert finding.detail.startswith("nothing defines outside;")
+    assert list(rooms.made[0].path.iterdir()) == []
+
+
+def test_what_the_process_defines_is_not_missing(visit: Visit, tmp_path: Path) -> None:
+    (room,) = visit(Folders(tmp_path), machine_code="that calls Python")
+    assert isinstance(room, CleanRoom)
+
+
+def test_what_is_replaced_by_installing_it_is_named(visit: Visit, tmp_path: Path) -> None:
+    rooms = Folders(tmp_path)
+
+    class Replacing(Folder):
+        def install(self, requirements: Sequence[str]) -> None:
+            (self.path / "other-1.0.dist-info").rename(self.path / "other-2.0.dist-info")
+            (self.path / "other-2.0.dist-info" / "METADATA").write_text("Name: other\nVersion: 2.0\n")
+            super().install(requirements)
+
+    @contextmanager
+    def room(place: str, index: CandidateIndex) -> Iterator[Room]:
+        metadata = tmp_path / "room" / "other-1.0.dist-info" / "METADATA"
+        metadata.parent.mkdir(parents=True)
+        metadata.write_text("Name: other\nVersion: 1.0\n")
+        yield Replacing(place=place, path=tmp_path / "room", index=index.folder, gpus=0)
+
+    rooms.room = room  # type: ignore[method-assign]
+    (finding,) = visit(rooms)
+    assert finding == Finding(code=Code.INSTALL, detail="installing it replaced other")
+
+
+def test_the_smoke_script_decides_where_there_is_a_gpu(visit: Visit, tmp_path: Path) -> None:
+    script = "import demo; raise SystemExit('wrong sum')"
+    (finding,) = visit(Folders(tmp_path, places=("cuda:13.0",), gpus=1), script=script)
+    assert finding == Finding(code=Code.SCRIPT, detail="in cuda:13.0: wrong sum")
+
+
+def test_a_room_without_a_gpu_skips_the_smoke_script_and_says_so(visit: Visit, tmp_path: Path) -> None:
+    (room,) = visit(Folders(tmp_path, places=("plain:8",)), script="raise SystemExit")
+    assert isinstance(room, CleanRoom)
+    assert room.skipped == ("smoke script: plain:8 has no GPU",)
+
+
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [
+        (NO_SUCH_PYTHON, "no Python 3.99"),
+        (ProcessError("docker exited with 1", returncode=1, tail=""), "docker exited with 1"),
+        (PackageIndexError("the package index does not answer"), "the package index does not answer"),
+        (IntegrityError("lib-1.0.whl has another sha256"), "lib-1.0.whl has another sha256"),
+    ],
+)
+def test_a_room_that_cannot_be_made_is_a_finding(error: Exception, detail: str, visit: Visit, tmp_path: Path) -> None:
+    assert visit(Folders(tmp_path, error=error)) == (Finding(code=Code.ENVIRONMENT, detail=detail),)
+
+
+def test_a_torch_that_cannot_be_had_is_one_too(visit: Visit, tmp_path: Path) -> None:
+    expected = Finding(code=Code.ENVIRONMENT, detail="no torch here")
+    assert visit(Folders(tmp_path), label="cu130torch2.11") == (expected,)
+
+
+def test_a_machine_without_docker_is_no_finding(visit: Visit, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no docker"):
+        visit(Folders(tmp_path, error=UsageError("there is no docker on this machine")))

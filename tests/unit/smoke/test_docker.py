@@ -1,0 +1,96 @@
+"""What is gathered for rooms in containers, and which these are; the containers themselves are in tests/real."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.build.conftest import MACHINE
+from tests.wheels import write_wheel
+from wheelmill import resources
+from wheelmill.config.load import load_config
+from wheelmill.errors import UsageError
+from wheelmill.progress import Progress
+from wheelmill.smoke import docker
+from wheelmill.smoke.docker import DockerRooms
+from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.room import CandidateIndex
+from wheelmill.wheel.records import WheelFile
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What was asked of the doors to Docker and to the package index, none of which opens here."""
+    asked: dict[str, Any] = {"bases": []}
+
+    def base_image(tagged: str, _digest: str, *, progress: Progress) -> str:
+        del progress
+        return tagged
+
+    def own_image(_name: str, arguments: Mapping[str, str], _context: Path, *, progress: Progress) -> str:
+        del progress
+        asked["bases"].append(arguments["BASE_IMAGE"])
+        return "runtime"
+
+    def mirror(requirements: tuple[str, ...], folder: Path, **options: object) -> None:
+        asked.update(options, requirements=requirements, folder=folder)
+
+    monkeypatch.setattr(docker, "_PLATFORM", "linux_x86_64")
+    monkeypatch.setattr(docker, "claimed_run", nullcontext)
+    monkeypatch.setattr(docker, "base_image", base_image)
+    monkeypatch.setattr(docker, "own_image", own_image)
+    monkeypatch.setattr(docker, "mirror", mirror)
+    return asked
+
+
+def rooms_for(folder: Path, label: str) -> int:
+    wheel = write_wheel(folder / f"demo-1.0{label}-cp312-cp312-manylinux_2_28_{MACHINE}.whl")
+    contents = open_wheel(WheelFile.at(wheel), None)
+    assert isinstance(contents, Contents)
+    config = load_config(resources.CONFIG)
+    rooms = DockerRooms(images=config.images, compatibility=config.compatibility)
+    index = CandidateIndex(folder=folder, path="site/simple/", url="", requires=("torch==2.11.*",))
+    (python,) = contents.pythons
+    return len(rooms.of(contents, python, index, Progress()))
+
+
+@pytest.mark.parametrize(
+    ("label", "backend"),
+    [
+        ("", None),
+        ("+cu130", None),
+        ("+cu130torch2.11", None),  # what PyPI has
+        ("+cu128torch2.11", "cu128"),
+        ("+cu130torch9.9", "cu130"),
+    ],
+)
+def test_torch_comes_from_where_it_is_for_that_cuda(
+    label: str, backend: str | None, asked: dict[str, Any], tmp_path: Path
+) -> None:
+    rooms_for(tmp_path, label)
+    assert asked["torch_backend"] == backend
+    assert (asked["requirements"], str(asked["python"])) == (("torch==2.11.*",), "3.12")
+    assert asked["folder"].is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize(("label", "first"), [("+cu130", ["13.0.2-runtime-ubuntu24.04"]), ("", [])])
+def test_the_plain_image_is_the_last(label: str, first: list[str], asked: dict[str, Any], tmp_path: Path) -> None:
+    assert rooms_for(tmp_path, label) == len(first) + 1
+    assert [base.rpartition(":")[2] for base in asked["bases"]] == [*first, "8"]
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_cuda_without_an_image_is_no_fault_of_the_wheel(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no image is pinned for CUDA 10\.2"):
+        rooms_for(tmp_path, "+cu102")
+
+
+def test_what_is_mounted_can_be_read_by_a_root_without_rights(asked: dict[str, Any], tmp_path: Path) -> None:
+    secret = tmp_path / "files" / "demo.whl"
+    secret.parent.mkdir(mode=0o700)
+    secret.touch(mode=0o600)
+    rooms_for(tmp_path, "+cu130")
+    assert asked
+    assert (secret.stat().st_mode & 0o777, secret.parent.stat().st_mode & 0o777) == (0o644, 0o755)
