@@ -20,6 +20,7 @@ if [ "$name" != nvcc ]; then
         fi
     done
     IFS=$old_ifs
+    [ -n "$real" ] || { echo "$name: not found" >&2 && exit 127; }
 fi
 compilers=${WHEELMILL_COMPILERS:-}
 

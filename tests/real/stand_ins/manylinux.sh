@@ -10,6 +10,7 @@ wheels=$CACHE/wheels
 python_libraries=libbz2-1.0,libffi8,liblzma5,libncursesw6,libreadline8,libsqlite3-0,libssl3,libuuid1,zlib1g,libtirpc3,libnsl2
 "$(dirname "$0")/debian.sh" "$tree" "file,g++-12,gcc-12,git,make,$python_libraries"
 for tool in gcc g++; do ln -s "$tool-12" "$tree/usr/bin/$tool"; done
+ln -s gcc "$tree/usr/bin/cc" && ln -s g++ "$tree/usr/bin/c++"
 
 # With the names and folders of the image, and without a network.
 inside() { chroot "$tree" env -i PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 "$@"; }
