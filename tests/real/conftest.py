@@ -1,13 +1,22 @@
 """Running wheelmill as a person does."""
 
+import fcntl
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.real.stand_in_images import with_stand_ins
+from wheelmill.config.images import load_images
+
 ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "tests" / "data" / "demo"
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -16,11 +25,68 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 def wheelmill() -> Command:
     """Run a wheelmill command in the checkout and return what it printed."""
 
-    def run(*arguments: str | Path, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str | Path, exit_code: int = 0, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "wheelmill", *map(str, arguments)]
-        done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+        environment = os.environ | (env or {})
+        done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == exit_code, done.stderr
         assert "Traceback" not in done.stderr
         return done
 
     return run
+
+
+@contextmanager
+def docker_alone() -> Iterator[None]:
+    """Keep the other processes that run tests away from Docker."""
+    with Path(tempfile.gettempdir(), "wheelmill-docker-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="session")
+def stand_ins() -> None:
+    """Have the stand-ins for public images."""
+    if subprocess.run(["docker", "version"], capture_output=True, check=False).returncode:
+        pytest.skip("Docker does not answer: tests/real/stand_ins/docker.sh starts it")
+    with docker_alone():
+        subprocess.run(["bash", ROOT / "tests" / "real" / "stand_ins" / "build.sh"], check=True)
+
+
+@pytest.fixture
+def nothing_is_left() -> Iterator[None]:
+    """What a test starts in Docker is gone afterwards, and so are the volumes."""
+    with docker_alone():
+        before = {*containers(), *abandoned_volumes()}
+        yield
+        assert {*containers(), *abandoned_volumes()} - before == set()
+
+
+def containers() -> list[str]:
+    return _listed("ps", "--all", "--filter", "label=wheelmill")
+
+
+def abandoned_volumes() -> list[str]:
+    return _listed("volume", "ls", "--filter", "dangling=true")
+
+
+def _listed(*arguments: str) -> list[str]:
+    argv = ["docker", *arguments, "--quiet"]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.fixture(scope="session")
+def docker_config(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Make a configuration of some packages whose images are the shipped ones, but for the digests of the stand-ins."""
+    request.getfixturevalue("stand_ins")
+
+    def make(packages: Path) -> Path:
+        folder = tmp_path_factory.mktemp("config") / packages.name
+        shutil.copytree(packages, folder)
+        shipped = ROOT / "config"
+        (folder / "images.yml").write_text(with_stand_ins((shipped / "images.yml").read_text(), load_images(shipped)))
+        return folder
+
+    return make

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import ROOT, Command
+from tests.real.conftest import DEMO, Command
 from wheelmill.files import sha256_of
 
 pytestmark = pytest.mark.real
 
-TARGET = ("wheelmill-demo", "--config", ROOT / "tests" / "data" / "demo", "--python", "3.12", "--cuda", "13.0")
+TARGET = ("wheelmill-demo", "--config", DEMO, "--python", "3.12", "--cuda", "13.0")
 
 
 def test_two_builds_give_one_hash(wheelmill: Command, tmp_path: Path) -> None:

@@ -1,27 +1,24 @@
 """Clean rooms in containers of the stand-ins for public images (tests/real/stand_ins)."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import ROOT, Command
+from tests.real.conftest import DEMO, Command
 from tests.unit.build.conftest import MACHINE, compile_shared_object
 from tests.unit.smoke.conftest import OPEN_SYMBOLS
 from tests.wheels import write_wheel
-from wheelmill import process
 from wheelmill.config.load import load_config
-from wheelmill.config.records import CudaImages, ImageReference, Images
-from wheelmill.errors import ProcessError
-from wheelmill.names import CudaVersion, Platform
+from wheelmill.names import CudaVersion
 from wheelmill.pipeline import smoke
 from wheelmill.progress import Progress
 from wheelmill.smoke.docker import DockerRooms
 from wheelmill.smoke.records import Verdict
 from wheelmill.wheel.records import Code, Finding, WheelFile
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("nothing_is_left")]
 
 LOADS_ITSELF = "import ctypes, pathlib; ctypes.CDLL(str(pathlib.Path(__file__).with_name('_C.so')))\n"
 LOOKS_AROUND = """
@@ -42,47 +39,10 @@ assert "NoNewPrivs:\\t1" in status
 """
 
 
-def local(name: str, tag: str) -> ImageReference:
-    """An image of this machine, by its ID."""
-    familiar = name.removeprefix("docker.io/").removeprefix("library/")
-    try:
-        inspected = process.run(["docker", "image", "inspect", "--format", "{{.Id}}", f"{familiar}:{tag}"])
-    except ProcessError:
-        pytest.skip("there are no stand-ins for public images: tests/real/stand_ins/build.sh makes them")
-    return ImageReference(name, tag, inspected.strip())
-
-
 @pytest.fixture(scope="module")
-def rooms() -> DockerRooms:
-    cuda = "docker.io/nvidia/cuda"
-    of_cuda = CudaImages(
-        toolkit="13.0.2",
-        devel=local(cuda, "13.0.2-devel-ubuntu24.04"),
-        runtime=local(cuda, "13.0.2-runtime-ubuntu24.04"),
-    )
-    manylinux = local(f"quay.io/pypa/manylinux_2_28_{MACHINE}", "2026.09.30-1")
-    images = Images(
-        manylinux={Platform(f"linux_{MACHINE}"): manylinux},
-        plain=local("docker.io/library/almalinux", "8"),
-        cuda={CudaVersion(13, 0): of_cuda},
-    )
-    return DockerRooms(images=images, compatibility=load_config(ROOT / "config").compatibility)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
-    """Containers with a room in them, and volumes that no container has."""
-
-    def there() -> set[str]:
-        containers = process.run(["docker", "ps", "--all", "--quiet", "--filter", "volume=/room"])
-        return {
-            *containers.split(),
-            *process.run(["docker", "volume", "ls", "--quiet", "--filter", "dangling=true"]).split(),
-        }
-
-    before = there()
-    yield
-    assert there() - before == set()
+def rooms(docker_config: Callable[[Path], Path]) -> DockerRooms:
+    config = load_config(docker_config(DEMO))
+    return DockerRooms(images=config.images, compatibility=config.compatibility)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +78,7 @@ def places(verdict: Verdict) -> list[str]:
 
 
 def test_the_demo_passes_in_both_rooms(rooms: DockerRooms, wheelmill: Command, tmp_path: Path) -> None:
-    target = ("wheelmill-demo", "--config", ROOT / "tests" / "data" / "demo", "--python", "3.12", "--cuda", "13.0")
+    target = ("wheelmill-demo", "--config", DEMO, "--python", "3.12", "--cuda", "13.0")
     wheelmill("build", *target, "--output", tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     verdict = smoke(WheelFile.at(wheel), rooms, progress=Progress())

@@ -1,0 +1,160 @@
+"""Builds and clean rooms in containers, on stand-ins for the public images (tests/real/stand_ins)."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import DEMO, ROOT, Command, containers
+from tests.real.stand_in_images import references
+from wheelmill.build.compiler_cache import CompilerCache
+from wheelmill.config.images import load_images
+from wheelmill.files import sha256_of
+from wheelmill.names import Platform
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("nothing_is_left")]
+
+IN_DOCKER = ("--sandbox", "docker", "--policy", "manylinux_2_34")  # Debian's glibc, which the stand-ins have
+OBJECTS = 9
+"""Files that wheelmill-demo-torch compiles."""
+
+
+@pytest.fixture(scope="module")
+def demo(docker_config: Callable[[Path], Path]) -> Path:
+    return docker_config(DEMO)
+
+
+@pytest.fixture(scope="module")
+def torch_demo(docker_config: Callable[[Path], Path], wheelmill: Command) -> Path:
+    folder = docker_config(DEMO.with_name("torch_demo"))
+    wheelmill("config", "lock", "--config", folder)
+    return folder
+
+
+def test_only_digests_differ_from_production(demo: Path) -> None:
+    shipped, ours = load_images(ROOT / "config"), load_images(demo)
+    assert [image.tagged for image in references(ours)] == [image.tagged for image in references(shipped)]
+    assert {cuda: each.toolkit for cuda, each in ours.cuda.items()} == {
+        cuda: each.toolkit for cuda, each in shipped.cuda.items()
+    }
+    exchanged = [
+        ours.tagged
+        for ours, theirs in zip(references(ours), references(shipped), strict=True)
+        if ours.digest != theirs.digest
+    ]
+    assert len(exchanged) == 6  # manylinux, the plain one, devel and runtime of two CUDAs
+
+
+def test_two_pythons_the_whole_way(wheelmill: Command, demo: Path, tmp_path: Path) -> None:
+    target = ("wheelmill-demo", "--config", demo, "--python", "3.11,3.12", "--cuda", "13.0")
+    report = json.loads(wheelmill("run", *target, *IN_DOCKER, "--output", tmp_path, "--json").stdout)
+    assert [wheel["ok"] for wheel in report["wheels"]] == [True, True]
+    (manifest,) = tmp_path.glob("releases/v*/manifest.json")
+    images = load_images(demo)
+    bases = [image for image in references(images) if ":13.0." in image.tagged]
+    for entry in json.loads(manifest.read_bytes())["wheels"]:
+        assert entry["filename"].endswith("-manylinux_2_34_x86_64.whl")
+        rooms = entry["certificate"]["clean_rooms"]
+        assert [room["place"] for room in rooms] == [str(bases[1]), str(images.plain)]
+        assert entry["certificate"]["provenance"]["images"] == [
+            str(images.manylinux[Platform("linux_x86_64")]),
+            str(bases[0]),
+        ]
+    assert ["auditwheel repair" in path.read_text() for path in tmp_path.glob("wheels/*.log")] == [True, True]
+    subprocess.run(pip_install(tmp_path, "cu130", "wheelmill-demo", tmp_path / "installed"), check=True)
+    assert (tmp_path / "installed" / "wheelmill_demo-1.0.0+cu130.dist-info").is_dir()
+
+
+def test_two_cudas_in_one_release_and_one_index(wheelmill: Command, torch_demo: Path, tmp_path: Path) -> None:
+    target = ("wheelmill-demo-torch", "--config", torch_demo, "--python", "3.12", "--cuda", "12.4,13.0")
+    run = ("run", *target, "--torch", "2.6,2.11", *IN_DOCKER, "--output", tmp_path, "--json")
+    report = json.loads(wheelmill(*run).stdout)
+    assert [wheel["ok"] for wheel in report["wheels"]] == [True, True]
+    assert len(report["releases"]) == 1
+    for tree, torch in (("cu124", "2.6"), ("cu130", "2.11")):
+        folder = tmp_path / tree
+        subprocess.run(pip_install(tmp_path, f"{tree}/torch{torch}", "wheelmill-demo-torch", folder), check=True)
+        assert (folder / f"wheelmill_demo_torch-1.0.0+{tree}torch{torch}.dist-info").is_dir()
+
+
+def test_a_build_that_was_killed_goes_on_where_it_was(
+    wheelmill: Command, torch_demo: Path, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    uv_cache = os.environ.get("UV_CACHE_DIR", str(Path("~/.cache/uv").expanduser()))
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "UV_CACHE_DIR": uv_cache}  # a compiler cache that is empty
+    target = ("wheelmill-demo-torch", "--config", torch_demo, "--python", "3.12", "--cuda", "13.0", "--torch", "2.11")
+    build = ("build", *target, *IN_DOCKER, "--output", tmp_path / "wheels")
+    argv = [sys.executable, "-m", "wheelmill", *map(str, build)]
+    before = containers()
+    with subprocess.Popen(argv, cwd=ROOT, env=os.environ | env, stderr=subprocess.DEVNULL) as first:
+        while (finished := compiled_in(tmp_path / "cache")) < 5:
+            assert first.poll() is None
+            time.sleep(0.2)
+        first.send_signal(signal.SIGKILL)
+    assert containers() != before
+    again = wheelmill(*build, env=env)
+    (said,) = re.findall(r"(\d+) objects came from the compiler cache, (\d+) were compiled", again.stderr)
+    found, compiled = map(int, said)
+    record_property("objects finished before, found, compiled", (finished, found, compiled))
+    assert found >= 0.95 * finished
+    assert found + compiled == OBJECTS
+
+
+def test_the_cache_changes_no_byte(wheelmill: Command, torch_demo: Path, tmp_path: Path) -> None:
+    target = ("wheelmill-demo-torch", "--config", torch_demo, "--python", "3.12", "--cuda", "13.0", "--torch", "2.11")
+    for folder, env in (("with", {}), ("without", {"CCACHE_DISABLE": "1"})):
+        wheelmill("build", *target, *IN_DOCKER, "--output", tmp_path / folder, env=env)
+    (first,) = tmp_path.glob("with/*.whl")
+    with zipfile.ZipFile(first) as archive:
+        assert any(name.startswith("wheelmill_demo_torch/_C.") for name in archive.namelist())
+    assert sha256_of(first) == sha256_of(tmp_path / "without" / first.name)
+
+
+def test_too_little_memory_is_named(wheelmill: Command, demo: Path, tmp_path: Path) -> None:
+    target = ("wheelmill-demo", "--config", demo, "--python", "3.12", "--cuda", "13.0")
+    ended = wheelmill("build", *target, *IN_DOCKER, "--memory", "0.15", "--output", tmp_path, exit_code=4)
+    assert re.search(r"used up 0\.1 GiB with \d+ compilers at once", ended.stderr)
+    assert "--memory" in ended.stderr
+    (log,) = tmp_path.glob("*.log")
+    assert str(log) in ended.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_too_little_disk_is_named_before_the_start(wheelmill: Command, demo: Path, tmp_path: Path) -> None:
+    target = ("wheelmill-demo", "--config", demo, "--python", "3.12", "--cuda", "13.0")
+    elsewhere = tmp_path / "cache"
+    elsewhere.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", elsewhere], check=True)
+    try:
+        ended = wheelmill(
+            "build", *target, *IN_DOCKER, "--output", tmp_path, exit_code=4, env={"XDG_CACHE_HOME": str(elsewhere)}
+        )
+    finally:
+        subprocess.run(["umount", elsewhere], check=True)
+    assert "GiB free; a build in a container takes 20" in ended.stderr
+    assert "docker system prune" in ended.stderr
+
+
+def compiled_in(cache: Path) -> int:
+    """How many objects are in the compiler cache of the only group in a cache folder."""
+    groups = [*cache.glob("wheelmill/compiled/*/*/stats")]
+    if not groups:
+        return 0
+    return CompilerCache(folder=groups[0].parents[1], compilers=Path(sysconfig.get_path("scripts"))).counts()[1]
+
+
+def pip_install(output: Path, tree: str, project: str, destination: Path) -> list[str | Path]:
+    """Install from one tree into a folder, for the wheel's Python: the interpreter of the tests is another one."""
+    index = (output / "site" / tree / "simple").as_uri()
+    aside = ("--no-deps", "--target", destination, "--python-version", "3.12", "--only-binary", ":all:")
+    platform = ("--platform", "manylinux_2_34_x86_64")
+    return [sys.executable, "-m", "pip", "install", "--index-url", index, *aside, *platform, project]
