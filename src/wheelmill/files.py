@@ -47,7 +47,12 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def write_record(path: Path, record: object) -> None:
     """Keep a record as indented JSON."""
-    write_bytes(path, TypeAdapter(type(record)).dump_json(record, indent=2) + b"\n")
+    write_bytes(path, record_bytes(record))
+
+
+def record_bytes(record: object) -> bytes:
+    """A record as indented JSON."""
+    return TypeAdapter(type(record)).dump_json(record, indent=2) + b"\n"
 
 
 def read_record(path: Path, record_type: type[Record]) -> Record:
@@ -56,7 +61,21 @@ def read_record(path: Path, record_type: type[Record]) -> Record:
     Raises:
         IntegrityError: the file does not hold such a record.
     """
+    return record_from(path.read_bytes(), record_type, source=str(path))
+
+
+def record_from(content: bytes, record_type: type[Record], *, source: str) -> Record:
+    """Read a record from the JSON that `record_bytes` gave.
+
+    Args:
+        content: the JSON.
+        record_type: what it should hold.
+        source: where it is from, for the error.
+
+    Raises:
+        IntegrityError: it does not hold such a record.
+    """
     try:
-        return TypeAdapter(record_type).validate_json(path.read_bytes())
+        return TypeAdapter(record_type).validate_json(content)
     except ValidationError as error:
-        raise IntegrityError(f"{path} is not a {record_type.__name__}: {error}") from None
+        raise IntegrityError(f"{source} is not a {record_type.__name__}: {error}") from None

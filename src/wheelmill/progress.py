@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 
 class Progress:
     """Receives what happens and keeps quiet."""
@@ -11,3 +13,7 @@ class Progress:
 
     def line(self, text: str) -> None:
         """A program that is running printed a line."""
+
+
+QUIET: Final = Progress()
+"""For callers that have nobody to tell."""

@@ -54,4 +54,4 @@ def test_a_wheel_that_changed_after_its_test_is_untested(python: Command, wheels
 
 def test_a_store_of_no_known_kind_is_a_usage_error(python: Command, wheels: Path) -> None:
     done = python("-m", "wheelmill", "release", wheels, "--store", "ftp:somewhere", exit_code=2)
-    assert done.stderr == "error: --store: expected dir:PATH, not 'ftp:somewhere'\n"
+    assert done.stderr == "error: --store: expected dir:PATH or github:OWNER/REPO, not 'ftp:somewhere'\n"

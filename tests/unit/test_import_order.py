@@ -10,7 +10,17 @@ ROOT = Path(wheelmill.__file__).parent
 
 LAYERS = [
     ["names", "errors"],
-    ["resources", "files", "process", "progress", "git", "package_index", "virtual_environment", "package_folder"],
+    [
+        "resources",
+        "files",
+        "process",
+        "progress",
+        "git",
+        "http_tries",
+        "package_index",
+        "virtual_environment",
+        "package_folder",
+    ],
     ["container", "image", "mirror"],
     ["wheel"],
     ["config"],

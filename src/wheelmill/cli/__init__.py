@@ -28,7 +28,7 @@ app.command("smoke")(smoke.smoke)
 app.command("release")(release.release)
 app.command("run")(run.run)
 
-_FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "jinja2", "pypi_simple", "requests", "uv"})
+_FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "requests", "uv"})
 
 
 @app.callback(invoke_without_command=True)

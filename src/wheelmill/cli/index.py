@@ -23,17 +23,18 @@ def build(
     store: StoreOption,
     output: Annotated[Path, typer.Option(help="Folder for the site.", metavar="DIR")],
     base_url: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="What lies above the releases' folders: a URL, or a path relative to the site.",
+            help="What lies above the releases' folders, if not the store: a URL, or a path relative to the site.",
             metavar="URL",
         ),
-    ],
+    ] = None,
 ) -> None:
     """Generate the site of all releases in a store."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
-    pages = pipeline.build_index(store_at(store).manifests(), base_url=base_url, output=output)
+    releases = store_at(store)
+    pages = pipeline.build_index(releases.manifests(), base_url=base_url or releases.url_from(output), output=output)
     STDERR.print(f"{output}: {pages} pages")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name, project_version
 from wheelmill.plan.records import Filters
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.store import Store
 from wheelmill.wheel.glibc import promised_glibc
 
 Value = TypeVar("Value")
@@ -66,7 +68,9 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", help="Configuration folder; ./config, else the one that ships.", metavar="DIR"),
 ]
-StoreOption = Annotated[str, typer.Option(help="Where releases are kept: dir:PATH.", metavar="STORE")]
+StoreOption = Annotated[
+    str, typer.Option(help="Where releases are kept: dir:PATH or github:OWNER/REPO.", metavar="STORE")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 DEFAULT_STORE: Final = "dir:out/releases"
@@ -136,9 +140,17 @@ def policy_for(sandbox: Sandbox, text: str | None) -> str:
     return text
 
 
-def store_at(text: str) -> DirectoryStore:
-    """Open a store: ``dir:PATH``."""
+def store_at(text: str) -> Store:
+    """Open a store: ``dir:PATH`` or ``github:OWNER/REPO``.
+
+    Raises:
+        UsageError: it is neither.
+    """
     kind, _, place = text.partition(":")
-    if kind != "dir" or not place:
-        raise UsageError(f"--store: expected dir:PATH, not {text!r}")
-    return DirectoryStore(directory=Path(place))
+    if kind == "dir" and place:
+        return DirectoryStore(directory=Path(place))
+    if kind == "github":
+        from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
+
+        return GitHubStore(repository=Repository.named(place, os.environ))
+    raise UsageError(f"--store: expected dir:PATH or github:OWNER/REPO, not {text!r}")

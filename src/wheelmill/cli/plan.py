@@ -70,7 +70,7 @@ def plan(
         configuration = _narrowed(configuration, since)
     releases = store_at(store)
     manifests = releases.manifests()
-    planned = make_plan(configuration, filters, published_cells(manifests), releases.failures())
+    planned = make_plan(configuration, filters, published_cells(manifests), releases.failures.read())
     cost = estimate(planned, past_builds(manifests), runners=runners)
     if matrix:
         print_json("wheelmill.plan-matrix/1", shards=matrix_content(planned))

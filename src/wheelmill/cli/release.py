@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from wheelmill.cli.options import StoreOption, store_at
-from wheelmill.cli.terminal import STDERR
+from wheelmill.cli.terminal import STDERR, progress
+from wheelmill.errors import ReleaseError
 
 
 def release(
@@ -21,8 +22,12 @@ def release(
     """Publish the wheels of a folder that no release has yet, under a new date tag."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
-    manifests = pipeline.release_folder(directory, store_at(store))
-    for manifest in manifests:
+    with progress() as shown:
+        publication = pipeline.release_folder(directory, store_at(store), shown)
+    for manifest in publication.releases:
         STDERR.print(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
-    if not manifests:
+    if publication.refusals:
+        refused = (f"{refusal.filename} {refusal.reason}" for refusal in publication.refusals)
+        raise ReleaseError("\n".join(("not released:", *refused)))
+    if not publication.releases:
         STDERR.print("nothing to release: every wheel is published already")

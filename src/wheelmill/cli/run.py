@@ -52,7 +52,9 @@ def run(
     config: ConfigOption = None,
     store: Annotated[
         str | None,
-        typer.Option(help="Where releases are kept: dir:PATH; DIR/releases by default.", metavar="STORE"),
+        typer.Option(
+            help="Where releases are kept: dir:PATH or github:OWNER/REPO; DIR/releases by default.", metavar="STORE"
+        ),
     ] = None,
     output: Annotated[Path, typer.Option(help="Gets wheels, releases and site.", metavar="DIR")] = Path("out"),
     as_json: JsonOption = False,
@@ -74,7 +76,7 @@ def run(
     configuration = config_at(config)
     releases = store_at(store or f"dir:{output / 'releases'}")
     filters = for_this_machine(filters)
-    planned = make_plan(configuration, filters, published_cells(releases.manifests()), releases.failures())
+    planned = make_plan(configuration, filters, published_cells(releases.manifests()), releases.failures.read())
     tell_plan(planned, filters)
     builder = builder_in(sandbox, configuration, memory=memory, cpus=cpus, network=network)
     with progress() as shown:

@@ -16,9 +16,9 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 import httpx
 
-from wheelmill.config.http_tries import Sleep, answer_to
 from wheelmill.config.records.images import ImageReference, is_digest
 from wheelmill.errors import WheelmillError
+from wheelmill.http_tries import Sleep, answer_to
 
 _API_HOSTS: Final[Mapping[str, str]] = {"docker.io": "registry-1.docker.io"}
 """Where the API of a registry is, if not under the host in the names of its images. There is one such registry:

@@ -12,8 +12,8 @@ from packaging.version import Version
 from wheelmill.build.records import Provenance, provenance_of
 from wheelmill.names import ProjectName, PythonVersion
 from wheelmill.plan.records import Cell
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.records import Manifest
+from wheelmill.release.store import Store
 from wheelmill.wheel.records import WheelFile
 
 
@@ -26,7 +26,7 @@ class Neighbour:
     """Puts it into a folder, if it is not on this disk already."""
 
 
-def released_neighbours(manifests: Iterable[Manifest], store: DirectoryStore) -> list[Neighbour]:
+def released_neighbours(manifests: Iterable[Manifest], store: Store) -> list[Neighbour]:
     """Every wheel that a store has."""
     return [
         Neighbour(provenance=provenance, fetch=partial(store.fetch, manifest.tag, entry.filename, entry.sha256))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import quote
 
 from wheelmill.build.builder import Builder, build_wheel
-from wheelmill.errors import BuildError, CompileError, RefusedError, SmokeError, WheelmillError
+from wheelmill.errors import BuildError, CompileError, RefusedError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.names import ReleaseTag
 from wheelmill.pipeline.neighbours import Neighbour, neighbours_on_disk, released_neighbours, required_beside
 from wheelmill.pipeline.publishing import build_index
@@ -18,9 +16,9 @@ from wheelmill.pipeline.trial import smoke
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.records import BuildTarget, KnownFailure
 from wheelmill.progress import Progress
-from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.release.rebuild import numbered
+from wheelmill.release.store import Store
 from wheelmill.smoke.records import TestedWheel, Verdict, certify
 from wheelmill.smoke.room import Rooms
 
@@ -32,7 +30,7 @@ class Report:
     verdicts: tuple[Verdict, ...]
     releases: tuple[ReleaseTag, ...]
     failures: tuple[WheelmillError, ...]
-    """Builds that failed and wheels that were refused, in the order of the plan."""
+    """Builds that failed and wheels that were refused, in the order of the plan; then those that were not released."""
 
 
 def run(
@@ -41,7 +39,7 @@ def run(
     rooms: Rooms,
     *,
     policy: str,
-    store: DirectoryStore,
+    store: Store,
     output: Path,
     progress: Progress,
 ) -> Report:
@@ -80,15 +78,16 @@ def run(
             progress.step(error.explained)
             failures.append(error)
             if _would_fail_again(error):
-                store.remember_failure(inputs_of(target), _known_failure(target, error))
-    releases = publish(store, tested, now=datetime.now(UTC))
-    for manifest in releases:
+                store.failures.remember(inputs_of(target), _known_failure(target, error))
+    publication = publish(store, tested, now=datetime.now(UTC), progress=progress)
+    for manifest in publication.releases:
         progress.step(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
-    base_url = quote(os.path.relpath(store.directory, output / "site"))
-    build_index(store.manifests(), base_url=base_url, output=output / "site")
+    failures += [ReleaseError(f"{refusal.filename} {refusal.reason}") for refusal in publication.refusals]
+    site = output / "site"
+    build_index(store.manifests(), base_url=store.url_from(site), output=site)
     return Report(
         verdicts=tuple(verdicts),
-        releases=tuple(manifest.tag for manifest in releases),
+        releases=tuple(manifest.tag for manifest in publication.releases),
         failures=tuple(failures),
     )
 

@@ -7,19 +7,22 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Final
+from urllib.parse import quote
 
-from wheelmill.errors import IntegrityError, ReleaseError
-from wheelmill.files import read_record, sha256_of, write_bytes, write_record
+from wheelmill.errors import ReleaseError
+from wheelmill.files import sha256_of, write_bytes, write_record
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.plan.records import KnownFailure, KnownFailures
+from wheelmill.progress import Progress
+from wheelmill.release.failures import FailureFile
+from wheelmill.release.manifest import manifest_from, manifest_of
 from wheelmill.release.records import MANIFEST, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.store import Publication
+from wheelmill.release.tags import date_tags
 from wheelmill.smoke.records import TestedWheel
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.records import WheelFile
-
-_FAILURES: Final = "failures.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,33 +31,20 @@ class DirectoryStore:
 
     directory: Path
 
+    @property
+    def failures(self) -> FailureFile:
+        """A file beside the releases."""
+        return FailureFile(path=self.directory / "failures.json")
+
     def manifests(self) -> tuple[Manifest, ...]:
-        """The manifests of all releases, by tag.
-
-        Raises:
-            ReleaseError: one of them cannot be read.
-        """
-        try:
-            return tuple(read_record(path, Manifest) for path in sorted(self.directory.glob(f"v*/{MANIFEST}")))
-        except IntegrityError as error:
-            raise ReleaseError(str(error)) from None
-
-    def failures(self) -> KnownFailures:
-        """The builds that failed before."""
-        path = self.directory / _FAILURES
-        return read_record(path, KnownFailures) if path.exists() else KnownFailures(by_inputs={})
-
-    def remember_failure(self, inputs: Sha256, failure: KnownFailure) -> None:
-        """Keep one more failed build."""
-        known = self.failures().by_inputs
-        write_record(self.directory / _FAILURES, KnownFailures(by_inputs={**known, inputs: failure}))
+        """See `Store.manifests`; by tag."""
+        return tuple(
+            manifest_from(path.read_bytes(), tag=path.parent.name, source=str(path))
+            for path in sorted(self.directory.glob(f"v*/{MANIFEST}"))
+        )
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
-        """Copy a released wheel into a folder.
-
-        Raises:
-            ReleaseError: it is not there, or has other bytes than its manifest says.
-        """
+        """See `Store.fetch`."""
         copy = folder / filename
         try:
             shutil.copyfile(self.directory / tag / filename, copy)
@@ -64,12 +54,10 @@ class DirectoryStore:
             raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
 
-    def publish(self, manifest: Manifest, wheels: Sequence[TestedWheel]) -> None:
-        """Put a release in place whole: it is made beside the others and then gets its name.
-
-        Raises:
-            ReleaseError: the tag is taken.
-        """
+    def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:  # noqa: ARG002 - nothing takes long
+        """See `Store.publish`. A release is made beside the others and then gets its name, so it appears whole."""
+        used = {manifest.tag for manifest in self.manifests()}
+        manifest = manifest_of(next(tag for tag in date_tags(now) if tag not in used), wheels, now=now)
         self.directory.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=self.directory))
         try:
@@ -86,3 +74,8 @@ class DirectoryStore:
                 ) from None
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+        return Publication(releases=(manifest,), refusals=())
+
+    def url_from(self, site: Path) -> str:
+        """See `Store.url_from`; a path."""
+        return quote(os.path.relpath(self.directory, site))

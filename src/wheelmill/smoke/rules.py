@@ -9,11 +9,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.smoke.evidence import Contents, cuda_major_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
-from wheelmill.wheel.records import Code, Finding
-
-MAX_ASSET: Final = 2 << 30
-"""Bytes that a release asset must stay under
-(https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
+from wheelmill.wheel.records import MAX_ASSET, Code, Finding
 
 _SHOWN: Final = 10
 """How many symbols one finding names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from packaging.tags import Tag
 from packaging.utils import BuildTag, InvalidWheelFilename, parse_wheel_filename
@@ -14,6 +14,10 @@ from packaging.version import Version
 from wheelmill.files import sha256_of
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.wheel.label import Label
+
+MAX_ASSET: Final = 2 << 30
+"""Bytes that a release asset must stay under
+(https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
 
 
 class Code(StrEnum):

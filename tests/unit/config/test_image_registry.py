@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from tests.registry_server import INDEX, MANIFEST, Registry, serving
-from wheelmill.config.http_tries import NoAnswerError
 from wheelmill.config.image_registry import ImageRegistry, ImageRegistryError
 from wheelmill.config.records.images import ImageReference
+from wheelmill.http_tries import NoAnswerError
 
 DIGEST = "sha256:" + "1" * 64
 OLD = "sha256:" + "f" * 64
@@ -274,7 +274,7 @@ def test_a_redirect_to_plain_http_is_refused(server: Registry, client: ImageRegi
 def test_the_name_of_an_image_says_who_is_asked(name: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def send(_: httpx.Client, request: httpx.Request) -> httpx.Response:
+    def send(_: httpx.Client, request: httpx.Request, **_options: bool) -> httpx.Response:
         asked.append(str(request.url))
         return httpx.Response(200, headers={"Docker-Content-Digest": DIGEST})
 

@@ -32,7 +32,7 @@ def test_a_release_holds_wheels_sidecars_and_a_manifest(store: DirectoryStore, t
 
 def test_a_released_wheel_with_other_bytes_is_not_fetched(store: DirectoryStore, tmp_path: Path) -> None:
     wheel = certified_wheel(tmp_path / NAME)
-    (manifest,) = publish(store, [wheel], now=NOW)
+    (manifest,) = publish(store, [wheel], now=NOW).releases
     here = tmp_path / "here"
     here.mkdir()
     assert store.fetch(manifest.tag, NAME, wheel.file.sha256, here).sha256 == wheel.file.sha256
@@ -65,7 +65,7 @@ def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: P
 
 
 def test_manifests_are_read_as_they_were_published(store: DirectoryStore, tmp_path: Path) -> None:
-    manifests = publish(store, [certified_wheel(tmp_path / NAME, provenance=PROVENANCE)], now=NOW)
+    manifests = publish(store, [certified_wheel(tmp_path / NAME, provenance=PROVENANCE)], now=NOW).releases
     assert store.manifests() == manifests
 
 
@@ -107,7 +107,7 @@ def test_a_crash_leaves_no_trace_and_can_be_repeated(
         with pytest.raises(OSError, match="no space left"):
             publish(store, wheels, now=NOW)
     assert everything_in(store.directory) == {}
-    (manifest,) = publish(store, wheels, now=NOW)
+    (manifest,) = publish(store, wheels, now=NOW).releases
     assert manifest.tag == "v2026-11-21"
     assert (store.directory / manifest.tag / OTHER).exists()
 

@@ -4,11 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
-from wheelmill.errors import ReleaseError
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import MAX_WHEELS, publish, published_cells
 
@@ -19,14 +16,14 @@ def test_releases_of_a_day_are_numbered(store: DirectoryStore, tmp_path: Path) -
     tags = [
         manifest.tag
         for name in (FIRST, SECOND, THIRD)
-        for manifest in publish(store, [certified_wheel(tmp_path / name)], now=NOW)
+        for manifest in publish(store, [certified_wheel(tmp_path / name)], now=NOW).releases
     ]
     assert tags == ["v2026-11-21", "v2026-11-21.2", "v2026-11-21.3"]
 
 
 def test_the_next_day_starts_anew(store: DirectoryStore, tmp_path: Path) -> None:
     publish(store, [certified_wheel(tmp_path / FIRST)], now=NOW)
-    (manifest,) = publish(store, [certified_wheel(tmp_path / SECOND)], now=NOW + timedelta(days=1))
+    (manifest,) = publish(store, [certified_wheel(tmp_path / SECOND)], now=NOW + timedelta(days=1)).releases
     assert manifest.tag == "v2026-11-22"
 
 
@@ -34,37 +31,41 @@ def test_identical_bytes_are_not_released_again(store: DirectoryStore, tmp_path:
     wheel = certified_wheel(tmp_path / FIRST)
     publish(store, [wheel], now=NOW)
     before = everything_in(store.directory)
-    assert publish(store, [wheel], now=NOW + timedelta(days=1)) == ()
+    assert publish(store, [wheel], now=NOW + timedelta(days=1)).releases == ()
     assert everything_in(store.directory) == before
 
 
 def test_only_what_is_new_is_released(store: DirectoryStore, tmp_path: Path) -> None:
     first, second = certified_wheel(tmp_path / FIRST), certified_wheel(tmp_path / SECOND)
     publish(store, [first], now=NOW)
-    (manifest,) = publish(store, [first, second], now=NOW)
+    (manifest,) = publish(store, [first, second], now=NOW).releases
     assert [entry.filename for entry in manifest.wheels] == [SECOND]
 
 
-def test_other_bytes_under_a_published_name_are_refused(store: DirectoryStore, tmp_path: Path) -> None:
+def test_other_bytes_under_a_published_name_are_refused_and_hold_up_nothing(
+    store: DirectoryStore, tmp_path: Path
+) -> None:
     publish(store, [certified_wheel(tmp_path / FIRST)], now=NOW)
     before = everything_in(store.directory)
     changed = certified_wheel(tmp_path / "changed" / FIRST, content=b"changed = True")
-    with pytest.raises(ReleaseError, match=r"1\.0.* was published in v2026-11-21 with other bytes") as refusal:
-        publish(store, [changed, certified_wheel(tmp_path / SECOND)], now=NOW)
-    assert refusal.value.hint == "a published wheel never changes: raise the version"
-    assert everything_in(store.directory) == before
+    publication = publish(store, [changed, certified_wheel(tmp_path / SECOND)], now=NOW)
+    (refusal,) = publication.refusals
+    assert refusal.filename == FIRST
+    assert refusal.reason.startswith("was published in v2026-11-21 with other bytes")
+    assert [entry.filename for manifest in publication.releases for entry in manifest.wheels] == [SECOND]
+    assert everything_in(store.directory).items() >= before.items()
 
 
 def test_many_wheels_make_several_releases(store: DirectoryStore, tmp_path: Path) -> None:
     names = [f"demo-1.{number:03}-py3-none-any.whl" for number in range(MAX_WHEELS + 1)]
-    manifests = publish(store, [certified_wheel(tmp_path / name) for name in reversed(names)], now=NOW)
+    manifests = publish(store, [certified_wheel(tmp_path / name) for name in reversed(names)], now=NOW).releases
     assert [manifest.tag for manifest in manifests] == ["v2026-11-21", "v2026-11-21.2"]
     assert [len(manifest.wheels) for manifest in manifests] == [MAX_WHEELS, 1]
     assert [entry.filename for manifest in manifests for entry in manifest.wheels] == names
 
 
 def test_nothing_to_release_leaves_no_release(store: DirectoryStore) -> None:
-    assert publish(store, [], now=NOW) == ()
+    assert publish(store, [], now=NOW).releases == ()
     assert store.manifests() == ()
 
 

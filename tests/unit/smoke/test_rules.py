@@ -11,8 +11,8 @@ from tests.unit.build.conftest import MACHINE, PROVENANCE
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
 from wheelmill.smoke.evidence import Contents, open_wheel
-from wheelmill.smoke.rules import MAX_ASSET, findings_of
-from wheelmill.wheel.records import Code, WheelFile
+from wheelmill.smoke.rules import findings_of
+from wheelmill.wheel.records import MAX_ASSET, Code, WheelFile
 
 Opened = Callable[..., Contents]
 

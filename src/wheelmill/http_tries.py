@@ -6,7 +6,7 @@ https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
@@ -27,13 +27,14 @@ class NoAnswerError(WheelmillError):
     """A host could not be reached, or stayed busy."""
 
 
-def answer_to(client: httpx.Client, request: httpx.Request, sleep: Sleep) -> httpx.Response:
+def answer_to(client: httpx.Client, request: httpx.Request, sleep: Sleep, *, stream: bool = False) -> httpx.Response:
     """Send a request, at most three times.
 
     Args:
         client: follows redirects, or does not.
         request: one without effects: it may arrive more than once.
         sleep: waits for so many seconds.
+        stream: whether the body is left to be read, and the answer to be closed.
 
     Returns:
         The first answer that is neither 429 nor 5xx.
@@ -45,7 +46,7 @@ def answer_to(client: httpx.Client, request: httpx.Request, sleep: Sleep) -> htt
     while True:
         asked = 0.0
         try:
-            answer = client.send(request)
+            answer = client.send(request, stream=stream)
         except httpx.TransportError as error:
             problem = str(error) or type(error).__name__
         except httpx.HTTPError as error:  # such as a circle of redirects
@@ -53,8 +54,9 @@ def answer_to(client: httpx.Client, request: httpx.Request, sleep: Sleep) -> htt
         else:
             if answer.status_code != HTTPStatus.TOO_MANY_REQUESTS and not answer.is_server_error:
                 return answer
+            answer.close()
             problem = f"{answer.status_code} {answer.reason_phrase}"
-            asked = _asked_pause(answer)
+            asked = asked_pause(answer.headers)
         if not pauses:
             raise NoAnswerError(f"{request.url.host} does not answer: {problem}; tried {1 + len(_PAUSES)} times")
         if asked > _LONGEST_PAUSE:
@@ -62,9 +64,9 @@ def answer_to(client: httpx.Client, request: httpx.Request, sleep: Sleep) -> htt
         sleep(max(asked, pauses.pop(0)))
 
 
-def _asked_pause(answer: httpx.Response) -> float:
+def asked_pause(headers: Mapping[str, str]) -> float:
     """The seconds that Retry-After asks for, as a number or as a date; 0 when it does not."""
-    text = answer.headers.get("Retry-After", "")
+    text = headers.get("retry-after", "")
     if text.isascii() and text.isdigit():
         return float(text)
     try:

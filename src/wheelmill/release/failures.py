@@ -1,0 +1,25 @@
+"""Builds that failed, kept in a file. Losing it is harmless: they are tried once more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wheelmill.files import read_record, write_record
+from wheelmill.names import Sha256
+from wheelmill.plan.records import KnownFailure, KnownFailures
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureFile:
+    """A file of known failures, which need not exist."""
+
+    path: Path
+
+    def read(self) -> KnownFailures:
+        """The builds that failed before."""
+        return read_record(self.path, KnownFailures) if self.path.exists() else KnownFailures(by_inputs={})
+
+    def remember(self, inputs: Sha256, failure: KnownFailure) -> None:
+        """Keep one more failed build."""
+        write_record(self.path, KnownFailures(by_inputs={**self.read().by_inputs, inputs: failure}))

@@ -1,0 +1,93 @@
+"""A tag that is one publication's own.
+
+Whoever creates ``refs/tags/X`` has it: GitHub refuses to create a reference twice, so of two publishers one goes on to
+the next number. The tag is annotated with the hash of what it is for: a publication that was interrupted knows its tag
+again. Tags are made before anything else and never removed, so one that was used is never used again.
+
+https://docs.github.com/en/rest/git/refs#create-a-reference
+https://docs.github.com/en/rest/git/tags#create-a-tag-object
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from github.GitRef import GitRef
+
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.github.calls import Calls
+from wheelmill.release.tags import date_tags, is_date_tag
+from wheelmill.wheel.records import WheelFile
+
+_MARK: Final = "contents: sha256:"
+"""Begins the last line of a tag's message."""
+
+
+def contents_of(wheels: Iterable[WheelFile]) -> Sha256:
+    """Hash names and bytes of the wheels of a release."""
+    lines = sorted(f"{wheel.sha256}  {wheel.filename}\n" for wheel in wheels)
+    return Sha256(hashlib.sha256("".join(lines).encode()).hexdigest())
+
+
+def claim_tag(calls: Calls, contents: Sha256, *, published: Iterable[str], now: datetime) -> ReleaseTag:
+    """Find the tag that an earlier try made for these contents, or make the next one of today.
+
+    Args:
+        calls: of the API.
+        contents: what the tag is for.
+        published: the tags of all published releases, which are not taken up again.
+        now: in UTC.
+
+    Raises:
+        ReleaseError: no tag can be made.
+    """
+    published = set(published)
+    taken = {_name_of(ref): ref for ref in _tags(calls, "v")}
+    for name, ref in taken.items():
+        if name not in published and is_date_tag(name) and _contents(calls, ref) == contents:
+            return ReleaseTag(name)
+    free = (tag for tag in date_tags(now) if tag not in taken and tag not in published)
+    return next(tag for tag in free if _owner(calls, tag, contents) == contents)
+
+
+def _owner(calls: Calls, tag: ReleaseTag, contents: Sha256) -> str | None:
+    """Try to make a tag; returns what it is for then, which may be what somebody else made it for."""
+
+    def find() -> GitRef | None:
+        return next((ref for ref in _tags(calls, tag) if _name_of(ref) == tag), None)
+
+    def make() -> GitRef:
+        commit = calls.read("reading the default branch", lambda: _head(calls))
+        message = f"wheels of {tag}\n\n{_MARK}{contents}\n"
+        annotated = calls.write(
+            f"describing tag {tag}", lambda: calls.repository.create_git_tag(tag, message, commit, "commit")
+        )
+        return calls.write(
+            f"making tag {tag}", lambda: calls.repository.create_git_ref(f"refs/tags/{tag}", annotated.sha)
+        )
+
+    return _contents(calls, calls.ensure(f"making tag {tag}", find, make))
+
+
+def _head(calls: Calls) -> str:
+    return calls.repository.get_branch(calls.repository.default_branch).commit.sha
+
+
+def _tags(calls: Calls, beginning: str) -> list[GitRef]:
+    return calls.read("listing tags", lambda: list(calls.repository.get_git_matching_refs(f"tags/{beginning}")))
+
+
+def _name_of(ref: GitRef) -> str:
+    return ref.ref.removeprefix("refs/tags/")
+
+
+def _contents(calls: Calls, ref: GitRef) -> str | None:
+    """What a tag was made for; None for one that nobody annotated for a release."""
+    if ref.object.type != "tag":
+        return None
+    annotated = calls.read(f"reading tag {_name_of(ref)}", lambda: calls.repository.get_git_tag(ref.object.sha))
+    *_, last = annotated.message.splitlines() or [""]
+    return last.removeprefix(_MARK) if last.startswith(_MARK) else None

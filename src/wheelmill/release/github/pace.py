@@ -1,0 +1,85 @@
+"""Staying below what GitHub lets a client do, and doing what it says when that was too much.
+
+https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+from wheelmill.errors import ReleaseError
+from wheelmill.http_tries import asked_pause
+from wheelmill.progress import Progress
+from wheelmill.release.github.clock import Clock
+
+BETWEEN_WRITES: Final = 1.0
+"""Seconds, as GitHub asks for: so there are at most 60 a minute, where 80 are allowed."""
+WRITES_AN_HOUR: Final = 490
+"""Of the 500 that are allowed. A release of 240 wheels takes 485."""
+
+_HOUR: Final = 3600.0
+_LONGEST_PAUSE: Final = _HOUR + 60
+"""Seconds. Every limit of GitHub is of an hour or less."""
+_UNTOLD: Final = 10.0
+"""Seconds that nobody is told of."""
+_MOST_PAUSES: Final = 10
+"""For one call."""
+_FIRST_PAUSE: Final = 60.0
+"""Seconds to wait when a limit was passed and GitHub does not say for how long; twice as long the next time."""
+
+
+class Pace:
+    """Waits before calls, so that they are allowed."""
+
+    def __init__(self, clock: Clock, progress: Progress) -> None:
+        self._clock = clock
+        self._progress = progress
+        self._writes: deque[float] = deque(maxlen=WRITES_AN_HOUR)
+
+    def before_write(self) -> None:
+        """Wait until one more thing may be created, changed or deleted."""
+        now = self._clock.now()
+        earliest = self._writes[-1] + BETWEEN_WRITES if self._writes else now
+        if len(self._writes) == WRITES_AN_HOUR:
+            earliest = max(earliest, self._writes[0] + _HOUR)
+        self.wait(earliest - now, f"GitHub takes {WRITES_AN_HOUR} new files an hour")
+        self._writes.append(self._clock.now())
+
+    def wait(self, seconds: float, reason: str) -> None:
+        """Wait, and say so when it takes long."""
+        if seconds > _UNTOLD:
+            self._progress.step(f"{reason}: waiting for {seconds:.0f} seconds")
+        if seconds > 0:
+            self._clock.sleep(seconds)
+
+    def pause_asked_for(self, status: int, headers: Mapping[str, str], *, earlier: int, limited: bool) -> float | None:
+        """How long GitHub wants not to be asked after an answer.
+
+        Args:
+            status: of the answer.
+            headers: of the answer, in lower case.
+            earlier: how many answers to the same call were refusals for that reason already.
+            limited: whether the text of the answer speaks of a limit.
+
+        Returns:
+            Seconds; None when the answer is not about a limit.
+
+        Raises:
+            ReleaseError: it is too long to wait for.
+        """
+        used_up = headers.get("x-ratelimit-remaining") == "0"
+        asked = asked_pause(headers)
+        about_limits = limited or used_up or asked or status == HTTPStatus.TOO_MANY_REQUESTS
+        if status not in (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS) or not about_limits:
+            return None
+        reset = headers.get("x-ratelimit-reset", "")
+        if not asked and used_up and reset.isascii() and reset.isdigit():
+            asked = max(int(reset) - self._clock.now(), 0.0) + 1.0  # the reset is somewhere within that second
+        asked = asked or _FIRST_PAUSE * 2**earlier
+        if asked > _LONGEST_PAUSE or earlier == _MOST_PAUSES:
+            raise ReleaseError(f"GitHub wants to be left alone for {asked:.0f} seconds", hint="run this again then")
+        return asked

@@ -1,0 +1,122 @@
+"""Releases of a GitHub repository: drafts until they are whole, and never touched once they are published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from wheelmill.errors import ReleaseError, UsageError
+from wheelmill.files import atomic_write, record_bytes
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.progress import QUIET, Progress
+from wheelmill.release.failures import FailureFile
+from wheelmill.release.github.assets import Asset, send
+from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.claim import claim_tag, contents_of
+from wheelmill.release.github.clock import Clock
+from wheelmill.release.github.download import downloads_from
+from wheelmill.release.github.drafts import all_releases, draft_of, publish_draft
+from wheelmill.release.github.notes import body_of, title_of
+from wheelmill.release.github.probe import probe
+from wheelmill.release.github.refusal import reason_to_refuse
+from wheelmill.release.github.repository import Repository
+from wheelmill.release.manifest import manifest_from, manifest_of
+from wheelmill.release.records import MANIFEST, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.store import Publication, Refusal
+from wheelmill.release.tags import is_date_tag
+from wheelmill.smoke.records import TestedWheel
+from wheelmill.wheel.metadata import metadata_bytes
+from wheelmill.wheel.records import WheelFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class GitHubStore:
+    """The date-tagged releases of a repository."""
+
+    repository: Repository
+    clock: Clock = Clock()  # noqa: RUF009 - it is frozen
+
+    @property
+    def failures(self) -> FailureFile:
+        """A file on this machine: builds run without permission to write to the repository."""
+        return FailureFile(path=user_cache_path("wheelmill") / "failures" / f"{self.repository.full_name}.json")
+
+    def manifests(self) -> tuple[Manifest, ...]:
+        """See `Store.manifests`; the newest first."""
+        calls = Calls(self.repository, self.clock, QUIET)
+        tags = [release.tag_name for release in all_releases(calls) if not release.draft]
+        with downloads_from(self.repository, self.clock) as downloads:
+            return tuple(
+                manifest_from(downloads.read(tag, MANIFEST), tag=tag, source=self.repository.download(tag, MANIFEST))
+                for tag in tags
+                if is_date_tag(tag)
+            )
+
+    def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
+        """See `Store.fetch`."""
+        copy = folder / filename
+        with downloads_from(self.repository, self.clock) as downloads, atomic_write(copy) as file:
+            if (found := downloads.save(tag, filename, file)) != sha256:
+                raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
+        return WheelFile.at(copy)
+
+    def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
+        """See `Store.publish`."""
+        if self.repository.token is None:
+            raise UsageError("GITHUB_TOKEN is not set", hint="a token with 'contents: write' publishes releases")
+        reasons = {wheel.file.filename: reason_to_refuse(wheel.file) for wheel in wheels}
+        refusals = tuple(Refusal(filename=name, reason=reason) for name, reason in reasons.items() if reason)
+        accepted = [wheel for wheel in wheels if not reasons[wheel.file.filename]]
+        if not accepted:
+            return Publication(releases=(), refusals=refusals)
+        manifest, late = self._release(accepted, now, Calls(self.repository, self.clock, progress))
+        return Publication(releases=(manifest,), refusals=(*refusals, *late))
+
+    def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
+        """See `Store.url_from`; a URL."""
+        return self.repository.downloads
+
+    def _release(
+        self, wheels: Sequence[TestedWheel], now: datetime, calls: Calls
+    ) -> tuple[Manifest, tuple[Refusal, ...]]:
+        """Claim a tag, fill its draft, publish it, and look at it from outside."""
+        published = {release.tag_name for release in all_releases(calls) if not release.draft}
+        tag = claim_tag(calls, contents_of(wheel.file for wheel in wheels), published=published, now=now)
+        manifest = manifest_of(tag, wheels, now=now)
+        draft = draft_of(calls, tag, title=title_of(manifest), body=body_of(manifest, self.repository))
+        if not draft.draft:
+            raise ReleaseError(
+                f"{tag} was published meanwhile, with the same wheels", hint="there is nothing left to do"
+            )
+        files = [asset for wheel in wheels for asset in _assets_of(wheel)]
+        faults = send(calls, draft, files).faults
+        refusals = {
+            wheel.file.filename: fault
+            for wheel in wheels
+            for asset in _assets_of(wheel)
+            if (fault := faults.get(asset.name))
+        }
+        manifest = replace(manifest, wheels=tuple(each for each in manifest.wheels if each.filename not in refusals))
+        if not manifest.wheels:
+            raise ReleaseError("\n".join((f"nothing of {tag} could be sent:", *refusals.values())))
+        arrived = [file for file in files if file.name.removesuffix(SIDECAR_SUFFIX) not in refusals]
+        sent = send(calls, draft, [*arrived, Asset.of_bytes(MANIFEST, record_bytes(manifest))])
+        if sent.faults:
+            raise ReleaseError("\n".join(f"{name} {fault}" for name, fault in sent.faults.items()))
+        publish_draft(calls, draft, title=title_of(manifest), body=body_of(manifest, self.repository))
+        with downloads_from(self.repository, self.clock) as downloads:
+            probe(downloads, manifest, unhashed=sent.unhashed)
+        return manifest, tuple(Refusal(filename=name, reason=fault) for name, fault in refusals.items())
+
+
+def _assets_of(wheel: TestedWheel) -> tuple[Asset, Asset]:
+    """A wheel and its sidecar."""
+    file = wheel.file
+    return (
+        Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256),
+        Asset.of_bytes(file.filename + SIDECAR_SUFFIX, metadata_bytes(file.path)),
+    )

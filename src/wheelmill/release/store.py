@@ -1,0 +1,72 @@
+"""What a place for releases offers: to read them all, to fetch a wheel, and to publish one more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.progress import Progress
+from wheelmill.release.failures import FailureFile
+from wheelmill.release.records import Manifest
+from wheelmill.smoke.records import TestedWheel
+from wheelmill.wheel.records import WheelFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A wheel that was not released, and why."""
+
+    filename: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publication:
+    """What became of wheels that were to be released."""
+
+    releases: tuple[Manifest, ...]
+    refusals: tuple[Refusal, ...]
+
+
+class Store(Protocol):
+    """Where releases are kept."""
+
+    @property
+    def failures(self) -> FailureFile:
+        """Where the builds that failed are kept."""
+
+    def manifests(self) -> tuple[Manifest, ...]:
+        """The manifests of all releases.
+
+        Raises:
+            ReleaseError: one of them cannot be read.
+        """
+
+    def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
+        """Copy a released wheel into a folder.
+
+        Raises:
+            ReleaseError: it is not there, or has other bytes than its manifest says.
+        """
+
+    def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
+        """Release wheels together, under a tag of today that was never used.
+
+        Args:
+            wheels: at least one, and at most `publish.MAX_WHEELS`.
+            now: the time of publication, in UTC.
+            progress: told of what takes long.
+
+        Returns:
+            The release, and the wheels that the store did not take; no release when it took none.
+
+        Raises:
+            ReleaseError: there is no release; what was begun is completed when the same wheels are published again.
+        """
+
+    def url_from(self, site: Path) -> str:
+        """What lies above the releases' folders: a URL, or a path as seen from the root of a site."""
