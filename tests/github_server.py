@@ -97,7 +97,8 @@ class GitHub:
     calls: list[Call] = field(default_factory=list)
     origin: str = ""
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    _lock: Lock = field(default_factory=Lock)
+    lock: Lock = field(default_factory=Lock)
+    """Held while a call is answered."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -135,7 +136,7 @@ class GitHub:
 
     def answer(self, call: Call, *, signed_in: bool) -> Answer | None:
         """Answer a call of the API; None breaks the connection."""
-        with self._lock:
+        with self.lock:
             fault = self.faults.get(len(self.calls))
             self.calls.append(call)
             if special := self.always(call):

@@ -16,7 +16,6 @@ from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectio
 
 from wheelmill.errors import ReleaseError, UsageError
 from wheelmill.progress import Progress
-from wheelmill.release.github.clock import Clock
 from wheelmill.release.github.pace import Pace
 from wheelmill.release.github.repository import Repository
 
@@ -45,7 +44,7 @@ class RejectedError(ReleaseError):
 class Calls:
     """Makes calls."""
 
-    def __init__(self, repository: Repository, clock: Clock, progress: Progress) -> None:
+    def __init__(self, repository: Repository, pace: Pace, progress: Progress) -> None:
         Requester.injectConnectionClasses(_Http, _Https)
         self._github = Github(
             base_url=repository.api_url,
@@ -55,11 +54,12 @@ class Calls:
             timeout=_TIMEOUT,
             seconds_between_requests=0,
             seconds_between_writes=0,
+            lazy=True,
         )
-        self._pace = Pace(clock, progress)
-        self.clock = clock
+        self._pace = pace
+        self.clock = pace.clock
         self.progress = progress
-        self.repository = self._github.get_repo(repository.full_name, lazy=True)
+        self.repository = self._github.get_repo(repository.full_name)
 
     def read(self, what: str, call: Callable[[], Found]) -> Found:
         """Make a call that changes nothing, up to four times.
@@ -86,7 +86,7 @@ class Calls:
             OutageError: GitHub failed; the change may have been made.
             RejectedError: GitHub will not do it.
         """
-        return self._answer(what, call, before=self._pace.before_write)
+        return self._answer(what, call, before=lambda: self._pace.before_write(self.progress))
 
     def ensure(self, what: str, find: Callable[[], Found | None], make: Callable[[], Found]) -> Found:
         """Find something, or make it. After a failure it is looked for again.
@@ -119,7 +119,7 @@ class Calls:
 
     def _answer(self, what: str, call: Callable[[], Found], *, before: Callable[[], None] = lambda: None) -> Found:
         """Make a call, again when it came too early: GitHub did nothing then."""
-        limits = 0
+        waited = 0.0
         while True:
             self._wait_for_quota()
             before()
@@ -129,13 +129,13 @@ class Calls:
                 pause = self._pace.pause_asked_for(
                     error.status,
                     error.headers or {},
-                    earlier=limits,
+                    waited=waited,
                     limited=isinstance(error, RateLimitExceededException),
                 )
                 if pause is None:
                     raise _understood(what, error) from None
-                limits += 1
-                self._pace.wait(pause, "GitHub has had too many calls")
+                waited += pause
+                self._pace.wait(pause, "GitHub has had too many calls", self.progress)
             except (requests.RequestException, BadAttributeException, AssertionError, ValueError) as error:
                 raise OutageError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
 
@@ -143,7 +143,8 @@ class Calls:
         """Not to ask when the last answer said that nothing is left (https://docs.github.com/rest/rate-limit)."""
         requester = self._github.requester
         if requester.rate_limiting[0] == 0:
-            self._pace.wait(requester.rate_limiting_resettime + 1 - self.clock.now(), "GitHub's quota is used up")
+            seconds = requester.rate_limiting_resettime + 1 - self.clock.now()
+            self._pace.wait(seconds, "GitHub's quota is used up", self.progress)
 
 
 def _understood(what: str, error: GithubException) -> ReleaseError:

@@ -23,46 +23,43 @@ WRITES_AN_HOUR: Final = 490
 
 _HOUR: Final = 3600.0
 _LONGEST_PAUSE: Final = _HOUR + 60
-"""Seconds. Every limit of GitHub is of an hour or less."""
+"""Seconds for one call. Every limit of GitHub is of an hour or less."""
 _UNTOLD: Final = 10.0
 """Seconds that nobody is told of."""
-_MOST_PAUSES: Final = 10
-"""For one call."""
 _FIRST_PAUSE: Final = 60.0
-"""Seconds to wait when a limit was passed and GitHub does not say for how long; twice as long the next time."""
+"""Seconds to wait when a limit was passed and GitHub does not say for how long; after that, as long again as before."""
 
 
 class Pace:
-    """Waits before calls, so that they are allowed."""
+    """Waits before calls, so that they are allowed; remembers the writes of an hour."""
 
-    def __init__(self, clock: Clock, progress: Progress) -> None:
-        self._clock = clock
-        self._progress = progress
+    def __init__(self, clock: Clock = Clock()) -> None:  # noqa: B008 - it is frozen
+        self.clock = clock
         self._writes: deque[float] = deque(maxlen=WRITES_AN_HOUR)
 
-    def before_write(self) -> None:
+    def before_write(self, progress: Progress) -> None:
         """Wait until one more thing may be created, changed or deleted."""
-        now = self._clock.now()
+        now = self.clock.now()
         earliest = self._writes[-1] + BETWEEN_WRITES if self._writes else now
         if len(self._writes) == WRITES_AN_HOUR:
             earliest = max(earliest, self._writes[0] + _HOUR)
-        self.wait(earliest - now, f"GitHub takes {WRITES_AN_HOUR} new files an hour")
-        self._writes.append(self._clock.now())
+        self.wait(earliest - now, "GitHub takes 500 new files an hour", progress)
+        self._writes.append(self.clock.now())
 
-    def wait(self, seconds: float, reason: str) -> None:
+    def wait(self, seconds: float, reason: str, progress: Progress) -> None:
         """Wait, and say so when it takes long."""
         if seconds > _UNTOLD:
-            self._progress.step(f"{reason}: waiting for {seconds:.0f} seconds")
+            progress.step(f"{reason}: waiting for {seconds:.0f} seconds")
         if seconds > 0:
-            self._clock.sleep(seconds)
+            self.clock.sleep(seconds)
 
-    def pause_asked_for(self, status: int, headers: Mapping[str, str], *, earlier: int, limited: bool) -> float | None:
+    def pause_asked_for(self, status: int, headers: Mapping[str, str], *, waited: float, limited: bool) -> float | None:
         """How long GitHub wants not to be asked after an answer.
 
         Args:
             status: of the answer.
             headers: of the answer, in lower case.
-            earlier: how many answers to the same call were refusals for that reason already.
+            waited: seconds that the same call was held back for already.
             limited: whether the text of the answer speaks of a limit.
 
         Returns:
@@ -78,8 +75,8 @@ class Pace:
             return None
         reset = headers.get("x-ratelimit-reset", "")
         if not asked and used_up and reset.isascii() and reset.isdigit():
-            asked = max(int(reset) - self._clock.now(), 0.0) + 1.0  # the reset is somewhere within that second
-        asked = asked or _FIRST_PAUSE * 2**earlier
-        if asked > _LONGEST_PAUSE or earlier == _MOST_PAUSES:
+            asked = max(int(reset) - self.clock.now(), 0.0) + 1.0  # the reset is somewhere within that second
+        asked = asked or max(_FIRST_PAUSE, waited)
+        if waited + asked > _LONGEST_PAUSE:
             raise ReleaseError(f"GitHub wants to be left alone for {asked:.0f} seconds", hint="run this again then")
         return asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -17,10 +17,10 @@ from wheelmill.release.failures import FailureFile
 from wheelmill.release.github.assets import Asset, send
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.claim import claim_tag, contents_of
-from wheelmill.release.github.clock import Clock
 from wheelmill.release.github.download import downloads_from
 from wheelmill.release.github.drafts import all_releases, draft_of, publish_draft
 from wheelmill.release.github.notes import body_of, title_of
+from wheelmill.release.github.pace import Pace
 from wheelmill.release.github.probe import probe
 from wheelmill.release.github.refusal import reason_to_refuse
 from wheelmill.release.github.repository import Repository
@@ -38,7 +38,7 @@ class GitHubStore:
     """The date-tagged releases of a repository."""
 
     repository: Repository
-    clock: Clock = Clock()  # noqa: RUF009 - it is frozen
+    pace: Pace = field(default_factory=Pace)
 
     @property
     def failures(self) -> FailureFile:
@@ -47,9 +47,9 @@ class GitHubStore:
 
     def manifests(self) -> tuple[Manifest, ...]:
         """See `Store.manifests`; the newest first."""
-        calls = Calls(self.repository, self.clock, QUIET)
+        calls = Calls(self.repository, self.pace, QUIET)
         tags = [release.tag_name for release in all_releases(calls) if not release.draft]
-        with downloads_from(self.repository, self.clock) as downloads:
+        with downloads_from(self.repository, self.pace.clock) as downloads:
             return tuple(
                 manifest_from(downloads.read(tag, MANIFEST), tag=tag, source=self.repository.download(tag, MANIFEST))
                 for tag in tags
@@ -59,7 +59,7 @@ class GitHubStore:
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """See `Store.fetch`."""
         copy = folder / filename
-        with downloads_from(self.repository, self.clock) as downloads, atomic_write(copy) as file:
+        with downloads_from(self.repository, self.pace.clock) as downloads, atomic_write(copy) as file:
             if (found := downloads.save(tag, filename, file)) != sha256:
                 raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
@@ -73,7 +73,7 @@ class GitHubStore:
         accepted = [wheel for wheel in wheels if not reasons[wheel.file.filename]]
         if not accepted:
             return Publication(releases=(), refusals=refusals)
-        manifest, late = self._release(accepted, now, Calls(self.repository, self.clock, progress))
+        manifest, late = self._release(accepted, now, Calls(self.repository, self.pace, progress))
         return Publication(releases=(manifest,), refusals=(*refusals, *late))
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
@@ -108,7 +108,7 @@ class GitHubStore:
         if sent.faults:
             raise ReleaseError("\n".join(f"{name} {fault}" for name, fault in sent.faults.items()))
         publish_draft(calls, draft, title=title_of(manifest), body=body_of(manifest, self.repository))
-        with downloads_from(self.repository, self.clock) as downloads:
+        with downloads_from(self.repository, self.pace.clock) as downloads:
             probe(downloads, manifest, unhashed=sent.unhashed)
         return manifest, tuple(Refusal(filename=name, reason=fault) for name, fault in refusals.items())
 

@@ -8,6 +8,7 @@ from tests.github_server import REPOSITORY, GitHub, serving
 from tests.unit.release.conftest import NOW
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github.clock import Clock
+from wheelmill.release.github.pace import Pace
 
 
 class FakeClock:
@@ -44,4 +45,4 @@ def store(github: GitHub, clock: FakeClock) -> GitHubStore:
 
 def store_on(github: GitHub, clock: FakeClock) -> GitHubStore:
     repository = Repository.named(REPOSITORY, github.environment)
-    return GitHubStore(repository=repository, clock=Clock(now=clock.now, sleep=clock.sleep))
+    return GitHubStore(repository=repository, pace=Pace(Clock(now=clock.now, sleep=clock.sleep)))

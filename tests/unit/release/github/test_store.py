@@ -1,0 +1,279 @@
+"""A release on GitHub is a draft until it is whole, and is never touched afterwards."""
+
+import json
+import threading
+from datetime import timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from tests.github_server import HEAD, REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
+from tests.unit.release.conftest import NOW, certified_wheel
+from tests.unit.release.github.conftest import FakeClock, store_on
+from wheelmill.errors import ReleaseError, UsageError
+from wheelmill.files import record_from
+from wheelmill.release.github import GitHubStore, Repository
+from wheelmill.release.github import assets as wanted
+from wheelmill.release.publish import MAX_WHEELS, publish
+from wheelmill.release.records import Manifest
+from wheelmill.smoke.records import TestedWheel
+
+NAMES = tuple(f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(4))
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> list[TestedWheel]:
+    return [certified_wheel(tmp_path / name) for name in NAMES]
+
+
+def test_a_release_has_wheels_sidecars_and_a_manifest(
+    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
+) -> None:
+    (manifest,) = publish(store, wheels, now=NOW).releases
+    files = github.published()["v2026-11-21"]
+    assert files.keys() == {*NAMES, *(f"{name}.metadata" for name in NAMES), "manifest.json"}
+    assert {name: files[name] for name in NAMES} == {wheel.file.filename: wheel.file.sha256 for wheel in wheels}
+    (content,) = (asset.content for asset in github.releases[0].assets if asset.name == "manifest.json")
+    assert record_from(content, Manifest, source="the release") == manifest
+    assert store.manifests() == (manifest,)
+
+
+def test_nothing_is_sent_twice(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
+    publish(store, wheels, now=NOW)
+    github.calls.clear()
+    assert publish(store, wheels, now=NOW + timedelta(days=1)).releases == ()
+    assert {call.method for call in github.calls} == {"GET"}
+
+
+def test_every_release_of_every_page_is_read(github: GitHub, clock: FakeClock, wheels: list[TestedWheel]) -> None:
+    github.page_size = 2
+    for wheel in wheels:
+        publish(store_on(github, clock), [wheel], now=NOW)
+    github.releases.insert(0, Release(1000, "v0.1.0", "the program's own release", "", draft=False))
+    tags = [manifest.tag for manifest in store_on(github, clock).manifests()]
+    assert tags == ["v2026-11-21.4", "v2026-11-21.3", "v2026-11-21.2", "v2026-11-21"]
+
+
+def test_assets_of_every_page_are_compared(github: GitHub, clock: FakeClock, wheels: list[TestedWheel]) -> None:
+    github.page_size = 2
+    publish(store_on(github, clock), wheels, now=NOW)
+    assert sum(call.method == "POST" and "name" in call.query for call in github.calls) == 2 * len(wheels) + 1
+
+
+def test_an_abandoned_draft_is_completed(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
+    github.faults = dict.fromkeys(range(15, 1000), Fault.BEFORE)
+    with pytest.raises(ReleaseError, match="502"):
+        publish(store, wheels, now=NOW)
+    (draft,) = github.releases
+    assert draft.draft
+    assert {asset.state for asset in draft.assets} == {"uploaded", "starter"}
+    sent = [asset.name for asset in draft.assets if asset.state == "uploaded"]
+    github.faults.clear()
+    github.calls.clear()
+    (manifest,) = publish(store, wheels, now=NOW + timedelta(days=2)).releases
+    assert (manifest.tag, draft.draft) == ("v2026-11-21", False)
+    assert not {call.query["name"] for call in github.calls if call.method == "POST" and "name" in call.query} & {*sent}
+    assert {asset.state for asset in draft.assets} == {"uploaded"}
+
+
+def test_a_draft_of_other_wheels_is_left_alone(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
+    github.faults = dict.fromkeys(range(15, 1000), Fault.BEFORE)
+    with pytest.raises(ReleaseError):
+        publish(store, wheels, now=NOW)
+    github.faults.clear()
+    (manifest,) = publish(store, wheels[:1], now=NOW).releases
+    assert manifest.tag == "v2026-11-21.2"
+    assert [(release.tag, release.draft) for release in github.releases] == [
+        ("v2026-11-21", True),
+        ("v2026-11-21.2", False),
+    ]
+
+
+def test_the_second_draft_of_a_lost_answer_is_removed(
+    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
+) -> None:
+    github.faults = dict.fromkeys(range(10, 1000), Fault.BEFORE)
+    with pytest.raises(ReleaseError):
+        publish(store, wheels, now=NOW)
+    github.faults.clear()
+    github.releases += [Release(2000 + number, "v2026-11-21", "", "", draft=True) for number in range(2)]
+    publish(store, wheels, now=NOW)
+    assert [(release.id, release.draft) for release in github.releases] == [(2000, False)]
+
+
+@pytest.mark.parametrize("taken", [{"refs/tags/v2026-11-21": HEAD}, {}])
+def test_a_used_tag_is_never_used_again(
+    taken: dict[str, str], store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
+) -> None:
+    """By a tag without a release, or by a release without its tag."""
+    github.refs.update(taken)
+    if not taken:
+        publish(store, wheels[:1], now=NOW)
+        github.refs.clear()
+    (manifest,) = publish(store, wheels[1:], now=NOW).releases
+    assert manifest.tag == "v2026-11-21.2"
+
+
+def test_two_publishers_never_share_a_tag(github: GitHub, clock: FakeClock, wheels: list[TestedWheel]) -> None:
+    """Both see that the tag is free before either makes it."""
+    both = threading.Barrier(2, timeout=20)
+    waiting = {"first", "second"}
+
+    def wait_for_each_other(call: Call) -> None:
+        if call.path.endswith("/branches/main") and waiting:
+            waiting.pop()
+            github.lock.release()
+            both.wait()
+            github.lock.acquire()
+
+    github.always = wait_for_each_other
+    halves = (wheels[:2], wheels[2:])
+    threads = [
+        threading.Thread(target=publish, args=(store_on(github, clock), half), kwargs={"now": NOW}) for half in halves
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    published = github.published()
+    assert published.keys() == {"v2026-11-21", "v2026-11-21.2"}
+    assert sorted(name for files in published.values() for name in files if name.endswith(".whl")) == sorted(NAMES)
+    assert {len(files) for files in published.values()} == {5}
+
+
+def test_one_bad_file_does_not_hold_up_the_others(
+    store: GitHubStore, github: GitHub, wheels: list[TestedWheel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = f"{NAMES[1]}.metadata"
+    refused: Answer = (422, {}, {"message": "Validation Failed", "errors": [{"field": "name", "code": "custom"}]})
+    github.always = lambda call: refused if call.query.get("name") == bad else None
+    open_asset = wanted.Asset.open
+
+    def vanished(asset: wanted.Asset) -> BinaryIO:
+        if asset.name == NAMES[2]:
+            raise FileNotFoundError(2, "No such file or directory")
+        return open_asset(asset)
+
+    monkeypatch.setattr(wanted.Asset, "open", vanished)
+    publication = publish(store, wheels, now=NOW)
+    assert {refusal.filename: refusal.reason for refusal in publication.refusals} == {
+        NAMES[1]: f"sending {bad}: GitHub answers 422 Validation Failed (name: custom)",
+        NAMES[2]: "cannot be read: No such file or directory",
+    }
+    files = github.published()["v2026-11-21"]
+    assert files.keys() == {*NAMES[::3], *(f"{name}.metadata" for name in NAMES[::3]), "manifest.json"}
+    (content,) = (asset.content for asset in github.releases[0].assets if asset.name == "manifest.json")
+    assert [entry["filename"] for entry in json.loads(content)["wheels"]] == [*NAMES[::3]]
+
+
+def test_wheels_that_github_cannot_take_are_refused_before_anything_is_made(
+    store: GitHubStore, github: GitHub, tmp_path: Path
+) -> None:
+    newer = certified_wheel(tmp_path / "demo-1.0+cu130-cp311-cp311-manylinux_2_34_x86_64.whl")
+    (refusal,) = publish(store, [newer], now=NOW).refusals
+    assert "manylinux_2_34_x86_64; published wheels are for manylinux_2_28 or older" in refusal.reason
+    assert github.state() == {"tags": {}, "releases": []}
+
+
+def test_other_bytes_than_were_sent_are_sent_again(
+    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
+) -> None:
+    """The size is right, so only the digest shows it."""
+    swapped: list[Asset] = []
+
+    def swap(call: Call) -> None:
+        if call.path.endswith("/assets") and call.method == "GET" and github.releases[0].assets and not swapped:
+            swapped.append(asset := github.releases[0].assets[0])
+            asset.content = bytes(len(asset.content))
+
+    github.always = swap
+    publish(store, wheels, now=NOW)
+    assert len(swapped) == 1
+    assert {name: github.published()["v2026-11-21"][name] for name in NAMES} == {
+        wheel.file.filename: wheel.file.sha256 for wheel in wheels
+    }
+
+
+def test_without_digests_the_published_bytes_are_read(
+    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
+) -> None:
+    github.digests = False
+
+    def damage(call: Call) -> None:
+        if call.method == "PATCH":
+            asset = github.releases[0].assets[0]
+            asset.content = bytes(len(asset.content))
+
+    github.always = damage
+    with pytest.raises(
+        ReleaseError, match=rf"(?s)published, but not for everybody:\n{NAMES[0].replace('+', '.')} has sha256"
+    ):
+        publish(store, wheels, now=NOW)
+
+
+def test_a_release_that_nobody_can_read_is_an_error(
+    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
+) -> None:
+    github.public = False
+    with pytest.raises(ReleaseError, match=r"(?s)not for everybody:.*404 Not Found") as failure:
+        publish(store, wheels, now=NOW)
+    assert failure.value.hint == "is the repository public?"
+
+
+def test_a_full_release_stays_below_the_limits(github: GitHub, clock: FakeClock, tmp_path: Path) -> None:
+    wheels = [certified_wheel(tmp_path / f"demo-1.{number:03}-py3-none-any.whl") for number in range(MAX_WHEELS + 6)]
+    (first, second) = publish(store_on(github, clock), wheels, now=NOW).releases
+    assert (len(first.wheels), len(second.wheels)) == (MAX_WHEELS, 6)
+    assert not [call for call in github.calls if call.method == "GET" and "name" in call.query]
+    full, rest = github.writes[:485], github.writes[485:]
+    assert full[-1] - full[0] < 600
+    assert max(sum(0 <= at - start < 60 for at in github.writes) for start in github.writes) <= 80
+    assert max(sum(0 <= at - start < 3600 for at in github.writes) for start in github.writes) <= 500
+    assert len(rest) == 4 + 13
+
+
+def test_a_wheel_is_fetched_and_compared(
+    store: GitHubStore, github: GitHub, wheels: list[TestedWheel], tmp_path: Path
+) -> None:
+    (manifest,) = publish(store, wheels, now=NOW).releases
+    here = tmp_path / "here"
+    fetched = store.fetch(manifest.tag, NAMES[0], wheels[0].file.sha256, here)
+    assert fetched.path.read_bytes() == wheels[0].file.path.read_bytes()
+    github.releases[0].assets[0].content = b"other bytes"
+    with pytest.raises(ReleaseError, match="its manifest says"):
+        store.fetch(manifest.tag, NAMES[0], wheels[0].file.sha256, tmp_path / "there")
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("tampering", "message"),
+    [
+        (("v2026-11-21", "v2026-11-22"), "is the manifest of v2026-11-22, not of v2026-11-21"),
+        ((NAMES[0], f"../{NAMES[0]}"), r"manifest\.json: .*\.\./"),
+        (("{", "["), "is not a Manifest"),
+    ],
+)
+def test_a_manifest_that_was_tampered_with_is_not_read(
+    tampering: tuple[str, str], message: str, store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
+) -> None:
+    publish(store, wheels, now=NOW)
+    asset = github.releases[0].assets[-1]
+    asset.content = asset.content.decode().replace(*tampering).encode()
+    with pytest.raises(ReleaseError, match=message):
+        store.manifests()
+
+
+def test_publishing_takes_a_token_and_reading_does_not(
+    github: GitHub, clock: FakeClock, wheels: list[TestedWheel]
+) -> None:
+    publish(store_on(github, clock), wheels[:1], now=NOW)
+    anonymous = {name: value for name, value in github.environment.items() if name != "GITHUB_TOKEN"}
+    store = GitHubStore(repository=Repository.named(REPOSITORY, anonymous))
+    assert len(store.manifests()) == 1
+    with pytest.raises(UsageError, match="GITHUB_TOKEN is not set"):
+        publish(store, wheels, now=NOW)
+
+
+def test_an_index_links_to_the_downloads(store: GitHubStore, github: GitHub, tmp_path: Path) -> None:
+    assert store.url_from(tmp_path) == f"{github.origin}/{REPOSITORY}/releases/download"
