@@ -1,0 +1,172 @@
+"""Calls wait when GitHub says so, and say what went wrong."""
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from tests.github_server import REPOSITORY, Answer, Call, Fault, GitHub
+from tests.unit.release.github.conftest import FakeClock
+from wheelmill.errors import ReleaseError
+from wheelmill.progress import Progress
+from wheelmill.release.github import Repository
+from wheelmill.release.github.calls import PAUSES, Calls, OutageError, RejectedError
+from wheelmill.release.github.clock import Clock
+from wheelmill.release.github.drafts import all_releases
+from wheelmill.release.github.pace import Pace
+
+SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}
+
+
+class Told(Progress):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def step(self, text: str) -> None:
+        self.steps.append(text)
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def calls(github: GitHub, clock: FakeClock, told: Told) -> Calls:
+    pace = Pace(Clock(now=clock.now, sleep=clock.sleep))
+    return Calls(Repository.named(REPOSITORY, github.environment), pace, told)
+
+
+def answering(github: GitHub, *answers: Answer) -> None:
+    """Give these answers, and then those of a server that works."""
+    queue = list(answers)
+    github.always = lambda _call: queue.pop(0) if queue else None
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "content", "waited"),
+    [
+        (403, {"Retry-After": "17"}, SECONDARY, 17),
+        (403, {"Retry-After": "17"}, {"message": "Slow down"}, 17),
+        (429, {"Retry-After": "17"}, "Too Many Requests", 17),
+        (403, {}, SECONDARY, 60),
+        (429, {}, {"message": "Too many requests"}, 60),
+    ],
+)
+def test_a_limit_is_waited_for(
+    calls: Calls, github: GitHub, clock: FakeClock, *, status: int, headers: dict[str, str], content: Any, waited: int
+) -> None:
+    answering(github, (status, headers, content))
+    assert all_releases(calls) == []
+    assert sum(clock.waited) == waited
+
+
+def test_the_reset_of_the_quota_is_waited_for(calls: Calls, github: GitHub, clock: FakeClock, told: Told) -> None:
+    headers = {
+        "X-RateLimit-Limit": "1000",
+        "X-RateLimit-Remaining": "0",
+        "X-RateLimit-Reset": str(int(clock.time) + 600),
+    }
+    answering(github, (403, headers, {"message": "API rate limit exceeded for installation ID 1."}))
+    all_releases(calls)
+    assert sum(clock.waited) == pytest.approx(601, abs=1)
+    assert told.steps[0].startswith("GitHub has had too many calls: waiting for 60")
+
+
+def test_nothing_is_asked_when_the_last_answer_used_the_quota_up(
+    calls: Calls, github: GitHub, clock: FakeClock
+) -> None:
+    reset = int(clock.time) + 100
+    headers = {"X-RateLimit-Limit": "1000", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(reset)}
+    answering(github, (200, headers, []))
+    all_releases(calls)
+    assert clock.waited == []
+    all_releases(calls)
+    assert clock.time > reset
+    assert len(github.calls) == 2
+
+
+def test_waits_grow_and_end(calls: Calls, github: GitHub, clock: FakeClock) -> None:
+    answering(github, *[(403, {}, SECONDARY)] * 100)
+    with pytest.raises(ReleaseError, match="GitHub wants to be left alone") as failure:
+        all_releases(calls)
+    assert clock.waited == [60, 60, 120, 240, 480, 960]
+    assert failure.value.hint == "run this again then"
+
+
+def test_too_long_a_wait_is_an_error(calls: Calls, github: GitHub, clock: FakeClock) -> None:
+    answering(github, (403, {"Retry-After": "86400"}, SECONDARY))
+    with pytest.raises(ReleaseError, match="left alone for 86400 seconds"):
+        all_releases(calls)
+    assert clock.waited == []
+
+
+def test_reading_is_tried_again(calls: Calls, github: GitHub, clock: FakeClock) -> None:
+    github.faults = {0: Fault.BEFORE, 1: Fault.CUT}
+    assert all_releases(calls) == []
+    assert clock.waited == [*PAUSES[:2]]
+
+
+def test_an_outage_ends(calls: Calls, github: GitHub) -> None:
+    github.faults = dict.fromkeys(range(100), Fault.BEFORE)
+    with pytest.raises(OutageError, match="listing releases: GitHub answers 502"):
+        all_releases(calls)
+    assert len(github.calls) == 1 + len(PAUSES)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "hint"),
+    [
+        (HTTPStatus.UNAUTHORIZED, "Bad credentials", "not a token that is valid"),
+        (HTTPStatus.FORBIDDEN, "Resource not accessible by integration", "contents: write"),
+        (HTTPStatus.NOT_FOUND, "Not Found", "is there such a repository"),
+    ],
+)
+def test_a_refusal_says_what_to_do(calls: Calls, github: GitHub, status: HTTPStatus, message: str, hint: str) -> None:
+    answering(github, (status, {}, {"message": message}))
+    with pytest.raises(RejectedError, match=f"listing releases: GitHub answers {status.value} {message}") as failure:
+        all_releases(calls)
+    assert hint in str(failure.value.hint)
+    assert len(github.calls) == 1
+
+
+@pytest.mark.parametrize("content", ['{"unfinished": ', "[{]", [{"tag_name": 7}]])
+def test_an_answer_that_cannot_be_read_is_an_outage(calls: Calls, github: GitHub, content: Any) -> None:
+    text = content if isinstance(content, str) else json.dumps(content)
+    github.always = lambda _call: (200, {}, text)
+    with pytest.raises(OutageError, match="gave no answer that can be read"):
+        calls.read("reading", lambda: [release.tag_name for release in calls.repository.get_releases()])
+
+
+def test_writes_are_a_second_apart(calls: Calls, github: GitHub, clock: FakeClock) -> None:
+    for _ in range(3):
+        calls.write("tagging", lambda: calls.repository.create_git_tag("x", "", "5" * 40, "commit"))
+    assert [round(at - github.writes[0]) for at in github.writes] == [0, 1, 2]
+    assert clock.waited == [1.0, 1.0]
+
+
+def test_what_was_made_although_the_answer_was_lost_is_found(calls: Calls, github: GitHub) -> None:
+    github.faults = {0: Fault.CUT}
+
+    def made() -> str | None:
+        return next(iter(github.refs), None)
+
+    def make() -> str:
+        return calls.write("making a tag", lambda: calls.repository.create_git_ref("refs/tags/x", "5" * 40)).ref
+
+    assert calls.ensure("making a tag", made, make) == "refs/tags/x"
+    assert [str(call) for call in github.calls] == ["POST /git/refs"]
+
+
+def test_a_call_without_an_answer_names_no_token(calls: Calls, github: GitHub) -> None:
+    def nothing(_call: Call) -> Answer:
+        return 401, {}, {"message": "Bad credentials"}
+
+    github.always = nothing
+    with pytest.raises(RejectedError) as failure:
+        all_releases(calls)
+    assert github.environment["GITHUB_TOKEN"] not in failure.value.explained
+    assert github.environment["GITHUB_TOKEN"] not in repr(Repository.named(REPOSITORY, github.environment))
