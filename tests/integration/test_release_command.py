@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.github_server import REPOSITORY, GitHub, serving
 from tests.integration.conftest import Command
 from tests.unit.release.conftest import certified_wheel, everything_in
 from tests.wheels import write_wheel
@@ -55,3 +56,42 @@ def test_a_wheel_that_changed_after_its_test_is_untested(python: Command, wheels
 def test_a_store_of_no_known_kind_is_a_usage_error(python: Command, wheels: Path) -> None:
     done = python("-m", "wheelmill", "release", wheels, "--store", "ftp:somewhere", exit_code=2)
     assert done.stderr == "error: --store: expected dir:PATH or github:OWNER/REPO, not 'ftp:somewhere'\n"
+
+
+def test_what_github_cannot_take_is_told_a_line_each(
+    python: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_34_x86_64.whl" for number in range(2)]
+    for name in names:
+        wheel = certified_wheel(tmp_path / "wheels" / name)
+        write_record(certificate_path(wheel.file.path), wheel.certificate)
+    with serving(GitHub()) as github:
+        for variable, value in github.environment.items():
+            monkeypatch.setenv(variable, value)
+        argv = ("-m", "wheelmill", "release", tmp_path / "wheels", "--store", f"github:{REPOSITORY}")
+        lines = python(*argv, exit_code=6).stderr.splitlines()
+    assert lines[0] == "error: not released:"
+    assert [line.split(" is for ")[0] for line in lines[1:]] == names
+    assert github.state() == {"tags": {}, "releases": []}
+
+
+def test_without_a_token_nothing_is_published(python: Command, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(GitHub()) as github:
+        for variable, value in {**github.environment, "GITHUB_TOKEN": ""}.items():
+            monkeypatch.setenv(variable, value)
+        argv = ("-m", "wheelmill", "release", wheels, "--store", f"github:{REPOSITORY}")
+        assert "error: GITHUB_TOKEN is not set\n" in python(*argv, exit_code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("base_url", "href"),
+    [((), "../../../releases/"), (("--base-url", "https://files.test/x"), "https://files.test/x/")],
+)
+def test_an_index_links_to_its_store_or_where_it_is_told(
+    base_url: tuple[str, ...], href: str, python: Command, wheels: Path
+) -> None:
+    release(python, wheels)
+    site = wheels.parent / "site"
+    store = f"dir:{wheels.parent / 'releases'}"
+    python("-m", "wheelmill", "index", "build", "--store", store, "--output", site, *base_url, exit_code=0)
+    assert f'href="{href}v2' in (site / "simple" / "demo" / "index.html").read_text()

@@ -17,6 +17,8 @@ RUN_BY = {
     "wheelmill index serve out": "real/test_torch_spline_conv.py",
     "pip install --extra-index-url http://127.0.0.1:8000/site/cu130/torch2.11/simple/ --only-binary torch-spline-conv"
     " torch-spline-conv": "real/test_torch_spline_conv.py",
+    "wheelmill release DIR --store github:OWNER/REPO": "real/test_github.py",
+    "wheelmill index build --store github:OWNER/REPO --output site": "real/test_github.py",
     "wheelmill config check": "integration/test_config_command.py",
     "wheelmill config lock PROJECT": "integration/test_lock_command.py",
     "wheelmill plan PROJECT": "integration/test_plan_command.py",
