@@ -17,7 +17,8 @@ from github.GitRelease import GitRelease
 from github.GitReleaseAsset import GitReleaseAsset
 
 from wheelmill.names import Sha256
-from wheelmill.release.github.calls import PAUSES, Calls, OutageError, RejectedError
+from wheelmill.release.github.answers import OutageError, RejectedError
+from wheelmill.release.github.calls import PAUSES, Calls
 
 _TOO_MANY_OUTAGES: Final = 3
 """In a row: then GitHub is out of reach, and the other files are not tried at once."""

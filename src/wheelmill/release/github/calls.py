@@ -7,55 +7,29 @@ first. That is also how a publication goes on that was interrupted: what is ther
 from __future__ import annotations
 
 from collections.abc import Callable
-from http import HTTPStatus
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import requests
-from github import Auth, BadAttributeException, Github, GithubException, RateLimitExceededException
-from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
+from github import BadAttributeException, GithubException, RateLimitExceededException
 
-from wheelmill.errors import ReleaseError, UsageError
+from wheelmill.errors import ReleaseError
 from wheelmill.progress import Progress
+from wheelmill.release.github.answers import OutageError, RejectedError, understood
+from wheelmill.release.github.connection import connect
 from wheelmill.release.github.pace import Pace
 from wheelmill.release.github.repository import Repository
 
 PAUSES: Final = (1.0, 10.0, 60.0)
 """Seconds between tries of something that failed on the other side."""
 
-_TIMEOUT: Final = 120
-"""Seconds without a byte from the other side."""
-
 Found = TypeVar("Found")
-
-
-class OutageError(ReleaseError):
-    """GitHub could not be reached, or failed: the call may have had its effect, or not."""
-
-
-class RejectedError(ReleaseError):
-    """GitHub understood a call and will not do it."""
-
-    def __init__(self, message: str, *, exists: bool, hint: str | None) -> None:
-        super().__init__(message, hint=hint)
-        self.exists = exists
-        """Whether the reason is that there is such a thing already."""
 
 
 class Calls:
     """Makes calls."""
 
     def __init__(self, repository: Repository, pace: Pace, progress: Progress) -> None:
-        Requester.injectConnectionClasses(_Http, _Https)
-        self._github = Github(
-            base_url=repository.api_url,
-            auth=Auth.Token(repository.token) if repository.token else None,
-            per_page=100,
-            retry=0,
-            timeout=_TIMEOUT,
-            seconds_between_requests=0,
-            seconds_between_writes=0,
-            lazy=True,
-        )
+        self._github = connect(repository)
         self._pace = pace
         self.clock = pace.clock
         self.progress = progress
@@ -133,7 +107,7 @@ class Calls:
                     limited=isinstance(error, RateLimitExceededException),
                 )
                 if pause is None:
-                    raise _understood(what, error) from None
+                    raise understood(what, error) from None
                 waited += pause
                 self._pace.wait(pause, "GitHub has had too many calls", self.progress)
             except (requests.RequestException, BadAttributeException, AssertionError, ValueError) as error:
@@ -145,46 +119,3 @@ class Calls:
         if requester.rate_limiting[0] == 0:
             seconds = requester.rate_limiting_resettime + 1 - self.clock.now()
             self._pace.wait(seconds, "GitHub's quota is used up", self.progress)
-
-
-def _understood(what: str, error: GithubException) -> ReleaseError:
-    data = error.data if isinstance(error.data, dict) else {}
-    said = str(data.get("message") or "")
-    details = [each for each in data.get("errors") or () if isinstance(each, dict)]
-    more = "; ".join(str(each.get("message") or f"{each.get('field')}: {each.get('code')}") for each in details)
-    message = f"{what}: GitHub answers {error.status} {said}{f' ({more})' if more else ''}".rstrip()
-    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return OutageError(message)
-    exists = any(each.get("code") == "already_exists" for each in details) or said == "Reference already exists"
-    return RejectedError(message, exists=exists, hint=_HINTS.get(error.status))
-
-
-_HINTS: Final = {
-    401: "GITHUB_TOKEN is not a token that is valid now",
-    403: "GITHUB_TOKEN needs the permission 'contents: write' for this repository",
-    404: "is there such a repository, and may GITHUB_TOKEN see it?",
-}
-
-
-def require_token(repository: Repository) -> None:
-    """Publishing needs a token, and it is better to know before anything begins.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if repository.token is None:
-        raise UsageError("GITHUB_TOKEN is not set", hint="a token with 'contents: write' publishes releases")
-
-
-class _Https(HTTPSRequestsConnectionClass):
-    """Waits for a limited time also for the host that takes uploads, which PyGithub would wait for without end."""
-
-    def __init__(self, host: str, port: int | None = None, **settings: Any) -> None:  # noqa: ANN401 - passed on
-        super().__init__(host, port, **{**settings, "timeout": settings.get("timeout") or _TIMEOUT})
-
-
-class _Http(HTTPRequestsConnectionClass):
-    """The same for a server without TLS."""
-
-    def __init__(self, host: str, port: int | None = None, **settings: Any) -> None:  # noqa: ANN401 - passed on
-        super().__init__(host, port, **{**settings, "timeout": settings.get("timeout") or _TIMEOUT})

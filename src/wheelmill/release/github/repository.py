@@ -34,7 +34,7 @@ class Repository:
             UsageError: it is no repository's name.
         """
         owner, _, name = full_name.partition("/")
-        if not owner or name in ("", ".", "..") or not set(owner + name) <= _NAME_CHARACTERS:
+        if {owner, name} & {"", ".", ".."} or not set(owner + name) <= _NAME_CHARACTERS:
             raise UsageError(f"--store: expected github:OWNER/REPO, not 'github:{full_name}'")
         return cls(
             full_name=full_name,

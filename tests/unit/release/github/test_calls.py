@@ -11,7 +11,8 @@ from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import ReleaseError
 from wheelmill.progress import Progress
 from wheelmill.release.github import Repository
-from wheelmill.release.github.calls import PAUSES, Calls, OutageError, RejectedError
+from wheelmill.release.github.answers import OutageError, RejectedError
+from wheelmill.release.github.calls import PAUSES, Calls
 from wheelmill.release.github.clock import Clock
 from wheelmill.release.github.drafts import all_releases
 from wheelmill.release.github.pace import Pace

@@ -26,7 +26,9 @@ def test_the_variables_of_a_job_lead_to_another_server() -> None:
     assert repository.downloads == "https://ghe.test/octo/wheels/releases/download"
 
 
-@pytest.mark.parametrize("text", ["", "octo", "octo/", "/wheels", "octo/..", "octo/a/b", "octo/a?b", "octo/$(id)"])
+@pytest.mark.parametrize(
+    "text", ["", "octo", "octo/", "/wheels", "octo/..", "../wheels", "octo/a/b", "octo/a?b", "octo/$(id)"]
+)
 def test_what_is_no_repository_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match=r"expected github:OWNER/REPO, not 'github:"):
         Repository.named(text, {})
