@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from wheelmill.cli.options import StoreOption, store_at
+from wheelmill.cli.options import ConfigOption, StoreOption, folder_at, store_at
 from wheelmill.cli.terminal import STDERR
+from wheelmill.config.listing import load_listing
 from wheelmill.errors import SiteError
 from wheelmill.index.serve import serving
 
@@ -29,13 +31,27 @@ def build(
             metavar="URL",
         ),
     ] = None,
+    config: ConfigOption = None,
+    previous: Annotated[
+        str | None,
+        typer.Option(
+            help="The site that people use now, a folder or its URL: nothing may change or vanish without a reason.",
+            metavar="URL_OR_DIR",
+        ),
+    ] = None,
 ) -> None:
     """Generate the site of all releases in a store."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
     releases = store_at(store)
-    pages = pipeline.build_index(releases.manifests(), base_url=base_url or releases.url_from(output), output=output)
-    STDERR.print(f"{output}: {pages} pages")
+    size = pipeline.build_index(
+        releases,
+        load_listing(folder_at(config)),
+        base_url=base_url or releases.url_from(output),
+        output=output,
+        previous=previous,
+    )
+    STDERR.print(escape(f"{output}: {size}"))
 
 
 @app.command()

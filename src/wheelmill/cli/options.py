@@ -123,9 +123,14 @@ def _values(option: str, texts: Texts, parse: Callable[[str], Value]) -> tuple[V
 
 
 def config_at(directory: Path | None) -> Config:
-    """Load the folder that was named, else ``./config``, else the one that ships with wheelmill."""
+    """Load the configuration folder."""
+    return load_config(folder_at(directory))
+
+
+def folder_at(directory: Path | None) -> Path:
+    """The folder that was named, else ``./config``, else the one that ships with wheelmill."""
     own = Path("config")
-    return load_config(directory or (own if own.is_dir() else resources.CONFIG))
+    return directory or (own if own.is_dir() else resources.CONFIG)
 
 
 def policy_for(sandbox: Sandbox, text: str | None) -> str:

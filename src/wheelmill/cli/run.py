@@ -86,6 +86,7 @@ def run(
             rooms_in(sandbox, configuration),
             policy=policy,
             store=releases,
+            listing=configuration.listing,
             output=output,
             progress=shown,
         )

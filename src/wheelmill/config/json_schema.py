@@ -15,6 +15,7 @@ from pydantic_core.core_schema import WithDefaultSchema
 
 from wheelmill.config.compatibility_file import CompatibilityFile
 from wheelmill.config.images_file import ImagesFile
+from wheelmill.config.listing_file import RemovedFile, YankedFile
 from wheelmill.config.packages_file import PackagesFile
 from wheelmill.config.records import BuildArguments
 
@@ -22,6 +23,8 @@ _MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "packages.schema.json": PackagesFile,
     "compatibility.schema.json": CompatibilityFile,
     "images.schema.json": ImagesFile,
+    "yanked.schema.json": YankedFile,
+    "removed.schema.json": RemovedFile,
 }
 
 

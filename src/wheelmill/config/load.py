@@ -8,6 +8,7 @@ from typing import Final
 from wheelmill import resources
 from wheelmill.config.compatibility_file import CompatibilityFile, compatibility_of
 from wheelmill.config.images import read_images
+from wheelmill.config.listing import read_listing
 from wheelmill.config.lock_file import LockFile, lock_of
 from wheelmill.config.packages import package_of
 from wheelmill.config.packages_file import PackagesFile, contradictions_in
@@ -24,7 +25,7 @@ def load_config(directory: Path) -> Config:
     """Read a configuration folder.
 
     Only ``packages.yml`` must be there: ``compatibility.yml`` and ``images.yml`` ship with wheelmill, and a missing
-    ``packages.lock`` locks nothing.
+    ``packages.lock`` locks nothing; nor do a missing ``yanked.yml`` and ``removed.yml`` yank or remove anything.
 
     Raises:
         ConfigurationError: with every fault of every file.
@@ -35,7 +36,8 @@ def load_config(directory: Path) -> Config:
     facts = read_file(own_facts if own_facts.exists() else resources.CONFIG / COMPATIBILITY, CompatibilityFile, faults)
     locked = read_file(directory / LOCK, LockFile, faults) if (directory / LOCK).exists() else LockFile(sdists={})
     images = read_images(directory, faults)
-    if packages is None or facts is None or locked is None or images is None:
+    listing = read_listing(directory, faults)
+    if packages is None or facts is None or locked is None or images is None or listing is None:
         raise ConfigurationError(tuple(faults))
     lock = lock_of(locked)
     return Config(
@@ -44,4 +46,5 @@ def load_config(directory: Path) -> Config:
         compatibility=compatibility_of(facts),
         lock=lock,
         images=images,
+        listing=listing,
     )

@@ -4,43 +4,82 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 from urllib.parse import quote
 
+from wheelmill.config.records import Listing, Status
 from wheelmill.errors import SiteError
 from wheelmill.index.records import IndexFile, Site, Tree
-from wheelmill.names import ProjectName, Sha256
-from wheelmill.release.records import SIDECAR_SUFFIX, Manifest
+from wheelmill.index.rules import changed, contradictions, faults_of_entry, label_fault, metadata_fault, vanished
+from wheelmill.names import ProjectName, ReleaseTag, Sha256
+from wheelmill.release.records import SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.records import WheelFile, WheelName
 
+NOTHING_SAID: Final = Listing()
+NOTHING_DEPLOYED: Final[Mapping[str, Sha256]] = MappingProxyType({})
 
-def site_of_releases(manifests: Sequence[Manifest], base_url: str) -> Site:
+
+def site_of_releases(
+    manifests: Sequence[Manifest],
+    base_url: str,
+    listing: Listing = NOTHING_SAID,
+    *,
+    assets: Mapping[ReleaseTag, Container[str]] | None = None,
+    deployed: Mapping[str, Sha256] = NOTHING_DEPLOYED,
+) -> Site:
     """Make the site of all releases.
 
     Args:
         manifests: of every release.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
+        listing: which wheels are yanked or removed, and the status of projects.
+        assets: the names of the files of every release; without it, every file that a manifest names is there.
+        deployed: hashes by file name, of the index that people use now.
 
     Raises:
-        SiteError: two releases have the same file name with different bytes.
+        SiteError: with every wheel that must not be listed as it is, every two that contradict each other, and every
+            one that changed or vanished since that index.
     """
-    return _site(
-        IndexFile(
-            project=(name := WheelName.parse(entry.filename)).project,
-            filename=entry.filename,
-            url=_url(base_url, manifest.tag, entry.filename),
-            sha256=entry.sha256,
-            size=entry.size,
-            requires_python=entry.requires_python,
-            metadata_sha256=entry.metadata_sha256,
-            uploaded_at=manifest.published_at,
-            trees=name.label.trees if name.label else (),
-        )
-        for manifest in manifests
-        for entry in manifest.wheels
+    files: list[IndexFile] = []
+    faults: list[str] = []
+    for manifest in sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag)):
+        there = assets.get(manifest.tag, ()) if assets is not None else None
+        for entry in manifest.wheels:
+            if entry.filename in listing.removed:
+                continue
+            if wrong := faults_of_entry(entry, there):
+                faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
+            else:
+                files.append(_file_of(entry, manifest, base_url, listing))
+    released = {entry.filename for manifest in manifests for entry in manifest.wheels}
+    gone = {filename: sha256 for filename, sha256 in deployed.items() if filename not in released}
+    faults.extend(vanished(gone, listing))
+    faults.extend(changed(files, deployed))
+    return _site(files, faults, listing, hint="publish the right file, or give the reason in removed.yml")
+
+
+def _file_of(entry: ManifestEntry, manifest: Manifest, base_url: str, listing: Listing) -> IndexFile:
+    name = WheelName.parse(entry.filename)
+    return IndexFile(
+        name=name,
+        filename=entry.filename,
+        url=_url(base_url, manifest.tag, entry.filename),
+        sha256=entry.sha256,
+        size=entry.size,
+        requires_python=entry.requires_python,
+        requires_dist=entry.requires_dist,
+        metadata_sha256=entry.metadata_sha256,
+        uploaded_at=manifest.published_at,
+        release=manifest.tag,
+        certificate=entry.certificate,
+        trees=name.label.trees if name.label else (),
+        yanked=listing.yank_reason(entry.filename, name.project, name.version),
     )
 
 
@@ -53,9 +92,10 @@ def site_of_folder(directory: Path, base_url: str, *, warn: Callable[[str], None
         warn: told of wheels without a label, which stand in the widest tree only.
 
     Raises:
-        SiteError: with every wheel that cannot be read.
+        SiteError: with every wheel that cannot be read or listed.
     """
-    files, faults = [], []
+    files: list[IndexFile] = []
+    faults: list[str] = []
     for path in sorted(directory.glob("*.whl")):
         try:
             file = _file_at(path, base_url)
@@ -65,30 +105,34 @@ def site_of_folder(directory: Path, base_url: str, *, warn: Callable[[str], None
         if not file.trees:
             warn(f"{path.name} has no CUDA label; it is listed under simple/ only")
         files.append(file)
-    if faults:
-        raise SiteError("\n".join(faults), hint="take these files out of the folder, or build them again")
-    return _site(files)
+    return _site(files, faults, NOTHING_SAID, hint="take these files out of the folder, or build them again")
 
 
 def _file_at(path: Path, base_url: str) -> IndexFile:
     name = WheelName.parse(path.name)
     if findings := check_archive(path):
         raise ValueError("; ".join(finding.detail for finding in findings))
-    metadata = metadata_bytes(path)
-    requires_python = read_metadata(metadata).requires_python
+    content = metadata_bytes(path)
+    metadata = read_metadata(content)
+    if wrong := label_fault(path.name, name.version) or metadata_fault(name, metadata.name, str(metadata.version)):
+        raise ValueError(wrong)
     sidecar = path.with_name(path.name + SIDECAR_SUFFIX)
-    has_sidecar = sidecar.exists() and sidecar.read_bytes() == metadata
+    has_sidecar = sidecar.exists() and sidecar.read_bytes() == content
     file = WheelFile.at(path)
     return IndexFile(
-        project=name.project,
+        name=name,
         filename=path.name,
         url=_url(base_url, path.name),
         sha256=file.sha256,
         size=file.size,
-        requires_python=str(requires_python) if requires_python is not None else None,
-        metadata_sha256=Sha256(hashlib.sha256(metadata).hexdigest()) if has_sidecar else None,
+        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
+        requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
+        metadata_sha256=Sha256(hashlib.sha256(content).hexdigest()) if has_sidecar else None,
         uploaded_at=None,
+        release=None,
+        certificate=None,
         trees=name.label.trees if name.label else (),
+        yanked=None,
     )
 
 
@@ -97,28 +141,38 @@ def _url(base_url: str, *parts: str) -> str:
     return posixpath.join(base_url, *(quote(part) for part in parts))
 
 
-def _site(files: Iterable[IndexFile]) -> Site:
+def _site(files: Iterable[IndexFile], faults: list[str], listing: Listing, *, hint: str) -> Site:
     by_name: dict[str, IndexFile] = {}
     for file in files:
         other = by_name.setdefault(file.filename, file)
         if other.sha256 != file.sha256:
-            raise SiteError(f"{file.filename} has different bytes at {other.url} and {file.url}")
+            faults.append(f"{file.filename} has different bytes at {other.url} and {file.url}")
     every_file = sorted(by_name.values(), key=lambda file: (file.project, file.filename))
-    narrow = sorted({path for file in every_file for path in file.trees})
-    return Site(trees=tuple(_tree(path, every_file) for path in ("", *narrow)))
+    faults.extend(contradictions(every_file))
+    if faults:
+        raise SiteError("\n".join(faults), hint=hint)
+    return Site(trees=_trees(every_file, listing), statuses=listing.statuses)
 
 
-def _tree(path: str, files: Sequence[IndexFile]) -> Tree:
-    projects: dict[ProjectName, tuple[IndexFile, ...]] = {}
+def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
+    """Make the tree of all wheels, and those that labels name; a quarantined project has no files (PEP 792).
+
+    A wheel that needs no torch stands in the trees of every torch of its CUDA.
+    """
+    torch_trees: dict[str, set[str]] = defaultdict(set)
     for file in files:
-        if _stands_in(file, path):
-            projects[file.project] = (*projects.get(file.project, ()), file)
-    return Tree(path=path, projects=projects)
-
-
-def _stands_in(file: IndexFile, path: str) -> bool:
-    """A wheel that needs no torch stands in the trees of every torch of its CUDA."""
-    if path in ("", *file.trees):
-        return True
-    cuda, _, torch = path.partition("/")
-    return bool(torch) and file.trees == (cuda,)
+        if file.trees:
+            torch_trees[file.trees[0]].update(file.trees[1:])
+    projects: dict[str, dict[ProjectName, list[IndexFile]]] = defaultdict(lambda: defaultdict(list))
+    projects[""] = defaultdict(list)
+    for file in files:
+        if listing.status_of(file.project).status is Status.QUARANTINED:
+            projects[""][file.project] = []
+            continue
+        narrow = file.trees if len(file.trees) != 1 else (*file.trees, *torch_trees[file.trees[0]])
+        for path in ("", *narrow):
+            projects[path][file.project].append(file)
+    return tuple(
+        Tree(path=path, projects={project: tuple(each) for project, each in projects[path].items()})
+        for path in sorted(projects)
+    )

@@ -1,19 +1,27 @@
-"""What an index lists."""
+"""What an index lists: the one model that every page, for installers, programs and people, is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
-from wheelmill.names import ProjectName, Sha256
+from wheelmill.config.records import ProjectStatus
+from wheelmill.names import ProjectName, ReleaseTag, Sha256
+from wheelmill.smoke.records import Certificate
+from wheelmill.wheel.records import WheelName
+
+WHEELS_JSON: Final = "wheels.json"
+"""Everything that the index lists, for programs; and for the next build, which compares itself with it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class IndexFile:
     """One wheel of an index."""
 
-    project: ProjectName
+    name: WheelName
+    """What its file name says."""
     filename: str
     url: str
     """Absolute, or relative to the root of the site."""
@@ -21,11 +29,23 @@ class IndexFile:
     size: int
     """Bytes."""
     requires_python: str | None
+    requires_dist: tuple[str, ...]
     metadata_sha256: Sha256 | None
     """Of the sidecar beside the wheel; None when there is no sidecar (PEP 658)."""
     uploaded_at: datetime | None
+    release: ReleaseTag | None
+    """None for a wheel of a folder, which no release has."""
+    certificate: Certificate | None
+    """What smoke saw, and how the wheel was built; None for a wheel of a folder."""
     trees: tuple[str, ...]
-    """The narrower trees that it stands in: ``cu130``, ``cu130/torch2.11``."""
+    """The narrower trees that its label names: ``cu130``, ``cu130/torch2.11``."""
+    yanked: str | None
+    """Why it is yanked; None when it is not (PEP 592)."""
+
+    @property
+    def project(self) -> ProjectName:
+        """The project that it is a wheel of."""
+        return self.name.project
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +55,7 @@ class Tree:
     path: str
     """Of its folder in the site: empty, ``cu130``, ``cu130/torch2.11``."""
     projects: Mapping[ProjectName, tuple[IndexFile, ...]]
+    """Sorted by name; the files of each by file name."""
 
     @property
     def folder(self) -> str:
@@ -47,3 +68,14 @@ class Site:
     """Every tree of an index, the one with all wheels first."""
 
     trees: tuple[Tree, ...]
+    statuses: Mapping[ProjectName, ProjectStatus] = field(default_factory=dict)
+    """Of projects that are not plainly active (PEP 792)."""
+
+    @property
+    def projects(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
+        """Every project, with all its files."""
+        return self.trees[0].projects
+
+    def status_of(self, project: ProjectName) -> ProjectStatus:
+        """What the index says of a whole project."""
+        return self.statuses.get(project, ProjectStatus())

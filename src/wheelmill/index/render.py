@@ -1,17 +1,31 @@
-"""Pages of an index (PEP 503, with the attributes of PEP 658, 700 as uv reads them, and 714)."""
+"""The pages of an index: for each tree a project list and project details, in HTML and in JSON, from one model.
+
+HTML is PEP 503 at repository version 1.4, where its specification is frozen (PEP 833); JSON is PEP 691 at API version
+1.4. https://packaging.python.org/en/latest/specifications/simple-repository-api/
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from wheelmill import resources
-from wheelmill.index.records import IndexFile, Site, Tree
+from wheelmill.index.records import WHEELS_JSON, IndexFile, Site, Tree
+from wheelmill.index.rows import as_json, html_row, json_row, seen_from
+from wheelmill.index.wheels_json import wheels_json
+from wheelmill.names import ProjectName
+
+API_VERSION: Final = "1.4"
+
+Page = tuple[str, bytes]
+"""A path below the root of the site, and what stands there."""
 
 
-def pages_of(site: Site) -> dict[str, bytes]:
-    """Render a site: paths below its root, and what stands there."""
+def pages_of(site: Site) -> Iterator[Page]:
+    """Render a site, a page at a time: an index of 100,000 wheels has more of them than fit into memory."""
     templates = Environment(
         loader=FileSystemLoader(resources.INDEX / "templates"),
         autoescape=True,
@@ -20,23 +34,45 @@ def pages_of(site: Site) -> dict[str, bytes]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    pages = {"index.html": templates.get_template("site.html").render(trees=site.trees)}
+    yield "index.html", templates.get_template("site.html").render(trees=site.trees).encode()
+    yield "404.html", templates.get_template("404.html").render().encode()
+    yield WHEELS_JSON, wheels_json(site)
     for tree in site.trees:
-        pages.update(_pages_of_tree(tree, templates))
-    return {path: text.encode() for path, text in pages.items()}
+        yield from _project_list(tree, templates)
+    for project, files in site.projects.items():
+        yield from _project_details(site, project, files, templates)
 
 
-def _pages_of_tree(tree: Tree, templates: Environment) -> Iterator[tuple[str, str]]:
-    project_list = templates.get_template("project_list.html")
-    project_detail = templates.get_template("project_detail.html")
-    yield f"{tree.folder}/index.html", project_list.render(tree=tree)
-    for project, files in tree.projects.items():
+def _project_list(tree: Tree, templates: Environment) -> Iterator[Page]:
+    template = templates.get_template("project_list.html")
+    yield f"{tree.folder}/index.html", template.render(tree=tree, version=API_VERSION).encode()
+    projects = [{"name": project} for project in tree.projects]
+    yield f"{tree.folder}/index.json", as_json({"meta": _META, "projects": projects}).encode()
+
+
+def _project_details(
+    site: Site, project: ProjectName, files: tuple[IndexFile, ...], templates: Environment
+) -> Iterator[Page]:
+    """The pages of one project in every tree; its rows are written once and stand on all of them."""
+    template = templates.get_template("project_detail.html")
+    html = {file.filename: html_row(file) for file in files}
+    json = {file.filename: json_row(file) for file in files}
+    status = site.status_of(project)
+    for tree in site.trees:
+        if (listed := tree.projects.get(project)) is None:
+            continue
         path = f"{tree.folder}/{project}/index.html"
-        links = [(file, _href(file, depth=path.count("/"))) for file in files]
-        yield path, project_detail.render(project=project, links=links)
+        links = Markup(seen_from(path, "\n".join([html[file.filename] for file in listed])))  # noqa: S704 - escaped
+        yield path, template.render(project=project, status=status, links=links, version=API_VERSION).encode()
+        path = f"{tree.folder}/{project}/index.json"
+        head = {
+            "meta": _META,
+            "name": project,
+            "project-status": {"status": status.status, **({"reason": status.reason} if status.reason else {})},
+            "versions": [str(version) for version in sorted({file.name.version for file in listed})],
+        }
+        rows = seen_from(path, ",\n".join([json[file.filename] for file in listed]))
+        yield path, f'{as_json(head)[:-1]},"files":[\n{rows}\n]}}\n'.encode()
 
 
-def _href(file: IndexFile, *, depth: int) -> str:
-    """The file's URL as seen from a page this many folders below the site's root, with its hash."""
-    relative = "://" not in file.url and not file.url.startswith("/")
-    return f"{'../' * depth if relative else ''}{file.url}#sha256={file.sha256}"
+_META: Final = {"api-version": API_VERSION}

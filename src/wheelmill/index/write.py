@@ -1,31 +1,113 @@
-"""Putting a site into a folder: every page whole, and no page left of what is gone."""
+"""Putting a site into its folder: it is written beside the old one and takes its place when it is whole."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gzip
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from wheelmill.files import write_bytes
+from wheelmill.errors import SiteError
 
-_TREES: Final = ("simple", "cu*/simple", "cu*/torch*/simple")
-"""Where pages of an index stand; elsewhere nothing is removed."""
+MAX_BYTES: Final = 1_000_000_000
+"""Of a published GitHub Pages site.
+https://docs.github.com/en/pages/getting-started-with-github-pages/github-pages-limits
+"""
 
 
-def write_site(pages: Mapping[str, bytes], directory: Path) -> None:
-    """Write pages into a folder, which may hold an older site and other files.
+@dataclass(frozen=True, kw_only=True)
+class SiteSize:
+    """What a site weighs."""
 
-    Pages that are listed elsewhere come first: a reader meets no link to a page that is not there yet.
+    pages: int
+    bytes: int
+    largest_detail: int
+    """Bytes that an installer downloads, compressed, to read the largest project page of the narrowest trees."""
+
+    @property
+    def gigabytes_per_million_installs(self) -> float:
+        """What a host serves for a million installs of the project with that page; wheels lie elsewhere."""
+        return self.largest_detail * 1e6 / 1e9
+
+    def __str__(self) -> str:
+        """``312 pages, 4,200,000 bytes, at most 21.3 GB per million installs``."""
+        gigabytes = f"{self.gigabytes_per_million_installs:.1f} GB per million installs"
+        return f"{self.pages:,} pages, {self.bytes:,} bytes, at most {gigabytes}"
+
+
+def write_site(pages: Iterable[tuple[str, bytes]], directory: Path) -> SiteSize:
+    """Write a site into a folder, in place of the one that may be there.
 
     Args:
-        pages: contents by path below the folder.
-        directory: the folder.
+        pages: paths below the folder, and contents.
+        directory: the folder. What stands in it beside a site, such as ``CNAME``, stays.
+
+    Returns:
+        What it weighs.
+
+    Raises:
+        SiteError: it is too large, or the folder cannot be written.
     """
-    for path in sorted(pages, key=lambda path: (-path.count("/"), path)):
-        write_bytes(directory / path, pages[path])
-    old = [page for tree in _TREES for page in directory.glob(f"{tree}/**/index.html")]
-    for page in sorted(old, key=lambda page: -len(page.parts)):
-        if page.relative_to(directory).as_posix() not in pages:
-            page.unlink()
-            if not any(page.parent.iterdir()):
-                page.parent.rmdir()
+    directory = directory.resolve()
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with _folder_beside(directory) as new:
+            size = _write(pages, new)
+            _swap(new, directory)
+    except OSError as error:
+        raise SiteError(f"{directory} cannot be written: {error}") from None
+    return size
+
+
+@contextmanager
+def _folder_beside(directory: Path) -> Iterator[Path]:
+    """A new folder on the same disk; whatever is left of it at the end is taken away."""
+    holder = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    try:
+        (holder / directory.name).mkdir()  # mkdtemp's own is closed to everybody else
+        yield holder / directory.name
+    finally:
+        shutil.rmtree(holder)
+
+
+def _write(pages: Iterable[tuple[str, bytes]], folder: Path) -> SiteSize:
+    count = total = 0
+    detail = (0, b"")
+    for path, content in pages:
+        count, total = count + 1, total + len(content)
+        if total > MAX_BYTES:
+            raise SiteError(
+                f"the site has more than {MAX_BYTES:,} bytes, which GitHub Pages does not publish",
+                hint="take old wheels out with removed.yml",
+            )
+        page = folder / path
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_bytes(content)
+        if path.endswith("/index.html") and page.parent.parent.name == "simple":
+            detail = max(detail, (path.count("/"), content), key=lambda each: (each[0], len(each[1])))
+    return SiteSize(pages=count, bytes=total, largest_detail=len(gzip.compress(detail[1])))
+
+
+def _swap(new: Path, directory: Path) -> None:
+    """Put the new folder where the old one is, and what is foreign in the old one into the new one."""
+    if not directory.exists():
+        new.rename(directory)
+        return
+    foreign = [entry.name for entry in directory.iterdir() if not _is_of_a_site(entry, new)]
+    old = Path(tempfile.mkdtemp(prefix=f".{directory.name}-old-", dir=directory.parent))
+    directory.rename(old)
+    new.rename(directory)
+    for name in foreign:
+        (old / name).rename(directory / name)
+    shutil.rmtree(old)
+
+
+def _is_of_a_site(entry: Path, new: Path) -> bool:
+    """Whether the new site has such a page or folder, or it is the tree of a CUDA that the new site lacks."""
+    if (new / entry.name).exists() or entry.name == "simple":
+        return True
+    return entry.name.startswith("cu") and any((*entry.glob("simple"), *entry.glob("torch*/simple")))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from wheelmill.config.records import Listing
 from wheelmill.errors import ReleaseError
-from wheelmill.index.collect import site_of_releases
+from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_releases
+from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import pages_of
-from wheelmill.index.write import write_site
+from wheelmill.index.write import SiteSize, write_site
 from wheelmill.progress import Progress
 from wheelmill.release.publish import publish
-from wheelmill.release.records import Manifest
 from wheelmill.release.store import Publication, Store
 from wheelmill.smoke.records import tested_wheel_at
 
@@ -30,8 +30,27 @@ def release_folder(directory: Path, store: Store, progress: Progress) -> Publica
     return publish(store, [wheel for wheel in tested.values() if wheel], now=datetime.now(UTC), progress=progress)
 
 
-def build_index(manifests: Sequence[Manifest], *, base_url: str, output: Path) -> int:
-    """Regenerate the site of all releases; returns the number of its pages."""
-    pages = pages_of(site_of_releases(manifests, base_url))
-    write_site(pages, output)
-    return len(pages)
+def build_index(
+    store: Store, listing: Listing, *, base_url: str, output: Path, previous: str | None = None
+) -> SiteSize:
+    """Regenerate the site of all releases.
+
+    Args:
+        store: where the releases are.
+        listing: which wheels are yanked or removed, and the status of projects.
+        base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
+        output: the site's folder.
+        previous: the folder or URL of the site that people use now; nothing that it has may change or vanish.
+
+    Raises:
+        ReleaseError: a manifest cannot be read.
+        SiteError: with everything that must not be published; the old site stays as it is.
+    """
+    site = site_of_releases(
+        store.manifests(),
+        base_url,
+        listing,
+        assets=store.assets(),
+        deployed=deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED,
+    )
+    return write_site(pages_of(site), output)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wheelmill.build.builder import Builder, build_wheel
+from wheelmill.config.records import Listing
 from wheelmill.errors import BuildError, CompileError, RefusedError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.names import ReleaseTag
 from wheelmill.pipeline.neighbours import Neighbour, neighbours_on_disk, released_neighbours, required_beside
@@ -40,6 +41,7 @@ def run(
     *,
     policy: str,
     store: Store,
+    listing: Listing,
     output: Path,
     progress: Progress,
 ) -> Report:
@@ -51,11 +53,13 @@ def run(
         rooms: where it is tried.
         policy: ``auto``, or a platform policy without its machine.
         store: where releases are kept.
+        listing: which published wheels are yanked or removed.
         output: gets ``wheels`` and ``site``.
         progress: told of every stage.
 
     Raises:
         ReleaseError: the wheels cannot be published.
+        SiteError: what is published cannot be listed.
     """
     manifests = store.manifests()
     published = {entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels}
@@ -84,7 +88,7 @@ def run(
         progress.step(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
     failures += [ReleaseError(f"{refusal.filename} {refusal.reason}") for refusal in publication.refusals]
     site = output / "site"
-    build_index(store.manifests(), base_url=store.url_from(site), output=site)
+    build_index(store, listing, base_url=store.url_from(site), output=site)
     return Report(
         verdicts=tuple(verdicts),
         releases=tuple(manifest.tag for manifest in publication.releases),

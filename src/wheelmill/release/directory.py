@@ -43,6 +43,11 @@ class DirectoryStore:
             for path in sorted(self.directory.glob(f"v*/{MANIFEST}"))
         )
 
+    def assets(self) -> dict[ReleaseTag, frozenset[str]]:
+        """See `Store.assets`."""
+        releases = (path.parent for path in self.directory.glob(f"v*/{MANIFEST}"))
+        return {ReleaseTag(folder.name): frozenset(os.listdir(folder)) for folder in releases}  # noqa: PTH208 - quick
+
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """See `Store.fetch`."""
         copy = folder / filename

@@ -21,14 +21,17 @@ def manifest_of(tag: ReleaseTag, wheels: Sequence[TestedWheel], *, now: datetime
 
 
 def _entry_of(wheel: TestedWheel) -> ManifestEntry:
-    metadata = metadata_bytes(wheel.file.path)
-    requires_python = read_metadata(metadata).requires_python
+    content = metadata_bytes(wheel.file.path)
+    metadata = read_metadata(content)
     return ManifestEntry(
         filename=wheel.file.filename,
         sha256=wheel.file.sha256,
         size=wheel.file.size,
-        metadata_sha256=Sha256(hashlib.sha256(metadata).hexdigest()),
-        requires_python=str(requires_python) if requires_python is not None else None,
+        metadata_sha256=Sha256(hashlib.sha256(content).hexdigest()),
+        name=metadata.name,
+        version=str(metadata.version),
+        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
+        requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
         certificate=wheel.certificate,
     )
 

@@ -16,7 +16,7 @@ SIDECAR_SUFFIX: Final = ".metadata"
 Schema = Literal["wheelmill.manifest/1"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ManifestEntry:
     """One wheel of a release."""
 
@@ -26,7 +26,13 @@ class ManifestEntry:
     """Bytes."""
     metadata_sha256: Sha256
     """Of the sidecar."""
+    name: str
+    """Of the project, as METADATA writes it."""
+    version: str
+    """As METADATA writes it."""
     requires_python: str | None
+    requires_dist: tuple[str, ...]
+    """As METADATA says, each in canonical form (PEP 508)."""
     certificate: Certificate
     """What smoke saw, and how the wheel was built."""
 

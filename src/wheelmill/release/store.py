@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -45,6 +45,9 @@ class Store(Protocol):
         Raises:
             ReleaseError: one of them cannot be read.
         """
+
+    def assets(self) -> Mapping[ReleaseTag, Container[str]]:
+        """The names of the files of every release, as the place lists them."""
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """Copy a released wheel into a folder.

@@ -26,7 +26,7 @@ def links_on(page: bytes) -> list[str]:
 
 
 def test_a_project_page_says_everything_an_installer_asks_for(release: Release, tmp_path: Path) -> None:
-    pages = pages_of(site_of_releases(release(NO_TORCH, requires_python=">=3.11,<4"), "https://example.org/r"))
+    pages = dict(pages_of(site_of_releases(release(NO_TORCH, requires_python=">=3.11,<4"), "https://example.org/r")))
     page = ProjectPage.from_html("plain-cuda", pages[PAGE])
     (package,) = page.packages
     released = tmp_path / "releases" / "v2026-11-21" / NO_TORCH
@@ -40,19 +40,19 @@ def test_a_project_page_says_everything_an_installer_asks_for(release: Release, 
 
 
 def test_characters_of_html_are_escaped(release: Release) -> None:
-    pages = pages_of(site_of_releases(release(NO_TORCH, requires_python=">=3.11,<4"), ""))
+    pages = dict(pages_of(site_of_releases(release(NO_TORCH, requires_python=">=3.11,<4"), "")))
     assert b'data-requires-python="&lt;4,&gt;=3.11"' in pages[PAGE]
 
 
 def test_size_and_time_are_given_in_the_form_of_the_simple_api(release: Release, tmp_path: Path) -> None:
-    pages = pages_of(site_of_releases(release(NO_TORCH), ""))
+    pages = dict(pages_of(site_of_releases(release(NO_TORCH), "")))
     size = (tmp_path / "wheels" / NO_TORCH).stat().st_size
     assert f'data-upload-time="2026-11-21T12:30:15Z" data-size="{size}"' in pages[PAGE].decode()
 
 
 def test_what_is_not_known_is_not_said(release: Release, tmp_path: Path) -> None:
     release(NO_TORCH)
-    pages = pages_of(site_of_folder(tmp_path / "wheels", "", warn=lambda _text: None))
+    pages = dict(pages_of(site_of_folder(tmp_path / "wheels", "", warn=lambda _text: None)))
     (package,) = ProjectPage.from_html("plain-cuda", pages[PAGE]).packages
     assert package.requires_python is None
     assert not package.has_metadata
@@ -60,7 +60,7 @@ def test_what_is_not_known_is_not_said(release: Release, tmp_path: Path) -> None
 
 
 def test_every_tree_lists_its_projects(release: Release) -> None:
-    pages = pages_of(site_of_releases(release(*EVERY_KIND), ""))
+    pages = dict(pages_of(site_of_releases(release(*EVERY_KIND), "")))
     projects = {
         path: IndexPage.from_html(content).projects
         for path, content in pages.items()
@@ -77,7 +77,7 @@ def test_every_tree_lists_its_projects(release: Release) -> None:
 
 
 def test_an_empty_site_is_a_valid_index() -> None:
-    pages = pages_of(site_of_releases([], ""))
+    pages = dict(pages_of(site_of_releases([], "")))
     assert set(pages) == {"index.html", "simple/index.html"}
     page = IndexPage.from_html(pages["simple/index.html"])
     assert page.projects == []
@@ -87,7 +87,7 @@ def test_an_empty_site_is_a_valid_index() -> None:
 @pytest.mark.parametrize("base_url", ["../releases", "../releases/", "files", ""])
 def test_every_link_leads_to_a_file_from_every_depth(base_url: str, release: Release, tmp_path: Path) -> None:
     manifests = release(*EVERY_KIND, store=f"site/{base_url}")
-    pages = pages_of(site_of_releases(manifests, base_url))
+    pages = dict(pages_of(site_of_releases(manifests, base_url)))
     write_site(pages, tmp_path / "site")
     for path, content in pages.items():
         for link in links_on(content):
@@ -103,7 +103,7 @@ def test_every_link_leads_to_a_file_from_every_depth(base_url: str, release: Rel
 
 @pytest.mark.parametrize("base_url", ["https://example.org/r", "//example.org/r", "/r"])
 def test_an_absolute_base_url_is_the_same_at_every_depth(base_url: str, release: Release) -> None:
-    pages = pages_of(site_of_releases(release(NO_TORCH), base_url))
+    pages = dict(pages_of(site_of_releases(release(NO_TORCH), base_url)))
     links = {links_on(pages[path])[0] for path in (PAGE, NARROW)}
     assert len(links) == 1
     assert links.pop().startswith(f"{base_url}/v2026-11-21/")
@@ -112,6 +112,6 @@ def test_an_absolute_base_url_is_the_same_at_every_depth(base_url: str, release:
 def test_the_same_releases_give_the_same_bytes(release: Release) -> None:
     release(NO_TORCH, store="releases")
     manifests = release(EVERY_KIND[0], now=NOW + timedelta(days=1))
-    once = pages_of(site_of_releases(manifests, "../releases"))
-    again = pages_of(site_of_releases(list(reversed(manifests)), "../releases"))
+    once = dict(pages_of(site_of_releases(manifests, "../releases")))
+    again = dict(pages_of(site_of_releases(list(reversed(manifests)), "../releases")))
     assert list(once.items()) == list(again.items())

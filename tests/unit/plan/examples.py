@@ -12,6 +12,7 @@ from wheelmill.config.records import (
     Expectations,
     ImageReference,
     Images,
+    Listing,
     Lock,
     LockedSdist,
     Package,
@@ -92,6 +93,7 @@ CONFIG: Final = Config(
     },
     compatibility=FACTS,
     lock=Lock(sdists={(DEMO, V1): LOCKED}),
+    listing=Listing(),
     images=Images(manylinux={}, plain=ImageReference("docker.io/library/plain", "8", "sha256:" + "0" * 64), cuda={}),
 )
 CELL: Final = Cell(project=DEMO, version=V1, python=PY_12, cuda=CUDA_13, torch=TORCH_11, platform=X86)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wheelmill.config.records.compatibility import Compatibility, CudaRelease, TorchRelease
 from wheelmill.config.records.images import CudaImages, ImageReference, Images
+from wheelmill.config.records.listing import Listing, ProjectStatus, Status
 from wheelmill.config.records.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
 from wheelmill.config.records.package import (
     EVERY_BUILD_NEEDS,
@@ -36,6 +37,7 @@ __all__ = [
     "GitSource",
     "ImageReference",
     "Images",
+    "Listing",
     "Lock",
     "LockedCommit",
     "LockedRequirement",
@@ -44,7 +46,9 @@ __all__ = [
     "Need",
     "Package",
     "Part",
+    "ProjectStatus",
     "Rule",
+    "Status",
     "TorchRelease",
     "has_torch",
     "without_torch",
@@ -60,3 +64,4 @@ class Config:
     compatibility: Compatibility
     lock: Lock
     images: Images
+    listing: Listing

@@ -56,6 +56,11 @@ class GitHubStore:
                 if is_date_tag(tag)
             )
 
+    def assets(self) -> dict[ReleaseTag, frozenset[str]]:
+        """See `Store.assets`; the list of releases has them."""
+        releases = all_releases(Calls(self.repository, self.pace, QUIET))
+        return {ReleaseTag(release.tag_name): frozenset(each.name for each in release.assets) for release in releases}
+
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """See `Store.fetch`."""
         copy = folder / filename

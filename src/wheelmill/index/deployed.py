@@ -1,0 +1,69 @@
+"""What the index that people use now has, so that a new one keeps its promises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from wheelmill.errors import SiteError
+from wheelmill.index.records import WHEELS_JSON
+from wheelmill.names import Sha256
+
+_TIMEOUT: Final = 60
+"""Seconds without a byte."""
+
+
+class _Wheel(TypedDict):
+    filename: str
+    sha256: Sha256
+
+
+class _Wheels(TypedDict):
+    schema: Literal["wheelmill.wheels/1"]
+    wheels: list[_Wheel]
+
+
+def deployed_wheels(place: str) -> Mapping[str, Sha256]:
+    """Read ``wheels.json`` of a site.
+
+    Args:
+        place: the site's folder, or its URL.
+
+    Returns:
+        The hash of every file that it lists, by file name.
+
+    Raises:
+        SiteError: it has none that can be read.
+    """
+    content = _fetch(place) if "://" in place else _read(Path(place) / WHEELS_JSON)
+    try:
+        site = TypeAdapter(_Wheels).validate_json(content)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise SiteError(f"{WHEELS_JSON} of {place} cannot be read: {where}: {problem['msg']}") from None
+    return {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SiteError(f"{path} cannot be read: {error.strerror}", hint=_FIRST) from None
+
+
+def _fetch(site: str) -> bytes:
+    import httpx  # noqa: PLC0415 - a tenth of a second
+
+    url = f"{site.rstrip('/')}/{WHEELS_JSON}"
+    try:
+        return httpx.get(url, timeout=_TIMEOUT, follow_redirects=True).raise_for_status().content
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise SiteError(f"{url} cannot be read: {error}", hint=_FIRST) from None
+
+
+_FIRST: Final = "leave --previous out for the first index at a place"

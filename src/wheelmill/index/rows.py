@@ -1,0 +1,72 @@
+"""One wheel as it stands on the pages of an index: in HTML and in JSON.
+
+Written by hand, not by a template: an index has hundreds of thousands of these rows, and each is on the pages of
+several trees.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from functools import lru_cache
+from typing import Final
+
+from markupsafe import escape
+
+from wheelmill.index.records import IndexFile
+
+ROOT: Final = "\0"
+"""Stands in a row for the way from its page to the root of the site; no HTML or JSON holds this character."""
+
+
+def html_row(file: IndexFile) -> str:
+    """A link with its hash and attributes (PEP 503, 592, 658 and 714; uv reads time and size of PEP 700 here too)."""
+    requires = f' data-requires-python="{escape(file.requires_python)}"' if file.requires_python else ""
+    core = f'"sha256={file.metadata_sha256}"' if file.metadata_sha256 else ""
+    metadata = f" data-core-metadata={core} data-dist-info-metadata={core}" if core else ""
+    yanked = f' data-yanked="{escape(file.yanked)}"' if file.yanked else ""
+    uploaded = f' data-upload-time="{in_utc(file.uploaded_at)}"' if file.uploaded_at else ""
+    return (
+        f'<a href="{escape(_href(file.url))}#sha256={file.sha256}"{requires}{metadata}{yanked}{uploaded}'
+        f' data-size="{file.size}">{escape(file.filename)}</a><br>'
+    )
+
+
+def json_row(file: IndexFile) -> str:
+    """An entry of ``files`` (PEP 691 with 592, 700 and 714)."""
+    metadata = {"sha256": file.metadata_sha256} if file.metadata_sha256 else False
+    row: dict[str, object] = {
+        "filename": file.filename,
+        "url": _href(file.url),
+        "hashes": {"sha256": file.sha256},
+        "size": file.size,
+        "core-metadata": metadata,
+    }
+    if file.requires_python:
+        row["requires-python"] = file.requires_python
+    if file.uploaded_at:
+        row["upload-time"] = in_utc(file.uploaded_at)
+    if file.yanked:
+        row["yanked"] = file.yanked
+    return as_json(row).replace("\\u0000", ROOT)
+
+
+def as_json(value: object) -> str:
+    """In the shortest form."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def seen_from(page: str, text: str) -> str:
+    """Rows as they stand on a page, which is given by its path below the root of the site."""
+    return text.replace(ROOT, "../" * page.count("/"))
+
+
+def _href(url: str) -> str:
+    absolute = url.startswith("/") or "://" in url
+    return url if absolute else f"{ROOT}{url}"
+
+
+@lru_cache
+def in_utc(time: datetime) -> str:
+    """The form of PEP 700: ``2026-11-21T12:30:15Z``."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,112 @@
+"""What an index must not list, because installers would refuse it, or would not agree about it.
+
+What pip and uv do with each was tried on them; see docs/index.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import Final
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.config.records import Listing, Status
+from wheelmill.index.records import IndexFile
+from wheelmill.names import Sha256
+from wheelmill.release.records import SIDECAR_SUFFIX, ManifestEntry
+from wheelmill.wheel.records import WheelName
+
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+
+
+def faults_of_entry(entry: ManifestEntry, assets: Container[str] | None) -> list[str]:
+    """What is wrong with one entry of a manifest by itself, and with the files of its release.
+
+    PEP 658: a sidecar that an index names must be there, or pip and uv cannot install the wheel.
+    """
+    try:
+        name = WheelName.parse(entry.filename)
+    except ValueError as error:
+        return [str(error)]
+    faults = []
+    if wrong := label_fault(entry.filename, name.version):
+        faults.append(wrong)
+    if not _SHA256.fullmatch(entry.sha256):
+        faults.append(f"its manifest has no sha256 of it, but {entry.sha256!r}")
+    if not _SHA256.fullmatch(entry.metadata_sha256):
+        faults.append(f"its manifest has no sha256 of its sidecar, but {entry.metadata_sha256!r}")
+    if entry.size <= 0:
+        faults.append(f"its manifest says that it has {entry.size} bytes")
+    if wrong := metadata_fault(name, entry.name, entry.version):
+        faults.append(wrong)
+    if assets is not None:
+        wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)
+        faults.extend(f"its release has no {filename}" for filename in wanted if filename not in assets)
+    return faults
+
+
+def label_fault(filename: str, version: Version) -> str | None:
+    """pip and uv normalize the version of a file name; a lock file keeps it as it stands and no longer matches."""
+    written = filename.split("-")[1].partition("+")[2]
+    if written == (version.local or ""):
+        return None
+    return f"expected the local version '{version.local}' in its name, not '{written}': uv.lock keeps what is written"
+
+
+def metadata_fault(name: WheelName, project: str, version: str) -> str | None:
+    """pip refuses a wheel whose METADATA has another name or version; ``uv sync`` installs it again on every run."""
+    if (canonicalize_name(project), _version(version)) == (name.project, name.version):
+        return None
+    return f"METADATA says {project} {version}, its name {name.project} {name.version}"
+
+
+@lru_cache
+def _version(text: str) -> Version | None:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None
+
+
+def contradictions(files: Sequence[IndexFile]) -> Iterator[str]:
+    """Name wheels of one version that require different things: uv reads one METADATA for all of them.
+
+    Args:
+        files: by project, and by file name in each.
+    """
+    for _, wheels in groupby(files, key=lambda file: file.project):
+        first_of: dict[Version, IndexFile] = {}
+        for file in wheels:
+            first = first_of.setdefault(file.name.version, file)
+            if first.requires_python != file.requires_python:
+                ranges = f"{first.requires_python or 'any'}, {file.requires_python or 'any'}"
+                yield f"{first.filename} and {file.filename} have different Requires-Python: {ranges}"
+            if first.requires_dist != file.requires_dist and (only := {*first.requires_dist} ^ {*file.requires_dist}):
+                one_sided = ", ".join(map(repr, sorted(only)))
+                yield f"{first.filename} and {file.filename} have different Requires-Dist: only one has {one_sided}"
+
+
+def changed(files: Iterable[IndexFile], deployed: Mapping[str, Sha256]) -> Iterator[str]:
+    """Name wheels that have other bytes than the index that people use now says: lock files hold those hashes."""
+    for file in files:
+        if (sha256 := deployed.get(file.filename, file.sha256)) != file.sha256:
+            yield f"{file.filename} has sha256 {sha256} in the deployed index, {file.sha256} at {file.url}"
+
+
+def vanished(filenames: Iterable[str], listing: Listing) -> Iterator[str]:
+    """Name wheels that the index that people use now has, and no release, where no reason is given."""
+    for filename in sorted(filenames):
+        if filename not in listing.removed and not _is_quarantined(filename, listing):
+            yield f"{filename} stands in the deployed index and in no release; removed.yml gives no reason"
+
+
+def _is_quarantined(filename: str, listing: Listing) -> bool:
+    try:
+        project = WheelName.parse(filename).project
+    except ValueError:
+        return False
+    return listing.status_of(project).status is Status.QUARANTINED

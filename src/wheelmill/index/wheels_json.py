@@ -1,0 +1,89 @@
+"""``wheels.json``: everything that an index lists, for programs. docs/index.md describes every key."""
+
+from __future__ import annotations
+
+from wheelmill.index.records import IndexFile, Site
+from wheelmill.index.rows import as_json, in_utc
+from wheelmill.smoke.records import Certificate
+
+SCHEMA = "wheelmill.wheels/1"
+
+
+def wheels_json(site: Site) -> bytes:
+    """Write it, a wheel a line, in the order of the index."""
+    head = {
+        "schema": SCHEMA,
+        "trees": [tree.folder for tree in site.trees],
+        "projects": {
+            project: {"status": status.status, "reason": status.reason}
+            for project in site.projects
+            for status in (site.status_of(project),)
+        },
+    }
+    content = bytearray(as_json(head)[:-1].encode() + b',"wheels":[')
+    separator = "\n"
+    for files in site.projects.values():
+        for file in files:
+            content += f"{separator}{as_json(facts_of(file))}".encode()
+            separator = ",\n"
+    return bytes(content + b"\n]}\n")
+
+
+def facts_of(file: IndexFile) -> dict[str, object]:
+    """What is known of one wheel; None for what is not."""
+    name, label = file.name, file.name.label
+    return {
+        "filename": file.filename,
+        "project": name.project,
+        "version": name.version.public,
+        "label": name.version.local,
+        "cuda": str(label.cuda) if label else None,
+        "torch": str(label.torch) if label and label.torch else None,
+        "build": "".join(map(str, name.build)) or None,
+        "tags": sorted(map(str, name.tags)),
+        "url": file.url,
+        "sha256": file.sha256,
+        "size": file.size,
+        "metadata_sha256": file.metadata_sha256,
+        "requires_python": file.requires_python,
+        "requires_dist": file.requires_dist,
+        "uploaded_at": in_utc(file.uploaded_at) if file.uploaded_at else None,
+        "release": file.release,
+        "yanked": file.yanked,
+        "trees": file.trees,
+        **_certified(file.certificate),
+    }
+
+
+def _certified(certificate: Certificate | None) -> dict[str, object]:
+    """What smoke saw in a wheel and how it was built, without the lists of what stood beside it."""
+    if certificate is None:
+        return {"evidence": None, "tried": [], "built": None}
+    evidence, provenance = certificate.evidence, certificate.provenance
+    return {
+        "evidence": {
+            "policy": evidence.policy,
+            "needed": evidence.needed,
+            "glibc": evidence.glibc,
+            "glibcxx": evidence.glibcxx,
+            "cuda_major": evidence.cuda_major,
+            "sass": evidence.sass,
+            "ptx": evidence.ptx,
+        },
+        "tried": [
+            {"python": room.python, "place": room.place, "skipped": room.skipped} for room in certificate.clean_rooms
+        ],
+        "built": {
+            "version": provenance.cell.version,
+            "toolkit": provenance.toolkit,
+            "torch": provenance.torch_release,
+            "pythons": [str(python) for python in provenance.pythons],
+            "architectures": [str(architecture) for architecture in provenance.architectures],
+            "source_sha256": provenance.source_sha256,
+            "patches": provenance.patches,
+            "images": provenance.images,
+            "seconds": round(provenance.seconds),
+        }
+        if provenance
+        else None,
+    }
