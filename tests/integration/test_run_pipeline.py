@@ -9,6 +9,7 @@ from pypi_simple import ProjectPage
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
+from wheelmill.config.records import Listing
 from wheelmill.progress import Progress
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
@@ -20,7 +21,16 @@ def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
     wheel = certified_wheel(tmp_path / "demo-1.0+cu130-py3-none-any.whl")
     publish(store, [wheel], now=NOW)
     output = tmp_path / "out"
-    pipeline.run((), LocalBuilder(), LocalRooms(), policy="auto", store=store, output=output, progress=Progress())
+    pipeline.run(
+        (),
+        LocalBuilder(),
+        LocalRooms(),
+        policy="auto",
+        store=store,
+        listing=Listing(),
+        output=output,
+        progress=Progress(),
+    )
     page = output / "site" / "simple" / "demo" / "index.html"
     (package,) = ProjectPage.from_html("demo", page.read_bytes(), base_url=page.as_uri()).packages
     target = Path(unquote(urlsplit(urljoin(page.as_uri(), package.url)).path))

@@ -11,11 +11,14 @@ from wheelmill.config.compatibility_file import CompatibilityFile, TorchEntry
 from wheelmill.config.document import Unquoted, read_document
 from wheelmill.config.images_file import CudaImagesEntry, ImagesFile
 from wheelmill.config.json_schema import json_schemas
+from wheelmill.config.listing_file import RemovedFile, YankedFile
 from wheelmill.config.packages_file import PackageEntry, PackagesFile
 
 PACKAGES = json.loads(json_schemas()["packages.schema.json"])
 COMPATIBILITY = json.loads(json_schemas()["compatibility.schema.json"])
 IMAGES = json.loads(json_schemas()["images.schema.json"])
+YANKED = json.loads(json_schemas()["yanked.schema.json"])
+REMOVED = json.loads(json_schemas()["removed.schema.json"])
 PACKAGE = PACKAGES["$defs"]["PackageEntry"]
 
 
@@ -24,7 +27,7 @@ def test_the_schemas_that_ship_are_current(name: str) -> None:
     assert (resources.CONFIG / name).read_bytes() == json_schemas()[name], "run: wheelmill config schema --write"
 
 
-@pytest.mark.parametrize("name", ["packages", "compatibility", "images"])
+@pytest.mark.parametrize("name", ["packages", "compatibility", "images", "yanked", "removed"])
 def test_the_files_that_ship_name_their_schema(name: str) -> None:
     line = f"# yaml-language-server: $schema={name}.schema.json"
     assert line in (resources.CONFIG / f"{name}.yml").read_text().splitlines()[:3]
@@ -39,6 +42,8 @@ def test_the_files_that_ship_name_their_schema(name: str) -> None:
         (COMPATIBILITY["$defs"]["TorchEntry"], TorchEntry),
         (IMAGES, ImagesFile),
         (IMAGES["$defs"]["CudaImagesEntry"], CudaImagesEntry),
+        (YANKED, YankedFile),
+        (REMOVED, RemovedFile),
     ],
 )
 def test_every_key_is_there_with_its_description(schema: dict[str, Any], model: type[BaseModel]) -> None:
@@ -46,10 +51,10 @@ def test_every_key_is_there_with_its_description(schema: dict[str, Any], model: 
     assert {name: key.get("description") for name, key in schema["properties"].items()} == described
 
 
-@pytest.mark.parametrize("schema", [PACKAGES, COMPATIBILITY, IMAGES])
+@pytest.mark.parametrize("schema", [PACKAGES, COMPATIBILITY, IMAGES, YANKED, REMOVED])
 def test_no_other_key_is_allowed_anywhere(schema: dict[str, Any]) -> None:
-    assert [entry["additionalProperties"] for entry in (schema, *schema["$defs"].values())] == [False] * (
-        1 + len(schema["$defs"])
+    assert [entry["additionalProperties"] for entry in (schema, *schema.get("$defs", {}).values())] == [False] * (
+        1 + len(schema.get("$defs", {}))
     )
 
 
@@ -68,11 +73,18 @@ def test_a_key_has_the_form_in_which_people_write_it(key: str, expected: dict[st
 
 
 @pytest.mark.parametrize(
-    ("name", "schema"), [("packages", PACKAGES), ("compatibility", COMPATIBILITY), ("images", IMAGES)]
+    ("name", "schema"),
+    [
+        ("packages", PACKAGES),
+        ("compatibility", COMPATIBILITY),
+        ("images", IMAGES),
+        ("yanked", YANKED),
+        ("removed", REMOVED),
+    ],
 )
 def test_the_files_that_ship_are_valid(name: str, schema: dict[str, Any]) -> None:
     content = read_document(resources.CONFIG / f"{name}.yml").content
-    assert list(faults(schema, content, schema["$defs"], name)) == []
+    assert list(faults(schema, content, schema.get("$defs", {}), name)) == []
 
 
 def test_a_file_with_faults_is_not_valid() -> None:

@@ -78,7 +78,7 @@ def test_every_tree_lists_its_projects(release: Release) -> None:
 
 def test_an_empty_site_is_a_valid_index() -> None:
     pages = dict(pages_of(site_of_releases([], "")))
-    assert set(pages) == {"index.html", "simple/index.html"}
+    assert set(pages) == {"index.html", "404.html", "wheels.json", "simple/index.html", "simple/index.json"}
     page = IndexPage.from_html(pages["simple/index.html"])
     assert page.projects == []
     assert page.repository_version == "1.4"
@@ -88,7 +88,7 @@ def test_an_empty_site_is_a_valid_index() -> None:
 def test_every_link_leads_to_a_file_from_every_depth(base_url: str, release: Release, tmp_path: Path) -> None:
     manifests = release(*EVERY_KIND, store=f"site/{base_url}")
     pages = dict(pages_of(site_of_releases(manifests, base_url)))
-    write_site(pages, tmp_path / "site")
+    write_site(pages.items(), tmp_path / "site")
     for path, content in pages.items():
         for link in links_on(content):
             url = urlsplit(urljoin(f"{ORIGIN}site/{path}", link))

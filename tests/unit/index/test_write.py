@@ -1,52 +1,110 @@
 """Putting a site into a folder that may hold another."""
 
+import gzip
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.unit.index.conftest import EVERY_KIND, Release
+from wheelmill.errors import SiteError
+from wheelmill.index import write
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.render import pages_of
+from wheelmill.index.render import Page, pages_of
 from wheelmill.index.write import write_site
 
 _, _, CUDA_128, NO_TORCH, UNLABELLED = EVERY_KIND
 
+PAGES = [
+    ("index.html", b"root"),
+    ("simple/index.html", b"list"),
+    ("simple/demo/index.html", b"all wheels of demo"),
+    ("cu130/torch2.11/simple/demo/index.html", b"demo"),
+]
 
-def files_in(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_pages_are_written_whole(tmp_path: Path) -> None:
-    pages = {"index.html": b"root", "simple/index.html": b"list", "simple/demo/index.html": b"demo"}
-    write_site(pages, tmp_path)
-    assert {path: (tmp_path / path).read_bytes() for path in files_in(tmp_path)} == pages
+def test_pages_are_written_and_weighed(tmp_path: Path) -> None:
+    size = write_site(PAGES, tmp_path / "site")
+    assert files_in(tmp_path / "site") == dict(PAGES)
+    assert (size.pages, size.bytes) == (4, 4 + 4 + 18 + 4)
+    assert size.largest_detail == len(gzip.compress(b"demo"))
+    assert str(size) == "4 pages, 30 bytes, at most 0.0 GB per million installs"
+
+
+def test_a_site_without_narrow_trees_is_judged_by_its_widest(tmp_path: Path) -> None:
+    assert write_site(PAGES[:3], tmp_path / "site").largest_detail == len(gzip.compress(b"all wheels of demo"))
+
+
+def test_nothing_else_is_left_beside_it(tmp_path: Path) -> None:
+    for _ in range(2):
+        write_site(PAGES, tmp_path / "site")
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_others_may_read_it(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    write_site(PAGES, tmp_path / "site")
+    assert (tmp_path / "site").stat().st_mode == (tmp_path / "made").stat().st_mode
+
+
+def test_the_old_site_stays_when_pages_cannot_be_made(tmp_path: Path) -> None:
+    def breaking() -> Iterator[Page]:
+        yield PAGES[0]
+        raise KeyboardInterrupt
+
+    write_site(PAGES, tmp_path / "site")
+    with pytest.raises(KeyboardInterrupt):
+        write_site(breaking(), tmp_path / "site")
+    assert files_in(tmp_path) == {f"site/{path}": content for path, content in PAGES}
+
+
+def test_a_site_that_no_host_would_publish_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "MAX_BYTES", 29)
+    with pytest.raises(SiteError, match=r"^the site has more than 29 bytes, which GitHub Pages does not publish$"):
+        write_site(PAGES, tmp_path / "site")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(write, "MAX_BYTES", 30)
+    write_site(PAGES, tmp_path / "site")
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SiteError, match="/file/site cannot be written: "):
+        write_site(PAGES, tmp_path / "file" / "site")
 
 
 def test_pages_of_what_is_gone_are_removed(release: Release, tmp_path: Path) -> None:
     write_site(pages_of(site_of_releases(release(*EVERY_KIND, store="old"), "")), tmp_path / "site")
-    pages = pages_of(site_of_releases(release(CUDA_128, store="new"), ""))
-    write_site(pages, tmp_path / "site")
-    assert files_in(tmp_path / "site") == set(pages)
+    pages = dict(pages_of(site_of_releases(release(CUDA_128, store="new"), "")))
+    write_site(pages.items(), tmp_path / "site")
+    assert files_in(tmp_path / "site") == pages
 
 
 def test_no_empty_folder_is_left_of_what_is_gone(release: Release, tmp_path: Path) -> None:
     write_site(pages_of(site_of_releases(release(NO_TORCH), "")), tmp_path / "site")
     write_site(pages_of(site_of_releases([], "")), tmp_path / "site")
+    assert {path.name for path in (tmp_path / "site").iterdir() if path.is_dir()} == {"simple"}
     assert not (tmp_path / "site" / "simple" / "plain-cuda").exists()
-    assert not (tmp_path / "site" / "cu130" / "simple").exists()
 
 
-def test_foreign_files_are_kept(release: Release, tmp_path: Path) -> None:
-    foreign = {"CNAME", "simple/robots.txt", "simple/unlabelled/notes.txt", "docs/index.html"}
+def test_what_stands_beside_a_site_is_kept(release: Release, tmp_path: Path) -> None:
+    foreign = {"CNAME", "docs/index.html", "releases/v2026-11-21/x.whl", "mirror/simple/index.html", "custom/a"}
     for path in foreign:
         (tmp_path / "site" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "site" / path).touch()
     write_site(pages_of(site_of_releases(release(UNLABELLED, store="old"), "")), tmp_path / "site")
-    pages = pages_of(site_of_releases([], ""))
-    write_site(pages, tmp_path / "site")
-    assert files_in(tmp_path / "site") == foreign | set(pages)
+    pages = dict(pages_of(site_of_releases([], "")))
+    write_site(pages.items(), tmp_path / "site")
+    assert set(files_in(tmp_path / "site")) == foreign | set(pages)
 
 
-def test_another_site_below_is_kept(tmp_path: Path) -> None:
-    pages = pages_of(site_of_releases([], ""))
-    write_site(pages, tmp_path / "mirror")
-    write_site(pages, tmp_path)
-    assert files_in(tmp_path / "mirror") == set(pages)
+def test_a_link_to_a_folder_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "site").symlink_to(tmp_path / "real")
+    write_site(PAGES, tmp_path / "site")
+    assert (tmp_path / "site").is_symlink()
+    assert files_in(tmp_path / "real") == dict(PAGES)

@@ -57,7 +57,10 @@ def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: P
         "sha256": hashlib.sha256((release / NAME).read_bytes()).hexdigest(),
         "size": (release / NAME).stat().st_size,
         "metadata_sha256": hashlib.sha256((release / f"{NAME}.metadata").read_bytes()).hexdigest(),
+        "name": "demo",
+        "version": "1.0+cu130torch2.11",
         "requires_python": ">=3.11",
+        "requires_dist": [],
     }
     assert certificate["sha256"] == entry["sha256"]
     assert certificate["provenance"]["cell"]["cuda"] == "13.0"

@@ -1,0 +1,122 @@
+"""``yanked.yml`` and ``removed.yml`` become one record, or every fault is named where it stands."""
+
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from wheelmill import resources
+from wheelmill.config.listing import load_listing
+from wheelmill.config.load import load_config
+from wheelmill.config.records import Listing, ProjectStatus, Status
+from wheelmill.errors import ConfigurationError
+from wheelmill.names import project_name
+
+DEMO = project_name("demo-kernels")
+WHEEL = "demo_kernels-1.0+cu130-py3-none-any.whl"
+YANKED = f"""\
+wheels:
+  {WHEEL}: "crashes"
+versions:
+  "Demo_Kernels==2.0": "wrong sums"
+projects:
+  demo-kernels: {{status: deprecated, reason: "part of torch"}}
+"""
+
+
+def listing_in(folder: Path, yanked: str = YANKED, removed: str = "wheels: {}\n") -> Listing:
+    (folder / "yanked.yml").write_text(yanked)
+    (folder / "removed.yml").write_text(removed)
+    return load_listing(folder)
+
+
+def faults_in(folder: Path, *files: str) -> list[str]:
+    with pytest.raises(ConfigurationError) as caught:
+        listing_in(folder, *files)
+    return list(caught.value.faults)
+
+
+def test_both_files_become_one_record(tmp_path: Path) -> None:
+    listing = listing_in(tmp_path, removed='wheels: {other-1.0-py3-none-any.whl: "not ours"}\n')
+    assert listing.yanked_wheels == {WHEEL: "crashes"}
+    assert listing.status_of(DEMO) == ProjectStatus(status=Status.DEPRECATED, reason="part of torch")
+    assert listing.status_of(project_name("other")) == ProjectStatus(status=Status.ACTIVE, reason=None)
+    assert listing.removed == {"other-1.0-py3-none-any.whl": "not ours"}
+
+
+@pytest.mark.parametrize(
+    ("filename", "project", "version", "reason"),
+    [
+        (WHEEL, DEMO, "1.0+cu130", "crashes"),
+        ("other.whl", DEMO, "1.0+cu130", None),
+        ("any.whl", DEMO, "2.0", "wrong sums"),
+        ("any.whl", DEMO, "2.0+cu128torch2.8", "wrong sums"),
+        ("any.whl", DEMO, "2.0.1", None),
+        ("any.whl", project_name("other"), "2.0", None),
+    ],
+)
+def test_a_version_is_yanked_whatever_its_label(
+    filename: str, project: str, version: str, reason: str | None, tmp_path: Path
+) -> None:
+    assert listing_in(tmp_path).yank_reason(filename, project_name(project), Version(version)) == reason
+
+
+def test_previews_are_in_a_range_too(tmp_path: Path) -> None:
+    listing = listing_in(tmp_path, 'versions: {"demo-kernels<2": "old"}\n')
+    assert listing.yank_reason("any.whl", DEMO, Version("1.0rc1+cu130")) == "old"
+
+
+def test_a_folder_without_the_files_says_nothing(tmp_path: Path) -> None:
+    assert load_listing(tmp_path) == Listing()
+
+
+def test_every_fault_is_named_where_it_stands(tmp_path: Path) -> None:
+    yanked = """\
+wheels:
+  demo.tar.gz: "no wheel"
+  a-1.0-py3-none-any.whl: " "
+versions:
+  "demo": "no version"
+  "demo[x]==1.0": "extra"
+  "demo==": "nothing"
+projects:
+  Demo_Kernels: {status: archived, reason: "x"}
+  demo: {status: gone}
+wheel: {}
+"""
+    example = "expected a project and its versions such as 'flash-attn==2.8.3'"
+    name = "Invalid wheel filename (extension must be '.whl'): 'demo.tar.gz'"
+    assert faults_in(tmp_path, yanked, "wheels: [a]\n") == [
+        f"yanked.yml:2:3: wheels.demo.tar.gz: {name}",
+        "yanked.yml:3:3: wheels.a-1.0-py3-none-any.whl: expected a reason: installers show it to people",
+        f"yanked.yml:5:3: versions.demo: {example} and nothing else, not 'demo'",
+        f"yanked.yml:6:3: versions.demo[x]==1.0: {example} and nothing else, not 'demo[x]==1.0'",
+        f"yanked.yml:7:3: versions.demo==: {example}, not 'demo=='",
+        "yanked.yml:9:3: projects.Demo_Kernels: expected the normalized name 'demo-kernels' (PEP 503)",
+        "yanked.yml:10:3: projects.demo.reason: is required",
+        "yanked.yml:10:10: projects.demo.status: expected active, archived, quarantined, deprecated, not 'gone'",
+        "yanked.yml:11:1: wheel: is not a key here; did you mean 'wheels'?",
+        "removed.yml:1:1: wheels: expected keys and values, not a list",
+    ]
+
+
+def test_a_wheel_that_is_yanked_twice_is_a_fault(tmp_path: Path) -> None:
+    yanked = f'wheels: {{{WHEEL}: "crashes"}}\nversions: {{"demo-kernels==1.0": "all do"}}\n'
+    assert faults_in(tmp_path, yanked) == [f"yanked.yml:1:10: wheels.{WHEEL}: is yanked with its version already"]
+
+
+def test_two_spellings_of_one_version_are_a_fault(tmp_path: Path) -> None:
+    (fault,) = faults_in(tmp_path, 'versions: {"demo==1.0": "x", "Demo == 1.0": "y"}\n')
+    assert fault == "yanked.yml:1:1: versions: two of these keys mean the same: demo==1.0, Demo == 1.0"
+
+
+def test_the_files_are_part_of_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "packages.yml").write_text("packages: {}\n")
+    assert listing_in(tmp_path) == load_config(tmp_path).listing
+    (tmp_path / "removed.yml").write_text("wheel: {}\n")
+    with pytest.raises(ConfigurationError, match=r"removed\.yml:1:1: wheel: is not a key here"):
+        load_config(tmp_path)
+
+
+def test_the_files_that_ship_yank_and_remove_nothing() -> None:
+    assert load_listing(resources.CONFIG) == Listing()

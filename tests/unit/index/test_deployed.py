@@ -1,0 +1,44 @@
+"""Reading what the index that people use now has."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.index.conftest import EVERY_KIND, Release
+from wheelmill.errors import SiteError
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.deployed import deployed_wheels
+from wheelmill.index.render import pages_of
+from wheelmill.index.serve import serving
+from wheelmill.index.write import write_site
+
+
+def test_a_site_tells_the_next_one_what_it_has(release: Release, tmp_path: Path) -> None:
+    manifests = release(*EVERY_KIND)
+    write_site(pages_of(site_of_releases(manifests, "")), tmp_path / "site")
+    expected = {entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels}
+    assert deployed_wheels(str(tmp_path / "site")) == expected
+    with serving(tmp_path / "site") as url:
+        assert deployed_wheels(url) == deployed_wheels(url.rstrip("/")) == expected
+
+
+def test_a_place_without_an_index_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(SiteError, match=r"/wheels\.json cannot be read: No such file") as refusal:
+        deployed_wheels(str(tmp_path))
+    assert refusal.value.hint == "leave --previous out for the first index at a place"
+    with serving(tmp_path) as url, pytest.raises(SiteError, match=r"/wheels\.json cannot be read: .*404"):
+        deployed_wheels(url)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("<html>", "Invalid JSON"),
+        ('{"schema": "wheelmill.wheels/2", "wheels": []}', "schema: Input should be 'wheelmill.wheels/1'"),
+        ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "x"}]}', r"wheels\.0\.sha256: Field required"),
+    ],
+)
+def test_what_is_no_wheels_json_is_refused(content: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "wheels.json").write_text(content)
+    with pytest.raises(SiteError, match=problem):
+        deployed_wheels(str(tmp_path))

@@ -1,0 +1,196 @@
+"""What an index must not list: all of it is named at once, with both sides."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.release.conftest import NOW
+from tests.wheels import write_wheel
+from wheelmill.config.records import Listing, ProjectStatus, Status
+from wheelmill.errors import SiteError
+from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.names import Sha256, project_name
+from wheelmill.release.records import Manifest, ManifestEntry
+
+TORCH_211, TORCH_210, _, NO_TORCH, _ = EVERY_KIND
+WINDOWS = "demo-1.0+cu130torch2.11-cp311-cp311-win_amd64.whl"
+OTHER = Sha256("f" * 64)
+PLAIN = project_name("plain-cuda")
+
+
+@pytest.fixture
+def entry_with(release: Release) -> Callable[..., Manifest]:
+    """The manifest of a release of one wheel, with other words in its entry."""
+
+    def make(**changes: Any) -> Manifest:
+        (manifest,) = release(NO_TORCH)
+        return replace(manifest, wheels=(replace(manifest.wheels[0], **changes),))
+
+    return make
+
+
+def faults_of(*manifests: Manifest, **options: Any) -> list[str]:
+    with pytest.raises(SiteError) as refusal:
+        site_of_releases(manifests, "https://example.org", **options)
+    return str(refusal.value).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"sha256": ""}, "its manifest has no sha256 of it, but ''"),
+        ({"sha256": "F" * 64}, f"its manifest has no sha256 of it, but '{'F' * 64}'"),
+        ({"metadata_sha256": "none"}, "its manifest has no sha256 of its sidecar, but 'none'"),
+        ({"size": 0}, "its manifest says that it has 0 bytes"),
+        ({"version": "2.0"}, "METADATA says plain_cuda 2.0, its name plain-cuda 2.0+cu130"),
+        ({"version": "two"}, "METADATA says plain_cuda two, its name plain-cuda 2.0+cu130"),
+        ({"name": "plain"}, "METADATA says plain 2.0+cu130, its name plain-cuda 2.0+cu130"),
+    ],
+)
+def test_an_entry_that_installers_could_not_use_is_named(
+    changes: dict[str, object], fault: str, entry_with: Callable[..., Manifest]
+) -> None:
+    assert faults_of(entry_with(**changes)) == [f"v2026-11-21/{NO_TORCH}: {fault}"]
+
+
+@pytest.mark.parametrize("name", ["Plain.CUDA", "plain-cuda"])
+def test_any_spelling_of_the_project_will_do(name: str, entry_with: Callable[..., Manifest]) -> None:
+    assert list(site_of_releases([entry_with(name=name)], "").projects) == ["plain-cuda"]
+
+
+def test_a_name_that_is_no_wheels_is_refused(entry_with: Callable[..., Manifest]) -> None:
+    (fault,) = faults_of(entry_with(filename="../demo.whl"))
+    assert fault.startswith("v2026-11-21/../demo.whl: Invalid wheel filename")
+
+
+@pytest.mark.parametrize("label", ["CU130torch2.11", "cu130TORCH2.11", "cu130_torch2.11"])
+def test_a_label_that_installers_would_write_differently_is_refused(
+    label: str, entry_with: Callable[..., Manifest]
+) -> None:
+    filename = f"plain_cuda-2.0+{label}-py3-none-any.whl"
+    normal = label.lower().replace("_", ".")
+    assert faults_of(entry_with(filename=filename, version=f"2.0+{normal}")) == [
+        (
+            f"v2026-11-21/{filename}: expected the local version '{normal}' in its name, not '{label}':"
+            " uv.lock keeps what is written"
+        )
+    ]
+
+
+def test_a_release_without_the_files_that_its_manifest_names_is_refused(release: Release) -> None:
+    manifests = release(NO_TORCH)
+    there = {"manifest.json", NO_TORCH}
+    assert faults_of(*manifests, assets=lambda _tag: there) == [
+        f"v2026-11-21/{NO_TORCH}: its release has no {NO_TORCH}.metadata"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "changes", "shown"),
+    [
+        ("Requires-Dist", {"requires_dist": ("einops", "torch==2.11.*")}, "only one has 'einops'"),
+        ("Requires-Python", {"requires_python": ">=3.10"}, "any, >=3.10"),
+    ],
+)
+def test_wheels_of_one_version_that_require_different_things_are_refused(
+    key: str, changes: dict[str, Any], shown: str, release: Release
+) -> None:
+    (manifest,) = release(TORCH_211, WINDOWS)
+    linux, windows = (replace(entry, requires_dist=("torch==2.11.*",)) for entry in manifest.wheels)
+    manifest = replace(manifest, wheels=(linux, replace(windows, **changes)))
+    assert faults_of(manifest) == [f"{TORCH_211} and {WINDOWS} have different {key}: {shown}"]
+
+
+def test_the_order_of_requirements_does_not_matter(release: Release) -> None:
+    (manifest,) = release(TORCH_211, WINDOWS)
+    one, other = manifest.wheels
+    site_of_releases(
+        [replace(manifest, wheels=(replace(one, requires_dist=("a", "b")), replace(other, requires_dist=("b", "a"))))],
+        "",
+    )
+
+
+def test_versions_of_different_labels_may_require_different_things(release: Release) -> None:
+    (manifest,) = release(TORCH_211, TORCH_210)
+    pinned: list[ManifestEntry] = [
+        replace(entry, requires_dist=(f"torch=={entry.version.partition('torch')[2]}.*",)) for entry in manifest.wheels
+    ]
+    site_of_releases([replace(manifest, wheels=tuple(pinned))], "")
+
+
+def test_every_fault_is_named_at_once(release: Release) -> None:
+    first = release(NO_TORCH, TORCH_211, store="first")
+    second = release(NO_TORCH, store="second", content=b"changed = True", now=NOW + timedelta(days=1))
+    (manifest,) = first
+    broken = replace(manifest, wheels=(replace(manifest.wheels[0], size=0), *manifest.wheels[1:]))
+    faults = faults_of(broken, *second, deployed={"gone-1.0-py3-none-any.whl": OTHER, NO_TORCH: OTHER})
+    assert [fault.partition(" ")[2] for fault in faults] == [
+        "its manifest says that it has 0 bytes",
+        "stands in the deployed index and in no release; removed.yml gives no reason",
+        (
+            f"has sha256 {OTHER} in the deployed index, {manifest.wheels[1].sha256} at"
+            f" https://example.org/v2026-11-21/{NO_TORCH.replace('+', '%2B')}"
+        ),
+        (
+            f"has sha256 {OTHER} in the deployed index, {second[0].wheels[0].sha256} at"
+            f" https://example.org/v2026-11-22/{NO_TORCH.replace('+', '%2B')}"
+        ),
+        (
+            f"has different bytes at https://example.org/v2026-11-21/{NO_TORCH.replace('+', '%2B')}"
+            f" and https://example.org/v2026-11-22/{NO_TORCH.replace('+', '%2B')}"
+        ),
+    ]
+
+
+def test_an_index_may_grow(release: Release) -> None:
+    (manifest,) = release(NO_TORCH, TORCH_211)
+    deployed = {NO_TORCH: manifest.wheels[1].sha256}
+    assert len(site_of_releases([manifest], "", deployed=deployed).projects) == 2
+
+
+def test_what_removed_yml_names_is_listed_no_more_and_may_vanish(release: Release) -> None:
+    listing = Listing(removed={NO_TORCH: "not ours to give", "gone-1.0-py3-none-any.whl": "broken"})
+    deployed = {NO_TORCH: OTHER, "gone-1.0-py3-none-any.whl": OTHER}
+    site = site_of_releases(release(NO_TORCH, TORCH_211), "", listing, deployed=deployed)
+    assert list(site.projects) == ["demo"]
+
+
+def test_what_removed_yml_names_holds_up_nothing(entry_with: Callable[..., Manifest]) -> None:
+    listing = Listing(removed={NO_TORCH: "its manifest is broken"})
+    assert site_of_releases([entry_with(sha256="")], "", listing).projects == {}
+
+
+def test_a_quarantined_project_lists_no_files_and_may_lose_them(release: Release) -> None:
+    listing = Listing(statuses={PLAIN: ProjectStatus(status=Status.QUARANTINED, reason="it steals")})
+    gone = NO_TORCH.replace("2.0", "1.0")
+    site = site_of_releases(release(NO_TORCH, TORCH_211), "", listing, deployed={gone: OTHER})
+    assert site.projects[PLAIN] == ()
+    assert [tree.path for tree in site.trees if PLAIN in tree.projects] == [""]
+    assert site.status_of(PLAIN).reason == "it steals"
+
+
+def test_wheels_of_a_folder_follow_the_same_rules(tmp_path: Path) -> None:
+    write_wheel(tmp_path / "unlabelled-1.0+cu130-py3-none-any.whl", metadata="Metadata-Version: 2.1\nName: unlabelled\n"
+                "Version: 1.0\n")  # fmt: skip
+    write_wheel(tmp_path / "shouted-1.0+CU130-py3-none-any.whl")
+    for python, requires in (("cp311", "numpy"), ("cp312", "numpy<2")):
+        metadata = f"Metadata-Version: 2.1\nName: two\nVersion: 1.0\nRequires-Dist: {requires}\n"
+        write_wheel(tmp_path / f"two-1.0-{python}-none-any.whl", metadata=metadata)
+    with pytest.raises(SiteError) as refusal:
+        site_of_folder(tmp_path, "", warn=lambda _text: None)
+    assert str(refusal.value).splitlines() == [
+        (
+            "shouted-1.0+CU130-py3-none-any.whl: expected the local version 'cu130' in its name, not 'CU130':"
+            " uv.lock keeps what is written"
+        ),
+        "unlabelled-1.0+cu130-py3-none-any.whl: METADATA says unlabelled 1.0, its name unlabelled 1.0+cu130",
+        (
+            "two-1.0-cp311-none-any.whl and two-1.0-cp312-none-any.whl have different Requires-Dist:"
+            " only one has 'numpy', 'numpy<2'"
+        ),
+    ]
