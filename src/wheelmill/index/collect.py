@@ -50,13 +50,19 @@ def site_of_releases(
     faults: list[str] = []
     for manifest in sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag)):
         there = assets.get(manifest.tag, ()) if assets is not None else None
+        folder = _url(base_url, manifest.tag)
         for entry in manifest.wheels:
             if entry.filename in listing.removed:
                 continue
-            if wrong := faults_of_entry(entry, there):
-                faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
-            else:
-                files.append(_file_of(entry, manifest, base_url, listing))
+            try:
+                name = WheelName.parse(entry.filename)
+            except ValueError as error:
+                faults.append(f"{manifest.tag}/{entry.filename}: {error}")
+                continue
+            wrong = faults_of_entry(entry, name, there)
+            faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
+            if not wrong:
+                files.append(_file_of(entry, name, manifest, folder, listing))
     released = {entry.filename for manifest in manifests for entry in manifest.wheels}
     gone = {filename: sha256 for filename, sha256 in deployed.items() if filename not in released}
     faults.extend(vanished(gone, listing))
@@ -64,12 +70,11 @@ def site_of_releases(
     return _site(files, faults, listing, hint="publish the right file, or give the reason in removed.yml")
 
 
-def _file_of(entry: ManifestEntry, manifest: Manifest, base_url: str, listing: Listing) -> IndexFile:
-    name = WheelName.parse(entry.filename)
+def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: str, listing: Listing) -> IndexFile:
     return IndexFile(
         name=name,
         filename=entry.filename,
-        url=_url(base_url, manifest.tag, entry.filename),
+        url=_url(folder, entry.filename),
         sha256=entry.sha256,
         size=entry.size,
         requires_python=entry.requires_python,
@@ -136,9 +141,9 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
     )
 
 
-def _url(base_url: str, *parts: str) -> str:
-    """Join URL parts; ``+`` becomes ``%2B``, which object stores would take for a space."""
-    return posixpath.join(base_url, *(quote(part) for part in parts))
+def _url(folder: str, name: str) -> str:
+    """What stands below a URL; ``+`` becomes ``%2B``, which object stores would take for a space."""
+    return posixpath.join(folder, "%2B".join(map(quote, name.split("+"))))
 
 
 def _site(files: Iterable[IndexFile], faults: list[str], listing: Listing, *, hint: str) -> Site:

@@ -6,7 +6,7 @@ HTML is PEP 503 at repository version 1.4, where its specification is frozen (PE
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -20,8 +20,8 @@ from wheelmill.names import ProjectName
 
 API_VERSION: Final = "1.4"
 
-Page = tuple[str, bytes]
-"""A path below the root of the site, and what stands there."""
+Page = tuple[str, Iterable[bytes]]
+"""A path below the root of the site, and what stands there, in pieces."""
 
 
 def pages_of(site: Site) -> Iterator[Page]:
@@ -34,8 +34,8 @@ def pages_of(site: Site) -> Iterator[Page]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    yield "index.html", templates.get_template("site.html").render(trees=site.trees).encode()
-    yield "404.html", templates.get_template("404.html").render().encode()
+    yield "index.html", [templates.get_template("site.html").render(trees=site.trees).encode()]
+    yield "404.html", [templates.get_template("404.html").render().encode()]
     yield WHEELS_JSON, wheels_json(site)
     for tree in site.trees:
         yield from _project_list(tree, templates)
@@ -45,9 +45,9 @@ def pages_of(site: Site) -> Iterator[Page]:
 
 def _project_list(tree: Tree, templates: Environment) -> Iterator[Page]:
     template = templates.get_template("project_list.html")
-    yield f"{tree.folder}/index.html", template.render(tree=tree, version=API_VERSION).encode()
+    yield f"{tree.folder}/index.html", [template.render(tree=tree, version=API_VERSION).encode()]
     projects = [{"name": project} for project in tree.projects]
-    yield f"{tree.folder}/index.json", as_json({"meta": _META, "projects": projects}).encode()
+    yield f"{tree.folder}/index.json", [as_json({"meta": _META, "projects": projects}).encode()]
 
 
 def _project_details(
@@ -63,7 +63,7 @@ def _project_details(
             continue
         path = f"{tree.folder}/{project}/index.html"
         links = Markup(seen_from(path, "\n".join([html[file.filename] for file in listed])))  # noqa: S704 - escaped
-        yield path, template.render(project=project, status=status, links=links, version=API_VERSION).encode()
+        yield path, [template.render(project=project, status=status, links=links, version=API_VERSION).encode()]
         path = f"{tree.folder}/{project}/index.json"
         head = {
             "meta": _META,
@@ -72,7 +72,7 @@ def _project_details(
             "versions": [str(version) for version in sorted({file.name.version for file in listed})],
         }
         rows = seen_from(path, ",\n".join([json[file.filename] for file in listed]))
-        yield path, f'{as_json(head)[:-1]},"files":[\n{rows}\n]}}\n'.encode()
+        yield path, [f'{as_json(head)[:-1]},"files":[\n{rows}\n]}}\n'.encode()]
 
 
 _META: Final = {"api-version": API_VERSION}

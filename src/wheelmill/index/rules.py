@@ -16,22 +16,18 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill.config.records import Listing, Status
 from wheelmill.index.records import IndexFile
-from wheelmill.names import Sha256
+from wheelmill.names import ProjectName, Sha256
 from wheelmill.release.records import SIDECAR_SUFFIX, ManifestEntry
 from wheelmill.wheel.records import WheelName
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
-def faults_of_entry(entry: ManifestEntry, assets: Container[str] | None) -> list[str]:
+def faults_of_entry(entry: ManifestEntry, name: WheelName, assets: Container[str] | None) -> list[str]:
     """What is wrong with one entry of a manifest by itself, and with the files of its release.
 
     PEP 658: a sidecar that an index names must be there, or pip and uv cannot install the wheel.
     """
-    try:
-        name = WheelName.parse(entry.filename)
-    except ValueError as error:
-        return [str(error)]
     faults = []
     if wrong := label_fault(entry.filename, name.version):
         faults.append(wrong)
@@ -59,15 +55,15 @@ def label_fault(filename: str, version: Version) -> str | None:
 
 def metadata_fault(name: WheelName, project: str, version: str) -> str | None:
     """pip refuses a wheel whose METADATA has another name or version; ``uv sync`` installs it again on every run."""
-    if (canonicalize_name(project), _version(version)) == (name.project, name.version):
+    if _normalized(project, version) == (name.project, name.version):
         return None
     return f"METADATA says {project} {version}, its name {name.project} {name.version}"
 
 
-@lru_cache
-def _version(text: str) -> Version | None:
+@lru_cache(maxsize=4096)
+def _normalized(project: str, version: str) -> tuple[ProjectName, Version] | None:
     try:
-        return Version(text)
+        return canonicalize_name(project), Version(version)
     except InvalidVersion:
         return None
 

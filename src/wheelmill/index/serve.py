@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Final
+
+JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
+"""What clients ask for that read the JSON of an index, and what they must be told that they get (PEP 691)."""
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -17,18 +22,34 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+class _Negotiating(_Quiet):
+    """Gives the JSON of an index to clients that ask for it, as index/nginx.conf has nginx do."""
+
+    def translate_path(self, path: str) -> str:
+        """Lead to the JSON beside a page that would otherwise be given."""
+        found = super().translate_path(path)
+        wanted = JSON_TYPE in self.headers.get("Accept", "")
+        return f"{found}index.json" if wanted and Path(found, "index.json").is_file() and found.endswith("/") else found
+
+    def guess_type(self, path: str | os.PathLike[str]) -> str:
+        """The type of the simple API for its JSON."""
+        return JSON_TYPE if str(path).endswith("/index.json") else super().guess_type(path)
+
+
 @contextmanager
-def serving(directory: Path, port: int = 0) -> Iterator[str]:
+def serving(directory: Path, port: int = 0, *, negotiate: bool = False) -> Iterator[str]:
     """Serve a folder on 127.0.0.1 while the context is open.
 
     Args:
         directory: what to serve.
         port: where; 0 takes a free one.
+        negotiate: give JSON to clients that ask for it; GitHub Pages does not.
 
     Yields:
         The URL of the folder, with a slash at its end.
     """
-    with ThreadingHTTPServer(("127.0.0.1", port), partial(_Quiet, directory=str(directory))) as server:
+    answers = partial(_Negotiating if negotiate else _Quiet, directory=str(directory))
+    with ThreadingHTTPServer(("127.0.0.1", port), answers) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:

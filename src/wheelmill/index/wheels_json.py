@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from packaging.tags import Tag
+from packaging.version import Version
+
 from wheelmill.index.records import IndexFile, Site
 from wheelmill.index.rows import as_json, in_utc
 from wheelmill.smoke.records import Certificate
+from wheelmill.wheel.label import Label
 
-SCHEMA = "wheelmill.wheels/1"
+SCHEMA: Final = "wheelmill.wheels/1"
 
 
-def wheels_json(site: Site) -> bytes:
-    """Write it, a wheel a line, in the order of the index."""
+def wheels_json(site: Site) -> Iterator[bytes]:
+    """Write it in pieces, a wheel a line, in the order of the index."""
+    statuses = {project: site.status_of(project) for project in site.projects}
     head = {
         "schema": SCHEMA,
         "trees": [tree.folder for tree in site.trees],
         "projects": {
-            project: {"status": status.status, "reason": status.reason}
-            for project in site.projects
-            for status in (site.status_of(project),)
+            project: {"status": status.status, "reason": status.reason} for project, status in statuses.items()
         },
     }
-    content = bytearray(as_json(head)[:-1].encode() + b',"wheels":[')
+    yield as_json(head)[:-1].encode() + b',"wheels":['
     separator = "\n"
-    for files in site.projects.values():
-        for file in files:
-            content += f"{separator}{as_json(facts_of(file))}".encode()
-            separator = ",\n"
-    return bytes(content + b"\n]}\n")
+    for files in filter(None, site.projects.values()):
+        rows = ",\n".join([as_json(facts_of(file)) for file in files])
+        yield f"{separator}{rows}".encode()
+        separator = ",\n"
+    yield b"\n]}\n"
 
 
 def facts_of(file: IndexFile) -> dict[str, object]:
     """What is known of one wheel; None for what is not."""
-    name, label = file.name, file.name.label
+    name = file.name
     return {
         "filename": file.filename,
         "project": name.project,
-        "version": name.version.public,
-        "label": name.version.local,
-        "cuda": str(label.cuda) if label else None,
-        "torch": str(label.torch) if label and label.torch else None,
+        **_versions(name.version, name.label),
         "build": "".join(map(str, name.build)) or None,
-        "tags": sorted(map(str, name.tags)),
+        "tags": _texts(name.tags),
         "url": file.url,
         "sha256": file.sha256,
         "size": file.size,
@@ -53,6 +57,21 @@ def facts_of(file: IndexFile) -> dict[str, object]:
         "trees": file.trees,
         **_certified(file.certificate),
     }
+
+
+@lru_cache
+def _versions(version: Version, label: Label | None) -> dict[str, str | None]:
+    return {
+        "version": version.public,
+        "label": version.local,
+        "cuda": str(label.cuda) if label else None,
+        "torch": str(label.torch) if label and label.torch else None,
+    }
+
+
+@lru_cache
+def _texts(tags: frozenset[Tag]) -> list[str]:
+    return sorted(map(str, tags))
 
 
 def _certified(certificate: Certificate | None) -> dict[str, object]:

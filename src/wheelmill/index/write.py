@@ -39,11 +39,11 @@ class SiteSize:
         return f"{self.pages:,} pages, {self.bytes:,} bytes, at most {gigabytes}"
 
 
-def write_site(pages: Iterable[tuple[str, bytes]], directory: Path) -> SiteSize:
+def write_site(pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path) -> SiteSize:
     """Write a site into a folder, in place of the one that may be there.
 
     Args:
-        pages: paths below the folder, and contents.
+        pages: paths below the folder, and what stands there, in pieces.
         directory: the folder. What stands in it beside a site, such as ``CNAME``, stays.
 
     Returns:
@@ -74,22 +74,26 @@ def _folder_beside(directory: Path) -> Iterator[Path]:
         shutil.rmtree(holder)
 
 
-def _write(pages: Iterable[tuple[str, bytes]], folder: Path) -> SiteSize:
+def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> SiteSize:
     count = total = 0
-    detail = (0, b"")
-    for path, content in pages:
-        count, total = count + 1, total + len(content)
-        if total > MAX_BYTES:
-            raise SiteError(
-                f"the site has more than {MAX_BYTES:,} bytes, which GitHub Pages does not publish",
-                hint="take old wheels out with removed.yml",
-            )
+    largest = (0, 0, "")
+    for path, pieces in pages:
         page = folder / path
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_bytes(content)
+        size = 0
+        with page.open("wb") as file:
+            for piece in pieces:
+                size += file.write(piece)
+                if total + size > MAX_BYTES:
+                    raise SiteError(
+                        f"the site has more than {MAX_BYTES:,} bytes, which GitHub Pages does not publish",
+                        hint="take old wheels out with removed.yml",
+                    )
+        count, total = count + 1, total + size
         if path.endswith("/index.html") and page.parent.parent.name == "simple":
-            detail = max(detail, (path.count("/"), content), key=lambda each: (each[0], len(each[1])))
-    return SiteSize(pages=count, bytes=total, largest_detail=len(gzip.compress(detail[1])))
+            largest = max(largest, (path.count("/"), size, path))
+    detail = (folder / largest[2]).read_bytes() if largest[2] else b""
+    return SiteSize(pages=count, bytes=total, largest_detail=len(gzip.compress(detail)))
 
 
 def _swap(new: Path, directory: Path) -> None:

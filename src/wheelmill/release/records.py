@@ -37,7 +37,7 @@ class ManifestEntry:
     """What smoke saw, and how the wheel was built."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Manifest:
     """What ``manifest.json`` of a release says. The index is computed from manifests alone."""
 

@@ -18,7 +18,7 @@ THIS_MACHINE: Final = "this machine"
 """Where a clean room is that is no container."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
     """What a wheel's bytes show."""
 
@@ -40,7 +40,7 @@ class Evidence:
     """How many unversioned symbols it expects from Python, torch, CUDA or the driver."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CleanRoom:
     """What the wheel was installed into and imported from."""
 
@@ -54,7 +54,7 @@ class CleanRoom:
     """What was not tried in it, and why: ``import demo: this machine has no NVIDIA driver``."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
     """What smoke says of one wheel."""
 
@@ -80,7 +80,7 @@ class Verdict:
         return "\n".join((f"{self.file.filename} is refused", *lines))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Certificate:
     """That a wheel passed, kept beside it and bound to it by its hash."""
 
@@ -91,7 +91,7 @@ class Certificate:
     """None for a wheel that was not built here."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TestedWheel:
     """A wheel on disk that passed smoke: the only thing a release takes."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
 
@@ -69,7 +70,7 @@ class Finding:
     detail: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WheelName:
     """What a wheel's file name says (PEP 427, PEP 491)."""
 
@@ -85,18 +86,18 @@ class WheelName:
         Raises:
             ValueError: it is not a wheel's.
         """
-        try:
-            project, version, build, tags = parse_wheel_filename(filename)
-        except InvalidWheelFilename as error:
-            raise ValueError(str(error)) from None
         if "/" in filename:
             raise ValueError(f"expected a file name, not a path: {filename!r}")
+        try:
+            project, version, build, tags = _parts_of(filename)
+        except InvalidWheelFilename as error:
+            raise ValueError(str(error)) from None
         return cls(project=project, version=version, build=build, tags=tags)
 
     @property
     def label(self) -> Label | None:
         """The CUDA and torch that its local version names; None when it names none."""
-        return Label.parse(self.version.local) if self.version.local else None
+        return _label(self.version)
 
     @property
     def filename(self) -> str:
@@ -111,6 +112,31 @@ class WheelName:
     def platforms(self) -> tuple[str, ...]:
         """Its platform tags, sorted: ``manylinux_2_34_x86_64``."""
         return tuple(sorted({tag.platform for tag in self.tags}))
+
+
+def _parts_of(filename: str) -> tuple[ProjectName, Version, BuildTag, frozenset[Tag]]:
+    """As `parse_wheel_filename`, but what names of an index share, all but a few, is read and kept once."""
+    front, *back = filename.rsplit("-", 3)
+    try:
+        return *_front(front), _tags("-".join(back))
+    except InvalidWheelFilename:
+        return parse_wheel_filename(filename)  # tells of the whole name
+
+
+@lru_cache(maxsize=4096)
+def _front(text: str) -> tuple[ProjectName, Version, BuildTag]:
+    project, version, build, _ = parse_wheel_filename(f"{text}-py3-none-any.whl")
+    return project, version, build
+
+
+@lru_cache(maxsize=4096)
+def _tags(text: str) -> frozenset[Tag]:
+    return parse_wheel_filename(f"project-1-{text}")[-1]
+
+
+@lru_cache(maxsize=4096)
+def _label(version: Version) -> Label | None:
+    return Label.parse(version.local) if version.local else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,8 @@ from typing import Final
 import pytest
 
 from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.index.records import Site
+from wheelmill.index.render import pages_of
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.release.records import Manifest
@@ -44,3 +46,8 @@ def release(tmp_path: Path) -> Release:
         return releases.manifests()
 
     return run
+
+
+def rendered(site: Site) -> dict[str, bytes]:
+    """Every page of a site, whole."""
+    return {path: b"".join(pieces) for path, pieces in pages_of(site)}

@@ -1,6 +1,9 @@
 """Pages, as installers read them."""
 
+import gzip
 import hashlib
+import itertools
+import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -9,16 +12,21 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from pypi_simple import IndexPage, ProjectPage
 
-from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.release.conftest import NOW
+from wheelmill.config.records import Listing, ProjectStatus, Status
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.write import write_site
+from wheelmill.names import ReleaseTag, Sha256, project_name
+from wheelmill.release.records import Manifest, ManifestEntry
+from wheelmill.smoke.records import Certificate, Evidence
 
 NO_TORCH = EVERY_KIND[3]
 PAGE = "simple/plain-cuda/index.html"
 NARROW = "cu130/simple/plain-cuda/index.html"
 ORIGIN = "http://127.0.0.1/"
+ROOT = Path(__file__).parents[3]
 
 
 def links_on(page: bytes) -> list[str]:
@@ -26,7 +34,7 @@ def links_on(page: bytes) -> list[str]:
 
 
 def test_a_project_page_says_everything_an_installer_asks_for(release: Release, tmp_path: Path) -> None:
-    pages = dict(pages_of(site_of_releases(release(NO_TORCH, requires_python=">=3.11,<4"), "https://example.org/r")))
+    pages = rendered(site_of_releases(release(NO_TORCH, requires_python=">=3.11,<4"), "https://example.org/r"))
     page = ProjectPage.from_html("plain-cuda", pages[PAGE])
     (package,) = page.packages
     released = tmp_path / "releases" / "v2026-11-21" / NO_TORCH
@@ -40,19 +48,20 @@ def test_a_project_page_says_everything_an_installer_asks_for(release: Release, 
 
 
 def test_characters_of_html_are_escaped(release: Release) -> None:
-    pages = dict(pages_of(site_of_releases(release(NO_TORCH, requires_python=">=3.11,<4"), "")))
+    pages = rendered(site_of_releases(release(NO_TORCH, requires_python=">=3.11,<4"), ""))
     assert b'data-requires-python="&lt;4,&gt;=3.11"' in pages[PAGE]
 
 
 def test_size_and_time_are_given_in_the_form_of_the_simple_api(release: Release, tmp_path: Path) -> None:
-    pages = dict(pages_of(site_of_releases(release(NO_TORCH), "")))
+    pages = rendered(site_of_releases(release(NO_TORCH), ""))
     size = (tmp_path / "wheels" / NO_TORCH).stat().st_size
-    assert f'data-upload-time="2026-11-21T12:30:15Z" data-size="{size}"' in pages[PAGE].decode()
+    assert b'data-upload-time="2026-11-21T12:30:15Z"' in pages[PAGE]
+    assert f'data-size="{size}"' in pages[PAGE].decode()
 
 
 def test_what_is_not_known_is_not_said(release: Release, tmp_path: Path) -> None:
     release(NO_TORCH)
-    pages = dict(pages_of(site_of_folder(tmp_path / "wheels", "", warn=lambda _text: None)))
+    pages = rendered(site_of_folder(tmp_path / "wheels", "", warn=lambda _text: None))
     (package,) = ProjectPage.from_html("plain-cuda", pages[PAGE]).packages
     assert package.requires_python is None
     assert not package.has_metadata
@@ -60,7 +69,7 @@ def test_what_is_not_known_is_not_said(release: Release, tmp_path: Path) -> None
 
 
 def test_every_tree_lists_its_projects(release: Release) -> None:
-    pages = dict(pages_of(site_of_releases(release(*EVERY_KIND), "")))
+    pages = rendered(site_of_releases(release(*EVERY_KIND), ""))
     projects = {
         path: IndexPage.from_html(content).projects
         for path, content in pages.items()
@@ -77,7 +86,7 @@ def test_every_tree_lists_its_projects(release: Release) -> None:
 
 
 def test_an_empty_site_is_a_valid_index() -> None:
-    pages = dict(pages_of(site_of_releases([], "")))
+    pages = rendered(site_of_releases([], ""))
     assert set(pages) == {"index.html", "404.html", "wheels.json", "simple/index.html", "simple/index.json"}
     page = IndexPage.from_html(pages["simple/index.html"])
     assert page.projects == []
@@ -87,8 +96,9 @@ def test_an_empty_site_is_a_valid_index() -> None:
 @pytest.mark.parametrize("base_url", ["../releases", "../releases/", "files", ""])
 def test_every_link_leads_to_a_file_from_every_depth(base_url: str, release: Release, tmp_path: Path) -> None:
     manifests = release(*EVERY_KIND, store=f"site/{base_url}")
-    pages = dict(pages_of(site_of_releases(manifests, base_url)))
-    write_site(pages.items(), tmp_path / "site")
+    site = site_of_releases(manifests, base_url)
+    pages = rendered(site)
+    write_site(pages_of(site), tmp_path / "site")
     for path, content in pages.items():
         for link in links_on(content):
             url = urlsplit(urljoin(f"{ORIGIN}site/{path}", link))
@@ -103,15 +113,146 @@ def test_every_link_leads_to_a_file_from_every_depth(base_url: str, release: Rel
 
 @pytest.mark.parametrize("base_url", ["https://example.org/r", "//example.org/r", "/r"])
 def test_an_absolute_base_url_is_the_same_at_every_depth(base_url: str, release: Release) -> None:
-    pages = dict(pages_of(site_of_releases(release(NO_TORCH), base_url)))
+    pages = rendered(site_of_releases(release(NO_TORCH), base_url))
     links = {links_on(pages[path])[0] for path in (PAGE, NARROW)}
     assert len(links) == 1
     assert links.pop().startswith(f"{base_url}/v2026-11-21/")
 
 
+LISTING = Listing(
+    yanked_wheels={NO_TORCH: 'wrong "sums" <on> sm_120'},
+    statuses={project_name("plain-cuda"): ProjectStatus(status=Status.DEPRECATED, reason="part of <torch>")},
+)
+
+
+def test_html_and_json_say_the_same(release: Release) -> None:
+    pages = rendered(site_of_releases(release(NO_TORCH, requires_python=">=3.11,<4"), "../releases", LISTING))
+    for path in (PAGE, NARROW):
+        base_url = f"https://example.org/site/{path}"
+        html = ProjectPage.from_html("plain-cuda", pages[path], base_url=base_url)
+        content = json.loads(pages[path.replace(".html", ".json")])
+        of_json = ProjectPage.from_json_data(content, base_url=base_url)
+        assert html.repository_version == of_json.repository_version == "1.4"
+        for key in ("filename", "url", "digests", "requires_python", "is_yanked", "yanked_reason", "metadata_digests"):
+            assert [getattr(each, key) for each in html.packages] == [getattr(each, key) for each in of_json.packages]
+        (package,) = of_json.packages
+        assert package.upload_time == NOW.replace(microsecond=0)
+        assert package.yanked_reason == 'wrong "sums" <on> sm_120'
+        assert content["versions"] == ["2.0+cu130"]
+        assert content["project-status"] == {"status": "deprecated", "reason": "part of <torch>"}
+
+
+def test_the_status_of_a_project_stands_in_the_html(release: Release) -> None:
+    pages = rendered(site_of_releases(release(*EVERY_KIND), "", LISTING))
+    assert b'<meta name="pypi:project-status" content="deprecated">' in pages[PAGE]
+    assert b'<meta name="pypi:project-status-reason" content="part of &lt;torch&gt;">' in pages[PAGE]
+    assert b'<meta name="pypi:project-status" content="active">' in pages["simple/demo/index.html"]
+
+
+def test_versions_are_in_their_own_order(release: Release) -> None:
+    names = [f"demo-1.{number}+cu130-py3-none-any.whl" for number in (10, 9, 2)]
+    pages = rendered(site_of_releases(release(*names), ""))
+    assert json.loads(pages["simple/demo/index.json"])["versions"] == ["1.2+cu130", "1.9+cu130", "1.10+cu130"]
+
+
+def test_project_lists_are_there_as_json(release: Release) -> None:
+    pages = rendered(site_of_releases(release(*EVERY_KIND), ""))
+    assert json.loads(pages["cu130/simple/index.json"]) == {
+        "meta": {"api-version": "1.4"},
+        "projects": [{"name": "demo"}, {"name": "plain-cuda"}],
+    }
+
+
+def test_wheels_json_has_everything(release: Release) -> None:
+    (manifest,) = release(NO_TORCH, requires_python=">=3.11")
+    content = json.loads(rendered(site_of_releases([manifest], "../releases", LISTING))["wheels.json"])
+    (wheel,) = content.pop("wheels")
+    assert content == {
+        "schema": "wheelmill.wheels/1",
+        "trees": ["simple", "cu130/simple"],
+        "projects": {"plain-cuda": {"status": "deprecated", "reason": "part of <torch>"}},
+    }
+    (entry,) = manifest.wheels
+    assert wheel == {
+        "filename": NO_TORCH,
+        "project": "plain-cuda",
+        "version": "2.0",
+        "label": "cu130",
+        "cuda": "13.0",
+        "torch": None,
+        "build": None,
+        "tags": ["py3-none-manylinux_2_28_x86_64"],
+        "url": f"../releases/v2026-11-21/{NO_TORCH.replace('+', '%2B')}",
+        "sha256": entry.sha256,
+        "size": entry.size,
+        "metadata_sha256": entry.metadata_sha256,
+        "requires_python": ">=3.11",
+        "requires_dist": [],
+        "uploaded_at": "2026-11-21T12:30:15Z",
+        "release": "v2026-11-21",
+        "yanked": 'wrong "sums" <on> sm_120',
+        "trees": ["cu130"],
+        "evidence": {
+            "policy": "any",
+            "needed": [],
+            "glibc": None,
+            "glibcxx": None,
+            "cuda_major": 13,
+            "sass": [],
+            "ptx": [],
+        },
+        "tried": [{"python": "3.11.7", "place": "this machine", "skipped": []}],
+        "built": None,
+    }
+
+
+def test_every_key_of_wheels_json_is_documented(release: Release) -> None:
+    (wheel,) = json.loads(rendered(site_of_releases(release(NO_TORCH), ""))["wheels.json"])["wheels"]
+    text = (ROOT / "docs" / "index.md").read_text()
+    assert [key for key in (*wheel, *wheel["evidence"], *wheel["tried"][0]) if f"`{key}`" not in text] == []
+
+
+def test_a_page_of_500_wheels_is_small() -> None:
+    versions = [f"{major}.{minor}.0" for major in range(2) for minor in range(16)]
+    names = [
+        f"flash_attn-{version}+cu128torch2.8-{tag}-manylinux_2_28_{machine}.whl"
+        for version, tag, machine in itertools.product(
+            versions,
+            ("cp39-abi3", *(f"cp3{minor}-cp3{minor}" for minor in range(9, 15)), "cp313-cp313t"),
+            ("x86_64", "aarch64"),
+        )
+    ][:500]
+    manifest = Manifest(tag=ReleaseTag("v2026-11-21"), published_at=NOW, wheels=tuple(map(entry_named, names)))
+    page = rendered(site_of_releases([manifest], "https://github.com/owner/name/releases/download"))[
+        "cu128/torch2.8/simple/flash-attn/index.html"
+    ]
+    assert page.count(b"<a ") == 500
+    assert len(gzip.compress(page, 6)) < 30 << 10
+
+
+def entry_named(filename: str) -> ManifestEntry:
+    """An entry with hashes as random as real ones; wheels of one version have the same METADATA."""
+    sha256 = Sha256(hashlib.sha256(filename.encode()).hexdigest())
+    version = filename.split("-")[1]
+    evidence = Evidence(
+        policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=12, sass=(), ptx=(), undefined_symbols=0
+    )
+    return ManifestEntry(
+        filename=filename,
+        sha256=sha256,
+        size=int(sha256[:7], 16) + 1,
+        metadata_sha256=Sha256(hashlib.sha256(version.encode()).hexdigest()),
+        name=filename.split("-", maxsplit=1)[0],
+        version=version,
+        requires_python=">=3.9",
+        requires_dist=("einops", "torch==2.8.*"),
+        certificate=Certificate(sha256=sha256, evidence=evidence, clean_rooms=(), provenance=None),
+    )
+
+
 def test_the_same_releases_give_the_same_bytes(release: Release) -> None:
     release(NO_TORCH, store="releases")
     manifests = release(EVERY_KIND[0], now=NOW + timedelta(days=1))
-    once = dict(pages_of(site_of_releases(manifests, "../releases")))
-    again = dict(pages_of(site_of_releases(list(reversed(manifests)), "../releases")))
+    once = rendered(site_of_releases(manifests, "../releases"))
+    again = rendered(site_of_releases(list(reversed(manifests)), "../releases"))
     assert list(once.items()) == list(again.items())

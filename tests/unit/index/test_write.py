@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from wheelmill.errors import SiteError
 from wheelmill.index import write
 from wheelmill.index.collect import site_of_releases
@@ -15,12 +15,13 @@ from wheelmill.index.write import write_site
 
 _, _, CUDA_128, NO_TORCH, UNLABELLED = EVERY_KIND
 
-PAGES = [
-    ("index.html", b"root"),
-    ("simple/index.html", b"list"),
-    ("simple/demo/index.html", b"all wheels of demo"),
-    ("cu130/torch2.11/simple/demo/index.html", b"demo"),
+PAGES: list[Page] = [
+    ("index.html", [b"ro", b"ot"]),
+    ("simple/index.html", [b"list"]),
+    ("simple/demo/index.html", [b"all wheels of demo"]),
+    ("cu130/torch2.11/simple/demo/index.html", [b"demo"]),
 ]
+WRITTEN = {path: b"".join(pieces) for path, pieces in PAGES}
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -29,7 +30,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 def test_pages_are_written_and_weighed(tmp_path: Path) -> None:
     size = write_site(PAGES, tmp_path / "site")
-    assert files_in(tmp_path / "site") == dict(PAGES)
+    assert files_in(tmp_path / "site") == WRITTEN
     assert (size.pages, size.bytes) == (4, 4 + 4 + 18 + 4)
     assert size.largest_detail == len(gzip.compress(b"demo"))
     assert str(size) == "4 pages, 30 bytes, at most 0.0 GB per million installs"
@@ -59,7 +60,7 @@ def test_the_old_site_stays_when_pages_cannot_be_made(tmp_path: Path) -> None:
     write_site(PAGES, tmp_path / "site")
     with pytest.raises(KeyboardInterrupt):
         write_site(breaking(), tmp_path / "site")
-    assert files_in(tmp_path) == {f"site/{path}": content for path, content in PAGES}
+    assert files_in(tmp_path) == {f"site/{path}": content for path, content in WRITTEN.items()}
 
 
 def test_a_site_that_no_host_would_publish_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,9 +80,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_pages_of_what_is_gone_are_removed(release: Release, tmp_path: Path) -> None:
     write_site(pages_of(site_of_releases(release(*EVERY_KIND, store="old"), "")), tmp_path / "site")
-    pages = dict(pages_of(site_of_releases(release(CUDA_128, store="new"), "")))
-    write_site(pages.items(), tmp_path / "site")
-    assert files_in(tmp_path / "site") == pages
+    site = site_of_releases(release(CUDA_128, store="new"), "")
+    write_site(pages_of(site), tmp_path / "site")
+    assert files_in(tmp_path / "site") == rendered(site)
 
 
 def test_no_empty_folder_is_left_of_what_is_gone(release: Release, tmp_path: Path) -> None:
@@ -97,9 +98,9 @@ def test_what_stands_beside_a_site_is_kept(release: Release, tmp_path: Path) -> 
         (tmp_path / "site" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "site" / path).touch()
     write_site(pages_of(site_of_releases(release(UNLABELLED, store="old"), "")), tmp_path / "site")
-    pages = dict(pages_of(site_of_releases([], "")))
-    write_site(pages.items(), tmp_path / "site")
-    assert set(files_in(tmp_path / "site")) == foreign | set(pages)
+    site = site_of_releases([], "")
+    write_site(pages_of(site), tmp_path / "site")
+    assert set(files_in(tmp_path / "site")) == foreign | set(rendered(site))
 
 
 def test_a_link_to_a_folder_stays_one(tmp_path: Path) -> None:
@@ -107,4 +108,4 @@ def test_a_link_to_a_folder_stays_one(tmp_path: Path) -> None:
     (tmp_path / "site").symlink_to(tmp_path / "real")
     write_site(PAGES, tmp_path / "site")
     assert (tmp_path / "site").is_symlink()
-    assert files_in(tmp_path / "real") == dict(PAGES)
+    assert files_in(tmp_path / "real") == WRITTEN

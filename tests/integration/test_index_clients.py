@@ -1,0 +1,137 @@
+"""pip and uv read a built index, from hosts that serve HTML only and from those that give JSON to who asks for it."""
+
+import http.client
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.integration.conftest import Command
+from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.index.serve import JSON_TYPE, serving
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+
+OLD = "demo-1.0+cu130-py3-none-any.whl"
+NEW = "demo-2.0+cu130-py3-none-any.whl"
+YANKED = "demo-3.0+cu130-py3-none-any.whl"
+DAY_AFTER_OLD = f"{NOW + timedelta(days=1):%Y-%m-%d}"
+
+
+@pytest.fixture(scope="module")
+def folder(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of three versions, the newest yanked, and the site that the command makes of it."""
+    folder = tmp_path_factory.mktemp("clients")
+    for days, name in enumerate((OLD, NEW, YANKED)):
+        wheel = certified_wheel(folder / "wheels" / name)
+        publish(DirectoryStore(directory=folder / "releases"), [wheel], now=NOW + timedelta(days=2 * days))
+    (folder / "config").mkdir()
+    (folder / "config" / "yanked.yml").write_text('versions: {"demo==3.0": "crashes on sm_120"}\n')
+    build(python, folder, "site")
+    return folder
+
+
+def build(python: Command, folder: Path, output: str, *options: str | Path, exit_code: int = 0) -> str:
+    store = ("--store", f"dir:{folder / 'releases'}", "--config", folder / "config")
+    place = ("--output", folder / output, "--base-url", "../releases")
+    return python("-m", "wheelmill", "index", "build", *store, *place, *options, exit_code=exit_code).stderr
+
+
+@pytest.fixture(params=[False, True], ids=["HTML", "JSON"])
+def index(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    with serving(folder, negotiate=request.param) as url:
+        yield f"{url}site/cu130/simple/"
+
+
+def run(*argv: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run an installer without this machine's own settings."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_"))}
+    env = ours | {"PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1"}
+    return subprocess.run([str(each) for each in argv], env=env, capture_output=True, text=True, check=False)
+
+
+def pip(index: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return run(sys.executable, "-m", "pip", "download", "--no-cache-dir", "--index-url", index, *arguments)
+
+
+def uv(index: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    program = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
+    return run(program, "pip", "install", "--no-cache", "--python", sys.executable, "--index-url", index, *arguments)
+
+
+def test_pip_takes_the_newest_wheel_that_is_not_yanked(index: str, tmp_path: Path) -> None:
+    done = pip(index, "--dest", tmp_path, "demo")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [NEW]
+
+
+def test_pip_takes_a_yanked_wheel_for_an_exact_pin_and_shows_the_reason(index: str, tmp_path: Path) -> None:
+    done = pip(index, "--dest", tmp_path, "demo==3.0+cu130")
+    assert [path.name for path in tmp_path.iterdir()] == [YANKED]
+    assert "crashes on sm_120" in done.stderr
+
+
+def test_uv_takes_the_newest_wheel_that_is_not_yanked(index: str, tmp_path: Path) -> None:
+    done = uv(index, "--target", tmp_path, "demo")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo-2.0+cu130.dist-info").is_dir()
+
+
+def test_uv_knows_when_a_wheel_was_uploaded(index: str, tmp_path: Path) -> None:
+    done = uv(index, "--target", tmp_path, "--exclude-newer", DAY_AFTER_OLD, "demo")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo-1.0+cu130.dist-info").is_dir()
+
+
+def test_pip_knows_it_from_json(folder: Path, tmp_path: Path) -> None:
+    with serving(folder, negotiate=True) as url:
+        done = pip(f"{url}site/cu130/simple/", "--dest", tmp_path, "--uploaded-prior-to", DAY_AFTER_OLD, "demo")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [OLD]
+
+
+@pytest.mark.parametrize(
+    ("accept", "negotiate", "expected"),
+    [
+        (f"{JSON_TYPE}, text/html;q=0.01", True, JSON_TYPE),
+        ("text/html", True, "text/html"),
+        (JSON_TYPE, False, "text/html"),
+    ],
+)
+def test_clients_are_told_what_they_get(accept: str, negotiate: bool, expected: str, folder: Path) -> None:  # noqa: FBT001
+    with serving(folder, negotiate=negotiate) as url:
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
+        connection.request("GET", "/site/simple/demo/", headers={"Accept": accept})
+        assert connection.getresponse().getheader("Content-Type") == expected
+        connection.close()
+
+
+def test_two_builds_are_the_same_byte_for_byte(python: Command, folder: Path) -> None:
+    said = build(python, folder, "again")
+    assert " pages, " in said
+    assert "GB per million installs" in said
+    different = subprocess.run(["diff", "-r", folder / "site", folder / "again"], capture_output=True, check=False)
+    assert (different.returncode, different.stdout) == (0, b"")
+
+
+def test_what_vanished_is_refused_and_the_site_stays(python: Command, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "releases", tmp_path / "releases")
+    shutil.copytree(folder / "config", tmp_path / "config")
+    build(python, tmp_path, "site", "--previous", folder / "site")
+    (tag,) = (path.parent.name for path in (tmp_path / "releases").glob(f"*/{OLD}"))
+    shutil.rmtree(tmp_path / "releases" / tag)
+    before = sorted(path.read_bytes() for path in (tmp_path / "site").rglob("*.*"))
+    said = build(python, tmp_path, "site", "--previous", folder / "site", exit_code=7)
+    assert said.splitlines()[0] == (
+        f"error: {OLD} stands in the deployed index and in no release; removed.yml gives no reason"
+    )
+    assert sorted(path.read_bytes() for path in (tmp_path / "site").rglob("*.*")) == before
+    (tmp_path / "config" / "removed.yml").write_text(f'wheels: {{{OLD}: "its licence forbids it"}}\n')
+    build(python, tmp_path, "site", "--previous", folder / "site")
+    assert OLD not in (tmp_path / "site" / "wheels.json").read_text()
