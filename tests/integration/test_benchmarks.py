@@ -12,3 +12,11 @@ def test_the_plan_benchmark_plans_as_many_cells_as_it_was_asked_for() -> None:
     argv = [sys.executable, str(ROOT / "benchmarks" / "plan.py"), "10000"]
     figures = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
     assert 8_000 < figures["cells"] <= 10_000
+
+
+def test_the_index_benchmark_compares_two_indexes_of_the_same_wheels() -> None:
+    argv = [sys.executable, str(ROOT / "benchmarks" / "index.py"), "--wheels", "500", "--json"]
+    figures = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+    assert figures["wheels"] == 500
+    assert set(figures["ratios"]) == {"seconds", "cpu_seconds", "peak_mb"}
+    assert min(figures[each]["files"] for each in ("wheelmill", "dumb_pypi")) > 100

@@ -1,0 +1,66 @@
+"""An index over 900 wheels that people built: each is grouped, or refused by name with the reason.
+
+``tests/data/flash-attn-wheel-assets.txt`` has the tag and file name of every wheel in the releases of
+https://github.com/mjun0812/flash-attention-prebuild-wheels. 100 names stand under several tags, with other bytes each.
+"""
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.index.test_render import entry_named
+from tests.unit.release.conftest import NOW
+from wheelmill.config.records import Listing
+from wheelmill.errors import SiteError
+from wheelmill.index.collect import site_of_releases
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.records import Manifest
+
+ASSETS = (Path(__file__).parents[1] / "data" / "flash-attn-wheel-assets.txt").read_text().splitlines()
+NAMES = [asset.partition("/")[2] for asset in ASSETS]
+REPEATED = {name: count for name, count in Counter(NAMES).items() if count > 1}
+
+
+def manifests() -> list[Manifest]:
+    """What the releases' manifests would say."""
+    by_tag = defaultdict(list)
+    for asset in ASSETS:
+        tag, _, name = asset.partition("/")
+        sha256 = Sha256(hashlib.sha256(asset.encode()).hexdigest())
+        by_tag[tag].append(replace(entry_named(name), sha256=sha256, requires_dist=("einops", "torch")))
+    return [Manifest(tag=ReleaseTag(tag), published_at=NOW, wheels=tuple(entries)) for tag, entries in by_tag.items()]
+
+
+def trees_named_by(filename: str) -> set[str]:
+    """What a person would say; where a commit stands behind the torch version it is no label of ours."""
+    match = re.search(r"\+(cu\d+)(torch[0-9.]+)-", filename)
+    return {"", match[1], f"{match[1]}/{match[2]}"} if match else {""}
+
+
+def test_each_name_with_several_bytes_is_refused_with_both_places() -> None:
+    with pytest.raises(SiteError) as refusal:
+        site_of_releases(manifests(), "https://example.org")
+    faults = str(refusal.value).splitlines()
+    assert Counter(fault.partition(" ")[0] for fault in faults) == {name: n - 1 for name, n in REPEATED.items()}
+    assert len(REPEATED) == 100
+    place = r"https://example\.org/v[\d.]+/flash_attn\S+\.whl"
+    assert [
+        fault for fault in faults if not re.fullmatch(rf"\S+ has different bytes at {place} and {place}", fault)
+    ] == []
+
+
+def test_every_other_wheel_stands_in_the_trees_of_its_label() -> None:
+    removed = Listing(removed=dict.fromkeys(REPEATED, "stands under several tags"))
+    site = site_of_releases(manifests(), "https://example.org", removed)
+    found = defaultdict(set)
+    for tree in site.trees:
+        for files in tree.projects.values():
+            for file in files:
+                found[file.filename].add(tree.path)
+    assert found == {name: trees_named_by(name) for name in set(NAMES) - set(REPEATED)}
+    assert len(found) == 673
+    assert set(site.projects) == {"flash-attn", "flash-attn-3"}
