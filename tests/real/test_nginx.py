@@ -29,8 +29,9 @@ pytestmark = [pytest.mark.real, pytest.mark.skipif(NGINX is None, reason="nginx 
 def port(tmp_path: Path) -> Iterator[int]:
     """Of an nginx over an index of one wheel."""
     wheel = certified_wheel(tmp_path / "demo-1.0+cu130-py3-none-any.whl")
-    manifests = publish(DirectoryStore(directory=tmp_path / "releases"), [wheel], now=NOW)
-    write_site(pages_of(site_of_releases(manifests, "../releases")), tmp_path / "site")
+    store = DirectoryStore(directory=tmp_path / "releases")
+    publish(store, [wheel], now=NOW)
+    write_site(pages_of(site_of_releases(store.manifests(), "../releases")), tmp_path / "site")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
