@@ -6,6 +6,7 @@ Only the command line catches these; a traceback is a bug.
     +- UsageError            2   the command was typed wrong, or a tool it needs is missing
     +- ConfigurationError    2   files under config/
     +- ProcessError          1   a program failed; stages turn it into their own error
+    +- TimeOverError         3   the rest is left for another run
     +- BuildError            4
     |  +- CompileError       4   the source itself does not build: trying again changes nothing
     +- SmokeError            5
@@ -58,6 +59,12 @@ class ProcessError(WheelmillError):
         super().__init__(message, hint=hint)
         self.returncode = returncode
         self.tail = tail
+
+
+class TimeOverError(WheelmillError):
+    """The time that was given is over; running it again goes on from there."""
+
+    exit_code = 3
 
 
 class BuildError(WheelmillError):

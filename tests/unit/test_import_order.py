@@ -10,17 +10,8 @@ ROOT = Path(wheelmill.__file__).parent
 
 LAYERS = [
     ["names", "errors"],
-    [
-        "resources",
-        "files",
-        "process",
-        "progress",
-        "git",
-        "http_tries",
-        "package_index",
-        "virtual_environment",
-        "package_folder",
-    ],
+    ["resources", "files", "process", "progress", "time_limit", "git", "http_tries"],
+    ["package_index", "virtual_environment", "package_folder"],
     ["container", "image", "mirror"],
     ["wheel"],
     ["config"],

@@ -9,7 +9,7 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from wheelmill.cli import build, config, index, plan, release, run, smoke
+from wheelmill.cli import build, config, index, plan, release, run, smoke, summary
 from wheelmill.cli.terminal import STDERR
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
@@ -27,6 +27,7 @@ app.command("build")(build.build)
 app.command("smoke")(smoke.smoke)
 app.command("release")(release.release)
 app.command("run")(run.run)
+app.command("summary")(summary.summary)
 
 _FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "requests", "uv"})
 

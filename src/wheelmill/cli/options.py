@@ -42,9 +42,12 @@ PythonOption = Annotated[Texts, _list_option("--python", "Pythons: 3.12, 3.13t."
 CudaOption = Annotated[Texts, _list_option("--cuda", "CUDA releases: 13.0, cu130.")]
 TorchOption = Annotated[Texts, _list_option("--torch", "torch minor releases: 2.11.")]
 PlatformOption = Annotated[Texts, _list_option("--platform", "Platforms: linux_x86_64.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Build again what is published.")]
+GroupOption = Annotated[Texts, _list_option("--group", "Groups, as --matrix names them.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Build again what is published.", envvar="WHEELMILL_FORCE")]
 
-SandboxOption = Annotated[Sandbox, typer.Option("--sandbox", help="Where to build, and to try wheels.")]
+SandboxOption = Annotated[
+    Sandbox, typer.Option("--sandbox", help="Where to build, and to try wheels.", envvar="WHEELMILL_SANDBOX")
+]
 PolicyOption = Annotated[
     str | None,
     typer.Option(
@@ -69,7 +72,10 @@ ConfigOption = Annotated[
     typer.Option("--config", help="Configuration folder; ./config, else the one that ships.", metavar="DIR"),
 ]
 StoreOption = Annotated[
-    str, typer.Option(help="Where releases are kept: dir:PATH or github:OWNER/REPO.", metavar="STORE")
+    str,
+    typer.Option(
+        help="Where releases are kept: dir:PATH or github:OWNER/REPO.", metavar="STORE", envvar="WHEELMILL_STORE"
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
@@ -84,6 +90,7 @@ def filters_of(
     cuda: Texts,
     torch: Texts,
     platforms: Texts,
+    groups: Texts = None,
     force: bool,
 ) -> Filters:
     """Read the filter options.
@@ -98,6 +105,7 @@ def filters_of(
         cudas=_values("--cuda", cuda, CudaVersion.parse),
         torches=_values("--torch", torch, TorchVersion.parse),
         platforms=_values("--platform", platforms, Platform),
+        groups=_values("--group", groups, str),
         force=force,
     )
 

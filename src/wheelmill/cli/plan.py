@@ -14,6 +14,7 @@ from wheelmill.cli.options import (
     ConfigOption,
     CudaOption,
     ForceOption,
+    GroupOption,
     JsonOption,
     PlatformOption,
     PythonOption,
@@ -28,9 +29,10 @@ from wheelmill.cli.terminal import STDOUT, print_json
 from wheelmill.config.changes import changed_since
 from wheelmill.config.records import Config
 from wheelmill.plan.estimate import Estimate, estimate
-from wheelmill.plan.groups import groups_of, shards_of
+from wheelmill.plan.groups import Group, groups_of, shards_of, waiting_in
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.records import PLAN_SCHEMA, Cell, Plan
+from wheelmill.plan.sample import sample_of
 from wheelmill.release.publish import past_builds, published_cells
 
 
@@ -44,6 +46,7 @@ def plan(
     cuda: CudaOption = None,
     torch: TorchOption = None,
     platform: PlatformOption = None,
+    group: GroupOption = None,
     force: ForceOption = False,
     since: Annotated[
         str | None,
@@ -51,6 +54,9 @@ def plan(
             "--changed-since", help="Only packages that differ from this commit, branch or tag.", metavar="REF"
         ),
     ] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Of each package and platform only the oldest and the newest combination.")
+    ] = False,
     config: ConfigOption = None,
     store: StoreOption = DEFAULT_STORE,
     runners: Annotated[
@@ -63,17 +69,26 @@ def plan(
 ) -> None:
     """List the wheels that would be built, and why the others would not."""
     filters = filters_of(
-        projects=projects, version=version, python=python, cuda=cuda, torch=torch, platforms=platform, force=force
+        projects=projects,
+        version=version,
+        python=python,
+        cuda=cuda,
+        torch=torch,
+        platforms=platform,
+        groups=group,
+        force=force,
     )
     configuration = config_at(config)
-    if since is not None:
+    if since:
         configuration = _narrowed(configuration, since)
     releases = store_at(store)
     manifests = releases.manifests()
     planned = make_plan(configuration, filters, published_cells(manifests), releases.failures.read())
+    if sample:
+        planned = sample_of(planned)
     cost = estimate(planned, past_builds(manifests), runners=runners)
     if matrix:
-        print_json("wheelmill.plan-matrix/1", shards=matrix_content(planned))
+        print_json("wheelmill.plan-matrix/1", **matrix_content(planned))
     elif as_json:
         print_json(PLAN_SCHEMA, **plan_content(planned), estimate=asdict(cost))
     else:
@@ -86,22 +101,25 @@ def _narrowed(config: Config, reference: str) -> Config:
     return replace(config, packages=packages)
 
 
-def matrix_content(planned: Plan) -> list[dict[str, object]]:
-    """The shards as GitHub reads them: ``{include: [...]}``, an entry a group."""
-    return [
-        {
-            "include": [
-                {
-                    **{key: cell_content(group.targets[0].cell)[key] for key in _GROUP_KEYS},
-                    "group": group.id,
-                    "pythons": ",".join(str(target.cell.python) for target in group.targets),
-                    "runner": group.runner,
-                }
-                for group in shard
-            ]
-        }
-        for shard in shards_of(groups_of(planned))
-    ]
+def matrix_content(planned: Plan) -> dict[str, object]:
+    """The shards as GitHub reads them, ``{include: [...]}``, and the groups that only a later run can build."""
+    groups = groups_of(planned)
+    waiting = waiting_in(groups)
+    ready = tuple(group for group in groups if group not in waiting)
+    return {
+        "shards": [{"include": [group_content(group) for group in shard]} for shard in shards_of(ready)],
+        "waiting": [group.id for group in waiting],
+    }
+
+
+def group_content(group: Group) -> dict[str, object]:
+    """A group as a job reads it."""
+    return {
+        **{key: cell_content(group.targets[0].cell)[key] for key in _GROUP_KEYS},
+        "group": group.id,
+        "pythons": ",".join(str(target.cell.python) for target in group.targets),
+        "runner": group.runner,
+    }
 
 
 _GROUP_KEYS: Final = ("project", "version", "cuda", "torch", "platform")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -31,8 +32,18 @@ from wheelmill.cli.options import (
 from wheelmill.cli.plan import plan_content
 from wheelmill.cli.smoke import verdict_content
 from wheelmill.cli.terminal import STDERR, print_json, progress, tell_plan
+from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
 from wheelmill.plan.matrix import make_plan
 from wheelmill.release.publish import published_cells
+
+_STAGES: Final = {BuildError.exit_code: "build", SmokeError.exit_code: "smoke", ReleaseError.exit_code: "release"}
+
+
+class Until(StrEnum):
+    """The last stage of a run."""
+
+    SMOKE = "smoke"
+    INDEX = "index"
 
 
 def run(
@@ -53,8 +64,17 @@ def run(
     store: Annotated[
         str | None,
         typer.Option(
-            help="Where releases are kept: dir:PATH or github:OWNER/REPO; DIR/releases by default.", metavar="STORE"
+            help="Where releases are kept: dir:PATH or github:OWNER/REPO; DIR/releases by default.",
+            metavar="STORE",
+            envvar="WHEELMILL_STORE",
         ),
+    ] = None,
+    until: Annotated[
+        Until, typer.Option(help="The last stage; after smoke the tested wheels are in DIR/wheels.")
+    ] = Until.INDEX,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop builds after these minutes, keep what is done and exit with 3.", metavar="N", min=0),
     ] = None,
     output: Annotated[Path, typer.Option(help="Gets wheels, releases and site.", metavar="DIR")] = Path("out"),
     as_json: JsonOption = False,
@@ -89,6 +109,8 @@ def run(
             listing=configuration.listing,
             output=output,
             progress=shown,
+            seconds=None if time_limit is None else time_limit * 60,
+            publishes=until is Until.INDEX,
         )
     if as_json:
         print_json(
@@ -96,9 +118,23 @@ def run(
             **plan_content(planned),
             wheels=[verdict_content(verdict) for verdict in report.verdicts],
             releases=report.releases,
-            failures=[str(failure) for failure in report.failures],
+            failures=[
+                {
+                    "id": failure.id,
+                    "stage": _STAGES[failure.error.exit_code],
+                    "message": failure.error.explained,
+                }
+                for failure in report.failures
+            ],
+            left=[target.cell.id for target in report.left],
         )
-    STDERR.print(f"wheels examined: {len(report.verdicts)}; failures: {len(report.failures)}; index: {output / 'site'}")
+    place = f"index: {output / 'site'}" if until is Until.INDEX else f"wheels that passed: {output / 'wheels'}"
+    STDERR.print(f"wheels examined: {len(report.verdicts)}; failures: {len(report.failures)}; {place}")
     if report.failures:
-        kind = type(report.failures[0])
+        kind = type(report.failures[0].error)
         raise kind(f"{len(report.failures)} of {len(planned.targets)} targets failed; each is explained above")
+    if report.left:
+        raise TimeOverError(
+            f"the time is over; left: {', '.join(target.cell.id for target in report.left)}",
+            hint="the same command goes on: what was compiled is in the compiler cache",
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from wheelmill.names import Platform
+from wheelmill.names import Platform, ProjectName
 from wheelmill.plan.records import BuildTarget, Plan
 
 MAX_JOBS: Final = 256
@@ -40,6 +40,23 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
     for target in plan.targets:
         groups.setdefault(target.cell.group, []).append(target)
     return tuple(Group(id=name, targets=tuple(targets)) for name, targets in groups.items())
+
+
+def waiting_in(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Those that cannot start yet: jobs run side by side, and these require wheels that others of them build."""
+    made = {_place(group, group.targets[0].cell.project) for group in groups}
+
+    def waits(group: Group) -> bool:
+        requires = group.targets[0].package.expectations.requires
+        return any(_place(group, project) in made for project in requires)
+
+    return tuple(filter(waits, groups))
+
+
+def _place(group: Group, project: ProjectName) -> tuple[object, ...]:
+    """What the wheels of a project share that can stand beside those of a group."""
+    cell = group.targets[0].cell
+    return project, cell.cuda, cell.torch, cell.platform
 
 
 def shards_of(groups: tuple[Group, ...]) -> tuple[tuple[Group, ...], ...]:

@@ -98,7 +98,9 @@ def _cells(package: Package, compatibility: Compatibility, filters: Filters) -> 
             filters.pythons or (compatibility.torch_pythons if package.needs_torch else compatibility.pythons),
         )
         for torch, platform, python in axes:
-            yield Cell(project=package.name, version=version, python=python, cuda=cuda, torch=torch, platform=platform)
+            cell = Cell(project=package.name, version=version, python=python, cuda=cuda, torch=torch, platform=platform)
+            if not filters.groups or cell.group in filters.groups:
+                yield cell
 
 
 def _torches(

@@ -127,6 +127,8 @@ class Filters:
     cudas: tuple[CudaVersion, ...] = ()
     torches: tuple[TorchVersion, ...] = ()
     platforms: tuple[Platform, ...] = ()
+    groups: tuple[str, ...] = ()
+    """Names of groups, such as ``demo-1.0+cu130-linux_x86_64``."""
     force: bool = False
     """Whether published wheels are built again, and failed builds tried again."""
     newest_torch: bool = False

@@ -1,0 +1,38 @@
+"""Stopping before others do: a host ends a job that takes too long without asking, and what it had done is lost."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+
+class TimeIsOver(BaseException):
+    """Stops whatever runs; no `Exception`, so that nothing on the way takes it for a failure of its own."""
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Stop what runs in the context after some time; programs that it started end with it.
+
+    Args:
+        seconds: None sets no limit.
+
+    Raises:
+        TimeIsOver: the time was not enough.
+    """
+    if seconds is None:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    raise TimeIsOver
