@@ -18,12 +18,17 @@ def release(
     ],
     *,
     store: StoreOption,
+    attestation: Annotated[
+        str | None, typer.Option(help="The address of the attestation of these wheels.", metavar="URL")
+    ] = None,
 ) -> None:
     """Publish the wheels of a folder that no release has yet, under a new date tag."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
     with progress() as shown:
-        publication = pipeline.release_folder(directory, store_at(store), shown)
+        publication = pipeline.release_folder(
+            directory, store_at(store), attestation=attestation or None, progress=shown
+        )
     for manifest in publication.releases:
         STDERR.print(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
     if publication.refusals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,8 +18,14 @@ from wheelmill.release.store import Publication, Store
 from wheelmill.smoke.records import tested_wheel_at
 
 
-def release_folder(directory: Path, store: Store, progress: Progress) -> Publication:
+def release_folder(directory: Path, store: Store, *, attestation: str | None = None, progress: Progress) -> Publication:
     """Publish the wheels of a folder that passed smoke.
+
+    Args:
+        directory: has the wheels, with their certificates beside them.
+        store: where releases are kept.
+        attestation: the address of the attestation of all these wheels.
+        progress: told of what takes long.
 
     Raises:
         ReleaseError: one of them did not, or the store cannot be read or written.
@@ -27,7 +34,8 @@ def release_folder(directory: Path, store: Store, progress: Progress) -> Publica
     tested = {path: tested_wheel_at(path) for path in paths}
     if untested := [path.name for path, wheel in tested.items() if wheel is None]:
         raise ReleaseError(f"not tested: {', '.join(untested)}", hint=f"run 'wheelmill smoke {directory}/*.whl' first")
-    return publish(store, [wheel for wheel in tested.values() if wheel], now=datetime.now(UTC), progress=progress)
+    wheels = [replace(wheel, attestation=attestation) for wheel in tested.values() if wheel]
+    return publish(store, wheels, now=datetime.now(UTC), progress=progress)
 
 
 def build_index(

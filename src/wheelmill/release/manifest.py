@@ -33,6 +33,7 @@ def _entry_of(wheel: TestedWheel) -> ManifestEntry:
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
         requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
         certificate=wheel.certificate,
+        attestation=wheel.attestation,
     )
 
 

@@ -35,6 +35,8 @@ class ManifestEntry:
     """As METADATA says, each in canonical form (PEP 508)."""
     certificate: Certificate
     """What smoke saw, and how the wheel was built."""
+    attestation: str | None = None
+    """The address of its attestation, which ``gh attestation verify`` also finds by the wheel's hash."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

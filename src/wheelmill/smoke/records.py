@@ -99,6 +99,8 @@ class TestedWheel:
 
     file: WheelFile
     certificate: Certificate
+    attestation: str | None = None
+    """Where somebody who built it says so: the address of an attestation."""
 
 
 def certificate_path(wheel: Path) -> Path:

@@ -1,0 +1,126 @@
+"""wheels.yml from dispatch to an index that pip installs from, run by act; stand-ins take the place of actions."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import ROOT
+from wheelmill.files import sha256_of
+from wheelmill.index.serve import serving
+
+pytestmark = pytest.mark.real
+
+ACTIONS = Path(__file__).parent / "actions"
+PINNED = re.compile(r"uses: (actions/[\w-]+)(?:/[\w-]+)?@([0-9a-f]{40})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A repository of the demo packages, and what stands in for GitHub."""
+
+    repository: Path
+    store: Path
+    pages: Path
+    log: Path
+    """What the stand-ins were asked for."""
+    url: str
+    """Of the folder that holds store and pages."""
+
+    def dispatch(self, **inputs: str) -> str:
+        """Run wheels.yml to its end and return what was printed."""
+        artifacts = self.repository.with_name("artifacts")
+        shutil.rmtree(artifacts, ignore_errors=True)
+        artifacts.mkdir()
+        variables = {
+            "WHEELMILL_STORE": f"dir:{self.store}",
+            "WHEELMILL_BASE_URL": f"{self.url}releases",
+            "WHEELMILL_SANDBOX": "local",
+        }
+        stand_ins = {
+            "STAND_INS": ACTIONS,
+            "STAND_IN_ARTIFACTS": artifacts,
+            "STAND_IN_PAGES": self.pages,
+            "STAND_IN_PAGES_URL": f"{self.url}pages/",
+            "STAND_IN_LOG": self.log,
+        }
+        workflows = "\n".join(path.read_text() for path in (ROOT / ".github").rglob("*.yml"))
+        argv = [
+            *(f"{Path(sys.executable).parent}/act", "workflow_dispatch", "-W", ".github/workflows/wheels.yml"),
+            *("-P", "ubuntu-24.04=-self-hosted", "--no-cache-server", "--concurrent-jobs", "1"),
+            *(word for name, value in inputs.items() for word in ("--input", f"{name}={value}")),
+            *(word for name, value in variables.items() for word in ("--var", f"{name}={value}")),
+            *(word for name, value in stand_ins.items() for word in ("--env", f"{name}={value}")),
+            *(
+                f"--local-repository={action}@{commit}={ACTIONS / action.removeprefix('actions/')}"
+                for action, commit in sorted(set(PINNED.findall(workflows)))
+            ),
+        ]
+        done = subprocess.run(argv, cwd=self.repository, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+        return done.stdout
+
+    @property
+    def manifests(self) -> list[Path]:
+        """Of all releases."""
+        return sorted(self.store.glob("v*/manifest.json"))
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    folder = tmp_path_factory.mktemp("host")
+    repository = folder / "repository"
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
+    for name in listed.stdout.decode().splitlines():
+        if not name.startswith("config/") and (ROOT / name).is_file():
+            (repository / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, repository / name)
+    for workflow in (repository / ".github" / "workflows").iterdir():
+        workflow.write_text(workflow.read_text().replace("queue: max", "# act does not know queue"))
+    shutil.copytree(ROOT / "tests" / "data" / "demo", repository / "config")
+    (repository / ".venv").symlink_to(ROOT / ".venv")
+    (repository / ".gitignore").write_text("/out/\n")
+    author = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
+    for words in (["init", "--quiet", "--initial-branch=main"], ["add", "."], ["commit", "--quiet", "--message=demo"]):
+        subprocess.run(["git", *author, *words], cwd=repository, check=True)
+    remote = ["remote", "add", "origin", "https://github.com/example/wheels.git"]
+    subprocess.run(["git", *remote], cwd=repository, check=True)
+    served = folder / "served"
+    (served / "releases").mkdir(parents=True)
+    with serving(served) as url:
+        yield Host(
+            repository=repository, store=served / "releases", pages=served / "pages", log=folder / "log.txt", url=url
+        )
+
+
+def test_from_dispatch_to_an_index_that_pip_installs_from(host: Host, tmp_path: Path) -> None:
+    wanted = {"package": " wheelmill-demo , ", "python_versions": "3.12", "cuda_versions": "13.0"}
+    host.dispatch(**wanted, platforms="linux_x86_64")
+    (manifest,) = host.manifests
+    (entry,) = json.loads(manifest.read_bytes())["wheels"]
+    assert entry["attestation"] == "https://github.com/example/wheels/attestations/1"
+    assert entry["sha256"] == sha256_of(manifest.with_name(entry["filename"]))
+    assert entry["sha256"] in host.log.read_text()  # what was attested
+    assert "save" not in host.log.read_text()  # nothing is left to compile
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--index-url",
+        f"{host.url}pages/cu130/simple/",
+        "wheelmill-demo",
+    ]
+    aside = ["--no-deps", "--target", str(tmp_path), "--python-version", "3.12", "--only-binary", ":all:"]
+    subprocess.run([*install, *aside], check=True)
+    assert (tmp_path / "wheelmill_demo-1.0.0+cu130.dist-info").is_dir()
+
+    again = host.dispatch(**wanted, platforms="linux_x86_64")
+    assert host.manifests == [manifest]
+    assert "wheelmill release" not in again  # an empty plan ends green, and early
