@@ -1,4 +1,4 @@
-"""Releases as folders: ``DIRECTORY/v2026-11-21/{wheel, wheel.metadata, manifest.json}``."""
+"""Releases as folders: ``DIRECTORY/v2026-11-21/{wheel, wheel.metadata, wheel.cdx.json, manifest.json}``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.progress import Progress
 from wheelmill.release.failures import FailureFile
 from wheelmill.release.manifest import manifest_from, manifest_of
-from wheelmill.release.records import MANIFEST, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.records import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.sbom import sbom_of
 from wheelmill.release.store import Publication
 from wheelmill.release.tags import date_tags
 from wheelmill.smoke.records import TestedWheel
@@ -69,6 +70,7 @@ class DirectoryStore:
             for wheel in wheels:
                 shutil.copyfile(wheel.file.path, draft / wheel.file.filename)
                 write_bytes(draft / (wheel.file.filename + SIDECAR_SUFFIX), metadata_bytes(wheel.file.path))
+                write_bytes(draft / (wheel.file.filename + SBOM_SUFFIX), sbom_of(wheel))
             write_record(draft / MANIFEST, manifest)
             draft.chmod(0o755)
             try:

@@ -15,7 +15,7 @@ from wheelmill.release.store import Publication, Refusal, Store
 from wheelmill.smoke.records import TestedWheel
 
 MAX_WHEELS: Final = 240
-"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is two."""
+"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
 
 
 def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress = QUIET) -> Publication:

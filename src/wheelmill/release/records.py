@@ -12,6 +12,8 @@ from wheelmill.smoke.records import Certificate
 MANIFEST: Final = "manifest.json"
 SIDECAR_SUFFIX: Final = ".metadata"
 """PEP 658: a wheel's METADATA lies at the wheel's own URL with this behind it."""
+SBOM_SUFFIX: Final = ".cdx.json"
+"""A wheel's bill of materials lies beside it; https://cyclonedx.org/specification/overview/#recognized-file-patterns"""
 
 Schema = Literal["wheelmill.manifest/1"]
 

@@ -1,8 +1,13 @@
 """How a plan is spread over jobs."""
 
+from dataclasses import replace
+
 from tests.unit.plan.conftest import target
-from wheelmill.plan.groups import MAX_JOBS, groups_of, shards_of
-from wheelmill.plan.records import Plan
+from tests.unit.plan.examples import CUDA_12, V1
+from wheelmill.cli.plan import matrix_content
+from wheelmill.names import ProjectName, project_name
+from wheelmill.plan.groups import MAX_JOBS, groups_of, shards_of, waiting_in
+from wheelmill.plan.records import BuildTarget, Plan
 
 
 def test_pythons_of_one_wheel_share_a_group() -> None:
@@ -21,3 +26,30 @@ def test_600_groups_make_three_shards_and_each_stands_in_one() -> None:
 
 def test_an_empty_plan_has_no_shard() -> None:
     assert shards_of(groups_of(Plan(targets=(), skips=()))) == ()
+
+
+def requiring(project: str, required: ProjectName) -> BuildTarget:
+    """A target of another project that needs a wheel of the first one beside it."""
+    built = target()
+    expectations = replace(built.package.expectations, requires=(required,))
+    cell = replace(built.cell, project=project_name(project), version=V1)
+    return replace(built, cell=cell, package=replace(built.package, expectations=expectations))
+
+
+def test_a_group_waits_for_those_it_requires_of_the_same_cuda_and_torch() -> None:
+    demo = target()
+    user = requiring("user", demo.cell.project)
+    elsewhere = replace(user, cell=replace(user.cell, cuda=CUDA_12))
+    groups = groups_of(Plan(targets=(demo, user, elsewhere), skips=()))
+    assert waiting_in(groups) == (groups[1],)
+    assert waiting_in(groups[1:]) == ()
+
+
+def test_the_matrices_hold_each_group_once_and_name_those_that_wait() -> None:
+    targets = [target(version=f"1.{number}") for number in range(600)]
+    user = requiring("user", targets[0].cell.project)
+    content = matrix_content(Plan(targets=(*targets, user), skips=()))
+    names = [[group["group"] for group in shard["include"]] for shard in content["shards"]]  # type: ignore[attr-defined]
+    assert [len(shard) for shard in names] == [256, 256, 88]
+    assert sorted(name for shard in names for name in shard) == sorted(each.cell.group for each in targets)
+    assert content["waiting"] == [user.cell.group]

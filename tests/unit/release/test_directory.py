@@ -19,11 +19,16 @@ NAME = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
 OTHER = "demo-1.1-py3-none-any.whl"
 
 
-def test_a_release_holds_wheels_sidecars_and_a_manifest(store: DirectoryStore, tmp_path: Path) -> None:
+def test_a_release_holds_wheels_what_lies_beside_them_and_a_manifest(store: DirectoryStore, tmp_path: Path) -> None:
     wheel = certified_wheel(tmp_path / NAME)
     publish(store, [wheel], now=NOW)
     release = store.directory / "v2026-11-21"
-    assert {path.name for path in release.iterdir()} == {NAME, f"{NAME}.metadata", "manifest.json"}
+    assert {path.name for path in release.iterdir()} == {
+        NAME,
+        f"{NAME}.metadata",
+        f"{NAME}.cdx.json",
+        "manifest.json",
+    }
     assert (release / NAME).read_bytes() == wheel.file.path.read_bytes()
     with zipfile.ZipFile(wheel.file.path) as archive:
         metadata = archive.read("demo-1.0+cu130torch2.11.dist-info/METADATA")
@@ -61,6 +66,7 @@ def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: P
         "version": "1.0+cu130torch2.11",
         "requires_python": ">=3.11",
         "requires_dist": [],
+        "attestation": None,
     }
     assert certificate["sha256"] == entry["sha256"]
     assert certificate["provenance"]["cell"]["cuda"] == "13.0"

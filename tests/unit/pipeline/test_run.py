@@ -1,0 +1,81 @@
+"""Targets taken the whole way: what is kept when the time is over, and what stands where."""
+
+import importlib
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.build.conftest import PROVENANCE
+from tests.unit.plan.conftest import target
+from tests.unit.release.conftest import certified_wheel
+from wheelmill import pipeline
+from wheelmill.build.local import LocalBuilder
+from wheelmill.build.records import BuiltWheel, keep_provenance
+from wheelmill.errors import BuildError
+from wheelmill.plan.records import BuildTarget
+from wheelmill.progress import Progress
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.smoke.local import LocalRooms
+from wheelmill.smoke.records import Verdict
+
+FAST, SLOW, BROKEN = (target(python=version) for version in ("3.11", "3.12", "3.13"))
+
+
+def build(built: BuildTarget, *_: object, output: Path, **__: object) -> BuiltWheel:
+    """Build as if: the slow one takes a minute."""
+    if built == BROKEN:
+        raise BuildError("it does not build")
+    if built == SLOW:
+        time.sleep(60)
+    abi = built.cell.python.abi
+    file = certified_wheel(output / f"demo-1.0+cu130-{abi}-{abi}-linux_x86_64.whl").file
+    wheel = BuiltWheel(file=file, provenance=PROVENANCE)
+    keep_provenance(wheel)
+    return wheel
+
+
+def smoke(file: Any, *_: object, **__: object) -> Verdict:
+    certificate = certified_wheel(file.path).certificate
+    return Verdict(
+        file=file, provenance=None, findings=(), evidence=certificate.evidence, clean_rooms=certificate.clean_rooms
+    )
+
+
+@pytest.fixture(autouse=True)
+def _as_if(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("wheelmill.pipeline.run")  # the package's own name for it is the function
+    monkeypatch.setattr(module, "build_wheel", build)
+    monkeypatch.setattr(module, "smoke", smoke)
+
+
+def run(targets: tuple[BuildTarget, ...], folder: Path, **options: Any) -> pipeline.Report:
+    store = DirectoryStore(directory=folder / "releases")
+    options = {"policy": "auto", "store": store, "output": folder, "progress": Progress(), **options}
+    return pipeline.run(targets, LocalBuilder(), LocalRooms(), **options)
+
+
+def test_what_is_done_when_the_time_is_over_is_kept(tmp_path: Path) -> None:
+    report = run((BROKEN, FAST, SLOW, FAST), tmp_path, seconds=1.5)
+    assert report.left == (SLOW, FAST)
+    assert [failure.target for failure in report.failures] == [BROKEN]
+    assert len(report.releases) == 1
+    assert [path.name for path in tmp_path.glob("releases/*/*.whl")] == [
+        path.name for path in tmp_path.glob("wheels/*.whl")
+    ]
+
+
+def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_path: Path) -> None:
+    report = run((FAST, BROKEN), tmp_path, publishes=False)
+    assert report.releases == ()
+    (wheel,) = tmp_path.glob("wheels/*.whl")
+    assert {path.name.removeprefix(wheel.name) for path in tmp_path.glob("wheels/*")} == {
+        "",
+        ".built.json",
+        ".tested.json",
+    }
+    assert not (tmp_path / "releases").exists()
+    assert not (tmp_path / "site").exists()
+    (manifest,) = pipeline.release_folder(tmp_path / "wheels", DirectoryStore(directory=tmp_path / "releases"))
+    assert [entry.filename for entry in manifest.wheels] == [wheel.name]
