@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from wheelmill.cli import config_drift, config_images, config_schema
+from wheelmill.cli import config_add, config_drift, config_images, config_schema
 from wheelmill.cli.options import config_at
 from wheelmill.cli.terminal import STDERR
 from wheelmill.config.lock import lock_packages, write_lock
@@ -47,6 +47,7 @@ def lock(
     STDERR.print(escape(f"{config.directory / 'packages.lock'}: {', '.join(counts)}"))
 
 
+app.command()(config_add.add)
 app.command()(config_drift.drift)
 app.command()(config_images.images)
 app.command()(config_schema.schema)

@@ -43,9 +43,14 @@ def read_file(
         file = form.model_validate(document.content, context=path.parent)
         found = list(contradictions(file))
     except ValidationError as error:
-        file, found = None, list(map(_explained, error.errors()))
+        file, found = None, faults_of(error)
     faults.extend(document.fault(*fault) for fault in sorted(found, key=lambda fault: document.position_of(fault[0])))
     return None if found else file
+
+
+def faults_of(error: ValidationError) -> list[tuple[KeyPath, str]]:
+    """Every fault that pydantic found: where, and what is said of it."""
+    return list(map(_explained, error.errors()))
 
 
 def _explained(problem: ErrorDetails) -> tuple[KeyPath, str]:
