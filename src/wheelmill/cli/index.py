@@ -29,6 +29,7 @@ def build(
         typer.Option(
             help="What lies above the releases' folders, if not the store: a URL, or a path relative to the site.",
             metavar="URL",
+            envvar="WHEELMILL_BASE_URL",
         ),
     ] = None,
     config: ConfigOption = None,

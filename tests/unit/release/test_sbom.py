@@ -70,5 +70,5 @@ def test_the_same_wheel_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_release_has_one_beside_every_wheel(tmp_path: Path, store: DirectoryStore) -> None:
     wheel = certified_wheel(tmp_path / NAME, provenance=BUILT)
-    (manifest,) = publish(store, [wheel], now=NOW)
+    (manifest,) = publish(store, [wheel], now=NOW).releases
     assert (store.directory / manifest.tag / f"{NAME}.cdx.json").read_bytes() == sbom_of(wheel)

@@ -25,7 +25,8 @@ from wheelmill.release.github.probe import probe
 from wheelmill.release.github.refusal import reason_to_refuse
 from wheelmill.release.github.repository import Repository
 from wheelmill.release.manifest import manifest_from, manifest_of
-from wheelmill.release.records import MANIFEST, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.records import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.sbom import sbom_of
 from wheelmill.release.store import Publication, Refusal
 from wheelmill.release.tags import is_date_tag
 from wheelmill.smoke.records import TestedWheel
@@ -108,7 +109,7 @@ class GitHubStore:
         manifest = replace(manifest, wheels=tuple(each for each in manifest.wheels if each.filename not in refusals))
         if not manifest.wheels:
             raise ReleaseError("\n".join((f"nothing of {tag} could be sent:", *refusals.values())))
-        arrived = [file for file in files if file.name.removesuffix(SIDECAR_SUFFIX) not in refusals]
+        arrived = [asset for wheel in wheels if wheel.file.filename not in refusals for asset in _assets_of(wheel)]
         sent = send(calls, draft, [*arrived, Asset.of_bytes(MANIFEST, record_bytes(manifest))])
         if sent.faults:
             raise ReleaseError("\n".join(f"{name} {fault}" for name, fault in sent.faults.items()))
@@ -118,10 +119,11 @@ class GitHubStore:
         return manifest, tuple(Refusal(filename=name, reason=fault) for name, fault in refusals.items())
 
 
-def _assets_of(wheel: TestedWheel) -> tuple[Asset, Asset]:
-    """A wheel and its sidecar."""
+def _assets_of(wheel: TestedWheel) -> tuple[Asset, ...]:
+    """A wheel and what lies beside it."""
     file = wheel.file
     return (
         Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256),
         Asset.of_bytes(file.filename + SIDECAR_SUFFIX, metadata_bytes(file.path)),
+        Asset.of_bytes(file.filename + SBOM_SUFFIX, sbom_of(wheel)),
     )
