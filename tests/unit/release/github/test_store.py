@@ -20,15 +20,13 @@ from wheelmill.release.records import Manifest
 from wheelmill.smoke.records import TestedWheel
 
 NAMES = tuple(f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(4))
+ENDS = ("", ".metadata", ".cdx.json")
+"""What a wheel's own name ends in, and what lies beside it."""
 
 
 @pytest.fixture
 def wheels(tmp_path: Path) -> list[TestedWheel]:
     return [certified_wheel(tmp_path / name) for name in NAMES]
-
-
-ENDS = ("", ".metadata", ".cdx.json")
-"""What a wheel's own name ends in, and what lies beside it."""
 
 
 def test_a_release_has_wheels_what_lies_beside_them_and_a_manifest(

@@ -1,0 +1,162 @@
+"""What the workflow files promise: whoever opens a pull request reaches no token and no machine of ours."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = {path.stem: path for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))}
+ACTIONS = sorted((ROOT / ".github" / "actions").glob("*/action.yml"))
+
+PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+( # zizmor: ignore\[[a-z-]+\])?")
+STAGES = {"plan", "build", "release", "index"}
+RUNS_FOREIGN_CODE = {("wheels-shard", "build"), ("request", "plan"), ("request", "build"), ("request", "summary")}
+WRITES: dict[tuple[str, str], set[str]] = {
+    ("wheels", "attest"): {"id-token", "attestations"},
+    ("wheels", "release"): {"contents"},
+    ("wheels", "index"): {"pages", "id-token"},
+    ("wheels", "resume"): {"actions"},
+    ("index", "deploy"): {"pages", "id-token"},
+    ("request-comment", "comment"): {"pull-requests"},
+    ("upstream", "pull-request"): {"contents", "pull-requests"},
+}
+
+
+def read(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(WORKFLOWS[name].read_text())
+    return content
+
+
+def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for name in WORKFLOWS:
+        for job, content in read(name)["jobs"].items():
+            yield name, job, content
+
+
+def steps() -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, job, content in jobs():
+        yield from ((f"{name}.{job}", step) for step in content.get("steps", ()))
+    for path in ACTIONS:
+        yield from ((path.parent.name, step) for step in yaml.safe_load(path.read_text())["runs"]["steps"])
+
+
+def test_every_action_is_pinned_by_commit_and_says_which_version_that_is() -> None:
+    lines = [line for path in (*WORKFLOWS.values(), *ACTIONS) for line in path.read_text().splitlines()]
+    used = [line.partition("uses:")[2].strip() for line in lines if "uses:" in line]
+    assert [use for use in used if not use.startswith("./") and not PINNED.fullmatch(use)] == []
+    assert len({use.partition("@")[0] for use in used}) > 8
+
+
+def test_one_action_has_one_version() -> None:
+    text = "\n".join(path.read_text() for path in (*WORKFLOWS.values(), *ACTIONS))
+    commits: dict[str, set[str]] = {}
+    for action, commit in re.findall(r"uses: ([\w-]+/[\w-]+)\S*@(\S+)", text):
+        commits.setdefault(action, set()).add(commit)
+    assert {action: found for action, found in commits.items() if len(found) > 1} == {}
+
+
+def test_no_script_holds_an_expression() -> None:
+    """Values reach a script as variables, which a shell does not read as code."""
+    assert [where for where, step in steps() if "${{" in step.get("run", "")] == []
+
+
+def test_no_permission_is_given_to_a_whole_workflow() -> None:
+    assert {name: read(name)["permissions"] for name in WORKFLOWS} == {name: {} for name in WORKFLOWS}
+
+
+def test_every_job_has_the_permissions_it_needs_and_no_others() -> None:
+    writes = {
+        (name, job): {scope for scope, access in content["permissions"].items() if access == "write"}
+        for name, job, content in jobs()
+    }
+    assert {where: scopes for where, scopes in writes.items() if scopes} == WRITES
+
+
+def test_foreign_code_runs_where_nothing_can_be_written_and_no_secret_is() -> None:
+    for name, job, content in jobs():
+        if (name, job) in RUNS_FOREIGN_CODE:
+            assert content["permissions"] == {"contents": "read"}, (name, job)
+            assert "secrets" not in str(content), (name, job)
+        elif name.startswith("wheels") and WRITES.get((name, job)):
+            assert "wheelmill run" not in str(content), (name, job)
+
+
+def test_jobs_of_a_pull_request_are_given_no_token() -> None:
+    assert "token" not in WORKFLOWS["request"].read_text().replace("a token that can read what is public", "")
+
+
+def test_no_checkout_leaves_a_token_behind() -> None:
+    checkouts = [step for _, step in steps() if step.get("uses", "").startswith("actions/checkout@")]
+    assert len(checkouts) > 5
+    assert [step for step in checkouts if step["with"].get("persist-credentials") is not False] == []
+
+
+def test_a_pull_request_is_built_on_machines_of_github_whatever_its_entry_says() -> None:
+    for job, content in read("request")["jobs"].items():
+        assert "runner" not in content["runs-on"], job
+    assert "ubuntu-24.04-arm" in read("request")["jobs"]["build"]["runs-on"]
+
+
+def test_no_workflow_runs_code_of_a_pull_request_with_the_rights_of_the_repository() -> None:
+    # YAML 1.1 reads the key "on" as true; this loader makes text of everything, and nothing else.
+    texts = {name: path.read_text() for name, path in WORKFLOWS.items()}
+    triggers = {name: yaml.load(text, yaml.BaseLoader)["on"] for name, text in texts.items()}  # noqa: S506
+    assert [name for name, on in triggers.items() if "pull_request_target" in on] == []
+    assert [name for name, on in triggers.items() if "workflow_run" in on] == ["request-comment"]
+    used = [step.get("uses", "") for where, step in steps() if where.startswith("request-comment")]
+    assert [use.partition("@")[0] for use in used if use] == ["actions/download-artifact"]
+
+
+def test_jobs_are_called_what_the_stages_are_called() -> None:
+    assert {job for name, job, _ in jobs() if name.startswith("wheels")} > STAGES
+    names = {(name, job): str(content["name"]) for name, job, content in jobs()}
+    assert [where for where, shown in names.items() if shown.split()[0] != where[1]] == []
+
+
+def test_every_job_ends_before_the_host_ends_it() -> None:
+    limits = [(name, job, content) for name, job, content in jobs() if "uses" not in content]
+    assert [where for *where, content in limits if not content.get("timeout-minutes", 999) < 360] == []
+
+
+def test_a_build_stops_itself_before_its_job_is_stopped() -> None:
+    for name in ("wheels-shard", "request"):
+        job = read(name)["jobs"]["build"]
+        (script,) = (step["run"] for step in job["steps"] if "wheelmill run" in step.get("run", ""))
+        limit = int(re.findall(r"--time-limit (\d+)", script)[0])
+        assert limit + 15 < job["timeout-minutes"]
+
+
+def test_a_release_and_a_site_that_wait_are_not_cancelled_by_later_ones() -> None:
+    queued = {"cancel-in-progress": False, "queue": "max"}
+    for concurrency in (read("wheels")["jobs"]["release"]["concurrency"], read("index")["concurrency"]):
+        assert {key: concurrency[key] for key in queued} == queued
+    assert "${{ github.run_id }}" in read("wheels")["concurrency"]["group"]
+
+
+def test_artifacts_are_kept_for_90_days_and_a_missing_one_is_an_error() -> None:
+    uploads = [step["with"] for _, step in steps() if step.get("uses", "").startswith("actions/upload-artifact@")]
+    assert len(uploads) > 4
+    assert {(upload["retention-days"], upload["if-no-files-found"]) for upload in uploads} == {(90, "error")}
+
+
+def test_the_text_of_a_pull_request_stays_inside_a_code_block(tmp_path: Path) -> None:
+    """Four spaces before every line, also before one that a lone carriage return would begin."""
+    (script,) = (step["run"] for _, step in steps() if "comment/request.txt" in step.get("run", ""))
+    hostile = b"# heading\r**bold**\n```\n</details>@everyone \xff\r\n\tx"
+    (tmp_path / "comment").mkdir()
+    (tmp_path / "comment" / "request.txt").write_bytes(hostile)
+    subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=tmp_path,
+        env={"RUN": "https://example.org", "PATH": "/usr/bin:/bin"},
+        check=True,
+    )
+    first, blank, *quoted = (tmp_path / "comment.md").read_bytes().decode().split("\n")
+    assert (first, blank) == ("What the [request run](https://example.org) found:", "")
+    assert quoted
+    assert [line for line in quoted if line and not line.startswith("    ")] == []
+    assert "\r" not in "".join(quoted)
