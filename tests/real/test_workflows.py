@@ -1,6 +1,7 @@
 """wheels.yml from dispatch to an index that pip installs from, run by act; stand-ins take the place of actions."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -33,7 +34,7 @@ class Host:
     url: str
     """Of the folder that holds store and pages."""
 
-    def dispatch(self, **inputs: str) -> str:
+    def dispatch(self, exit_code: int = 0, **inputs: str) -> str:
         """Run wheels.yml to its end and return what was printed."""
         artifacts = self.repository.with_name("artifacts")
         shutil.rmtree(artifacts, ignore_errors=True)
@@ -62,8 +63,11 @@ class Host:
                 for action, commit in sorted(set(PINNED.findall(workflows)))
             ),
         ]
-        done = subprocess.run(argv, cwd=self.repository, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+        path = {"PATH": f"{ACTIONS / 'bin'}:{os.environ['PATH']}"}  # has the stand-in for gh
+        done = subprocess.run(
+            argv, cwd=self.repository, env=os.environ | path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == exit_code, done.stdout[-8000:] + done.stderr[-2000:]
         return done.stdout
 
     @property
@@ -124,3 +128,42 @@ def test_from_dispatch_to_an_index_that_pip_installs_from(host: Host, tmp_path: 
     again = host.dispatch(**wanted, platforms="linux_x86_64")
     assert host.manifests == [manifest]
     assert "wheelmill release" not in again  # an empty plan ends green, and early
+
+
+def test_a_package_that_requires_another_one_follows_in_a_run_of_its_own(host: Host) -> None:
+    host.log.unlink()
+    wanted = {"package": "wheelmill-demo,wheelmill-demo-average", "python_versions": "3.11,3.12"}
+    axes = {"cuda_versions": "13.0", "platforms": "linux_x86_64"}
+    host.dispatch(**wanted, **axes)
+    waiting = "wheelmill-demo-average-1.0.0+cu130-linux_x86_64"
+    (dispatched,) = (line for line in host.log.read_text().splitlines() if line.startswith("gh workflow run"))
+    assert dispatched == (
+        f"gh workflow run wheels.yml --ref main -f attempt=2 -f groups={waiting} -f force=false"
+        " -f package=wheelmill-demo,wheelmill-demo-average -f version= -f python_versions=3.11,3.12"
+        " -f cuda_versions=13.0 -f torch_versions= -f platforms=linux_x86_64"
+    )
+    assert "gh cache list --key compiled-wheelmill-demo-1.0.0+cu130-linux_x86_64-" in host.log.read_text()
+    host.dispatch(groups=waiting, attempt="2", **wanted, **axes)
+    (entry,) = json.loads(host.manifests[-1].read_bytes())["wheels"]
+    rooms = entry["certificate"]["clean_rooms"]
+    assert [room["python"].rpartition(".")[0] for room in rooms] == ["3.11", "3.12"]
+    assert {room["installed"]["wheelmill-demo"] for room in rooms} == {"1.0.0+cu130"}
+
+
+def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> None:
+    host.log.unlink()
+    before = host.manifests
+    (kernels,) = host.repository.glob("config/wheelmill-demo/**/*.cu")
+    kernels.write_text(kernels.read_text() + "\nthis is no C++;\n")
+    axes = {"python_versions": "3.12", "cuda_versions": "13.0", "platforms": "linux_x86_64"}
+    host.dispatch(exit_code=1, package="wheelmill-demo", force="true", **axes)
+    group = "wheelmill-demo-1.0.0+cu130-linux_x86_64"
+    assert re.search(rf"save compiled-{re.escape(group)}-\d+-1", host.log.read_text())
+    assert "gh workflow run" not in host.log.read_text()
+    assert host.manifests == before
+    kept = host.repository.with_name("artifacts") / f"group-{group}"
+    (failure,) = json.loads((kept / "reports" / f"{group}.json").read_bytes())["failures"]
+    assert failure["stage"] == "build"
+    assert "does not build" in failure["message"]
+    (log,) = kept.glob("built/*")
+    assert kernels.name in log.read_text()

@@ -64,6 +64,11 @@ def test_no_script_holds_an_expression() -> None:
     assert [where for where, step in steps() if "${{" in step.get("run", "")] == []
 
 
+def test_a_failure_on_the_left_of_a_pipe_is_one() -> None:
+    """Only a shell that is named gets pipefail."""
+    assert {name: read(name)["defaults"]["run"]["shell"] for name in WORKFLOWS} == dict.fromkeys(WORKFLOWS, "bash")
+
+
 def test_no_permission_is_given_to_a_whole_workflow() -> None:
     assert {name: read(name)["permissions"] for name in WORKFLOWS} == {name: {} for name in WORKFLOWS}
 

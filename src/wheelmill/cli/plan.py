@@ -117,7 +117,8 @@ def group_content(group: Group) -> dict[str, object]:
     return {
         **{key: cell_content(group.targets[0].cell)[key] for key in _GROUP_KEYS},
         "group": group.id,
-        "pythons": ",".join(str(target.cell.python) for target in group.targets),
+        "pythons": ",".join(str(python) for target in group.targets for python in target.pythons),
+        "wheels": len(group.targets),
         "runner": group.runner,
     }
 

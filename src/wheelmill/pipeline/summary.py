@@ -22,7 +22,8 @@ class PlannedGroup:
     """A group as ``wheelmill plan --matrix`` prints it."""
 
     group: str
-    pythons: str
+    wheels: int
+    """How many it has to make."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +152,7 @@ def markdown_of(summary: Summary, *, rerun: str | None) -> str:
         rerun: the command that runs failed groups again.
     """
     rows = [
-        f"| `{outcome.group.group}` | {outcome.passed} of {outcome.group.pythons.count(',') + 1} "
-        f"| {_WORDS[outcome.state]} |"
+        f"| `{outcome.group.group}` | {outcome.passed} of {outcome.group.wheels} | {_WORDS[outcome.state]} |"
         for outcome in summary.outcomes
     ]
     rows += [f"| `{group}` | | waits for packages of this run |" for group in summary.waiting]

@@ -21,7 +21,7 @@ def summary_in(folder: Path, reports: dict[str, Any], waiting: tuple[str, ...] =
 
 
 def plan_in(folder: Path, groups: list[str], waiting: tuple[str, ...] = ()) -> Path:
-    shards = [{"include": [{"group": group, "pythons": "3.11,3.12", "runner": "x"} for group in groups]}]
+    shards = [{"include": [{"group": group, "wheels": 2, "runner": "x"} for group in groups]}]
     path = folder / "plan.json"
     path.write_text(json.dumps({"schema": "wheelmill.plan-matrix/1", "shards": shards, "waiting": waiting}))
     return path

@@ -1,11 +1,12 @@
 """How a plan is spread over jobs."""
 
 from dataclasses import replace
+from typing import Any
 
 from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CUDA_12, V1
 from wheelmill.cli.plan import matrix_content
-from wheelmill.names import ProjectName, project_name
+from wheelmill.names import ProjectName, PythonVersion, project_name
 from wheelmill.plan.groups import MAX_JOBS, groups_of, shards_of, waiting_in
 from wheelmill.plan.records import BuildTarget, Plan
 
@@ -48,8 +49,15 @@ def test_a_group_waits_for_those_it_requires_of_the_same_cuda_and_torch() -> Non
 def test_the_matrices_hold_each_group_once_and_name_those_that_wait() -> None:
     targets = [target(version=f"1.{number}") for number in range(600)]
     user = requiring("user", targets[0].cell.project)
-    content = matrix_content(Plan(targets=(*targets, user), skips=()))
-    names = [[group["group"] for group in shard["include"]] for shard in content["shards"]]  # type: ignore[attr-defined]
+    content: Any = matrix_content(Plan(targets=(*targets, user), skips=()))
+    names = [[group["group"] for group in shard["include"]] for shard in content["shards"]]
     assert [len(shard) for shard in names] == [256, 256, 88]
     assert sorted(name for shard in names for name in shard) == sorted(each.cell.group for each in targets)
     assert content["waiting"] == [user.cell.group]
+
+
+def test_the_job_of_an_abi3_wheel_is_told_of_every_python_that_it_is_for() -> None:
+    built = replace(target(), pythons=(PythonVersion(3, 11), PythonVersion(3, 12)))
+    content: Any = matrix_content(Plan(targets=(built,), skips=()))
+    (group,) = content["shards"][0]["include"]
+    assert (group["pythons"], group["wheels"]) == ("3.11,3.12", 1)

