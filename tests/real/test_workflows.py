@@ -19,6 +19,7 @@ from wheelmill.index.serve import serving
 pytestmark = pytest.mark.real
 
 ACTIONS = Path(__file__).parent / "actions"
+AXES = {"cuda_versions": "13.0", "platforms": "linux_x86_64"}
 PINNED = re.compile(r"uses: (actions/[\w-]+)(?:/[\w-]+)?@([0-9a-f]{40})")
 
 
@@ -34,7 +35,7 @@ class Host:
     url: str
     """Of the folder that holds store and pages."""
 
-    def dispatch(self, exit_code: int = 0, **inputs: str) -> str:
+    def dispatch(self, inputs: dict[str, str], *, exit_code: int = 0) -> str:
         """Run wheels.yml to its end and return what was printed."""
         artifacts = self.repository.with_name("artifacts")
         shutil.rmtree(artifacts, ignore_errors=True)
@@ -103,38 +104,36 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         )
 
 
-def test_from_dispatch_to_an_index_that_pip_installs_from(host: Host, tmp_path: Path) -> None:
-    wanted = {"package": " wheelmill-demo , ", "python_versions": "3.12", "cuda_versions": "13.0"}
-    host.dispatch(**wanted, platforms="linux_x86_64")
+def pip_takes(host: Host, folder: Path) -> str:
+    """Have pip download from the deployed index; returns the name of the wheel."""
+    index = f"{host.url}pages/cu130/simple/"
+    download = [sys.executable, "-m", "pip", "download", "--isolated", "--index-url", index, "wheelmill-demo"]
+    aside = ["--no-deps", "--dest", str(folder), "--python-version", "3.12", "--only-binary", ":all:"]
+    subprocess.run([*download, *aside], check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel.name
+
+
+def test_from_dispatch_to_an_index_that_pip_takes_from(host: Host, tmp_path: Path) -> None:
+    wanted = {"package": " wheelmill-demo , ", "python_versions": "3.12", **AXES}
+    host.dispatch(wanted)
     (manifest,) = host.manifests
     (entry,) = json.loads(manifest.read_bytes())["wheels"]
     assert entry["attestation"] == "https://github.com/example/wheels/attestations/1"
     assert entry["sha256"] == sha256_of(manifest.with_name(entry["filename"]))
     assert entry["sha256"] in host.log.read_text()  # what was attested
     assert "save" not in host.log.read_text()  # nothing is left to compile
-    install = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--index-url",
-        f"{host.url}pages/cu130/simple/",
-        "wheelmill-demo",
-    ]
-    aside = ["--no-deps", "--target", str(tmp_path), "--python-version", "3.12", "--only-binary", ":all:"]
-    subprocess.run([*install, *aside], check=True)
-    assert (tmp_path / "wheelmill_demo-1.0.0+cu130.dist-info").is_dir()
+    assert pip_takes(host, tmp_path) == entry["filename"]
 
-    again = host.dispatch(**wanted, platforms="linux_x86_64")
+    again = host.dispatch(wanted)
     assert host.manifests == [manifest]
     assert "wheelmill release" not in again  # an empty plan ends green, and early
 
 
 def test_a_package_that_requires_another_one_follows_in_a_run_of_its_own(host: Host) -> None:
     host.log.unlink()
-    wanted = {"package": "wheelmill-demo,wheelmill-demo-average", "python_versions": "3.11,3.12"}
-    axes = {"cuda_versions": "13.0", "platforms": "linux_x86_64"}
-    host.dispatch(**wanted, **axes)
+    wanted = {"package": "wheelmill-demo,wheelmill-demo-average", "python_versions": "3.11,3.12", **AXES}
+    host.dispatch(wanted)
     waiting = "wheelmill-demo-average-1.0.0+cu130-linux_x86_64"
     (dispatched,) = (line for line in host.log.read_text().splitlines() if line.startswith("gh workflow run"))
     assert dispatched == (
@@ -143,11 +142,18 @@ def test_a_package_that_requires_another_one_follows_in_a_run_of_its_own(host: H
         " -f cuda_versions=13.0 -f torch_versions= -f platforms=linux_x86_64"
     )
     assert "gh cache list --key compiled-wheelmill-demo-1.0.0+cu130-linux_x86_64-" in host.log.read_text()
-    host.dispatch(groups=waiting, attempt="2", **wanted, **axes)
+    host.dispatch({"groups": waiting, "attempt": "2", **wanted})
     (entry,) = json.loads(host.manifests[-1].read_bytes())["wheels"]
     rooms = entry["certificate"]["clean_rooms"]
     assert [room["python"].rpartition(".")[0] for room in rooms] == ["3.11", "3.12"]
     assert {room["installed"]["wheelmill-demo"] for room in rooms} == {"1.0.0+cu130"}
+
+
+def test_a_forced_rebuild_with_other_bytes_reaches_pip_as_build_1(host: Host, tmp_path: Path) -> None:
+    module = host.repository / "config" / "wheelmill-demo" / "wheelmill_demo" / "__init__.py"
+    module.write_text(module.read_text() + "\n# Built again.\n")
+    host.dispatch({"package": "wheelmill-demo", "python_versions": "3.12", "force": "true", **AXES})
+    assert pip_takes(host, tmp_path).startswith("wheelmill_demo-1.0.0+cu130-1-cp312-")
 
 
 def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> None:
@@ -155,8 +161,8 @@ def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> N
     before = host.manifests
     (kernels,) = host.repository.glob("config/wheelmill-demo/**/*.cu")
     kernels.write_text(kernels.read_text() + "\nthis is no C++;\n")
-    axes = {"python_versions": "3.12", "cuda_versions": "13.0", "platforms": "linux_x86_64"}
-    host.dispatch(exit_code=1, package="wheelmill-demo", force="true", **axes)
+    wanted = {"package": "wheelmill-demo", "python_versions": "3.12", "force": "true", **AXES}
+    host.dispatch(wanted, exit_code=1)
     group = "wheelmill-demo-1.0.0+cu130-linux_x86_64"
     assert re.search(rf"save compiled-{re.escape(group)}-\d+-1", host.log.read_text())
     assert "gh workflow run" not in host.log.read_text()
