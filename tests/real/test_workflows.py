@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -104,17 +105,19 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         )
 
 
-def pip_takes(host: Host, folder: Path) -> str:
-    """Have pip download from the deployed index; returns the name of the wheel."""
+def installed_by_pip(host: Host, folder: Path) -> str:
+    """Have pip install from the deployed index into a folder; returns the name of the wheel that it took."""
     index = f"{host.url}pages/cu130/simple/"
-    download = [sys.executable, "-m", "pip", "download", "--isolated", "--index-url", index, "wheelmill-demo"]
-    aside = ["--no-deps", "--dest", str(folder), "--python-version", "3.12", "--only-binary", ":all:"]
-    subprocess.run([*download, *aside], check=True)
-    (wheel,) = folder.glob("*.whl")
-    return wheel.name
+    install = [sys.executable, "-m", "pip", "install", "--isolated", "--index-url", index, "wheelmill-demo"]
+    # For the wheel's Python: the interpreter of the tests is another one.
+    aside = ["--no-deps", "--target", str(folder), "--python-version", "3.12", "--only-binary", ":all:"]
+    subprocess.run([*install, *aside, "--report", str(folder / "report.json")], check=True)
+    assert (folder / "wheelmill_demo" / "__init__.py").exists()
+    (installed,) = json.loads((folder / "report.json").read_bytes())["install"]
+    return unquote(installed["download_info"]["url"].rpartition("/")[2])
 
 
-def test_from_dispatch_to_an_index_that_pip_takes_from(host: Host, tmp_path: Path) -> None:
+def test_from_dispatch_to_an_index_that_pip_installs_from(host: Host, tmp_path: Path) -> None:
     wanted = {"package": " wheelmill-demo , ", "python_versions": "3.12", **AXES}
     host.dispatch(wanted)
     (manifest,) = host.manifests
@@ -123,7 +126,7 @@ def test_from_dispatch_to_an_index_that_pip_takes_from(host: Host, tmp_path: Pat
     assert entry["sha256"] == sha256_of(manifest.with_name(entry["filename"]))
     assert entry["sha256"] in host.log.read_text()  # what was attested
     assert "save" not in host.log.read_text()  # nothing is left to compile
-    assert pip_takes(host, tmp_path) == entry["filename"]
+    assert installed_by_pip(host, tmp_path) == entry["filename"]
 
     again = host.dispatch(wanted)
     assert host.manifests == [manifest]
@@ -153,7 +156,7 @@ def test_a_forced_rebuild_with_other_bytes_reaches_pip_as_build_1(host: Host, tm
     module = host.repository / "config" / "wheelmill-demo" / "wheelmill_demo" / "__init__.py"
     module.write_text(module.read_text() + "\n# Built again.\n")
     host.dispatch({"package": "wheelmill-demo", "python_versions": "3.12", "force": "true", **AXES})
-    assert pip_takes(host, tmp_path).startswith("wheelmill_demo-1.0.0+cu130-1-cp312-")
+    assert installed_by_pip(host, tmp_path).startswith("wheelmill_demo-1.0.0+cu130-1-cp312-")
 
 
 def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> None:

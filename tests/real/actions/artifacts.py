@@ -23,8 +23,8 @@ def upload(name: str, paths: str, missing: str, overwrite: str) -> None:
         if overwrite != "true":
             sys.exit(f"there is an artifact {name} already")
         shutil.rmtree(STORE / name)
-    roots = [match if match.is_dir() else match.parent for match in found]
-    root = Path(os.path.commonpath(roots)) if len(wanted) > 1 else roots[0]
+    searched = [Path(path.partition("*")[0]) for path in wanted]
+    root = Path(os.path.commonpath([path if path.is_dir() or len(wanted) > 1 else path.parent for path in searched]))
     for file in files:
         copy = STORE / name / file.relative_to(root)
         copy.parent.mkdir(parents=True, exist_ok=True)
