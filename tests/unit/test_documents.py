@@ -19,6 +19,8 @@ RUN_BY = {
     " torch-spline-conv": "real/test_torch_spline_conv.py",
     "wheelmill release DIR --store github:OWNER/REPO": "real/test_github.py",
     "wheelmill index build --store github:OWNER/REPO --output site": "real/test_github.py",
+    "wheelmill index check https://example.org/simple/": "integration/test_index_check_command.py",
+    "wheelmill index check public/ --all-files": "integration/test_index_check_command.py",
     "wheelmill config check": "integration/test_config_command.py",
     "wheelmill config lock PROJECT": "integration/test_lock_command.py",
     "wheelmill plan PROJECT": "integration/test_plan_command.py",

@@ -10,13 +10,15 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from wheelmill.cli.index_check import check
 from wheelmill.cli.options import ConfigOption, StoreOption, folder_at, store_at
 from wheelmill.cli.terminal import STDERR
 from wheelmill.config.listing import load_listing
 from wheelmill.errors import SiteError
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import project_lists_below, root_of, serving
 
-app = typer.Typer(no_args_is_help=True, help="Generate and serve the static package index.")
+app = typer.Typer(no_args_is_help=True, help="Generate, serve and check static package indexes.")
+app.command("check")(check)
 
 
 @app.command()
@@ -65,12 +67,8 @@ def serve(
     port: Annotated[int, typer.Option(help="0 takes a free one.", metavar="N")] = 8000,
 ) -> None:
     """Serve a site on 127.0.0.1 until interrupted."""
-    lists = sorted(page.parent for page in directory.glob("**/simple/index.html"))
-    if not lists:
-        raise SiteError(f"{directory} holds no simple index")
-    # A site that was made beside its releases links to them above its own root.
-    beside = (directory / "simple").is_dir() and (directory.parent / "releases").is_dir()
-    root = directory.parent if beside else directory
+    lists = project_lists_below(directory)
+    root = root_of(directory)
     with serving(root, port) as url:
         for path in lists:
             STDERR.print(f"{url}{path.relative_to(root).as_posix()}/")

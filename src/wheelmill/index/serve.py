@@ -14,6 +14,28 @@ from typing import Final
 JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
 """What clients ask for that read the JSON of an index, and what they must be told that they get (PEP 691)."""
 
+from wheelmill.errors import SiteError
+
+
+def project_lists_below(directory: Path) -> list[Path]:
+    """The folders of all project lists in a folder.
+
+    Raises:
+        SiteError: there is none.
+    """
+    lists = sorted(page.parent for page in directory.glob("**/simple/index.html"))
+    if not lists and directory.resolve().name == "simple" and (directory / "index.html").is_file():
+        return [directory]
+    if not lists:
+        raise SiteError(f"{directory} holds no simple index")
+    return lists
+
+
+def root_of(directory: Path) -> Path:
+    """What has to be served: a site that was made beside its releases links to them above its own root."""
+    beside = (directory / "simple").is_dir() and (directory.parent / "releases").is_dir()
+    return directory.parent if beside else directory
+
 
 class _Quiet(SimpleHTTPRequestHandler):
     """Answers without writing a line for every request."""

@@ -1,0 +1,88 @@
+"""Rules of the simple index, and where an index departs from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad a departure is. The values are part of the command's JSON."""
+
+    ERROR = "error"
+    """An installer fails."""
+    WARNING = "warning"
+    """A rule is broken, and the installers of today cope."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """What an installer does with an index that breaks a rule."""
+
+    fails: bool
+    """Whether it ends with an error instead of installing."""
+    what: str
+
+    def __str__(self) -> str:
+        """``fails: no matching distribution``."""
+        return f"{'fails' if self.fails else 'installs'}: {self.what}"
+
+
+def fails(what: str) -> Effect:
+    """The effect that nothing is installed."""
+    return Effect(fails=True, what=what)
+
+
+def installs(what: str) -> Effect:
+    """The effect that something is installed all the same."""
+    return Effect(fails=False, what=what)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One sentence of a PEP that an index can break."""
+
+    number: str
+    """The PEP and a count: ``658.2``. A number never changes its meaning."""
+    says: str
+    """The rule itself."""
+    section: str
+    """The heading that it stands under in the PEP."""
+    pip: Effect
+    uv: Effect
+
+    @property
+    def pep(self) -> str:
+        """``PEP 658``."""
+        return f"PEP {self.number.partition('.')[0]}"
+
+    @property
+    def severity(self) -> Severity:
+        """An error when one of the installers fails."""
+        return Severity.ERROR if self.pip.fails or self.uv.fails else Severity.WARNING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One place where an index breaks a rule."""
+
+    rule: Rule
+    url: str
+    """Of the page or the file. Without credentials."""
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a check read, and what it found."""
+
+    findings: tuple[Finding, ...]
+    """By rule and URL; none twice."""
+    projects: int
+    """That the index lists."""
+    pages: int
+    """Of projects that were read."""
+    files: int
+    """That those pages list."""
+    examined: int
+    """Files that were asked for."""

@@ -1,0 +1,302 @@
+"""A small index that keeps every rule, and one that breaks it for each of them."""
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.simple_server import HTML, JSON, Answer, Server
+from tests.wheels import write_wheel
+
+WHEEL = "demo-1.0-py3-none-any.whl"
+OLDER = "demo-0.9-py3-none-any.whl"
+PAGE = "/simple/demo/"
+LIST = "/simple/"
+
+
+@dataclass
+class Index:
+    """The parts of an index, each to be spoilt before it is put on a server."""
+
+    folder: Path
+    """Where its wheels were made."""
+    files: dict[str, bytes]
+    """By name, sidecars and the like too."""
+    entries: list[dict[str, Any]]
+    """``files`` of the JSON page; the HTML page is made of the same."""
+    attributes: dict[str, dict[str, str]]
+    """Of links in HTML, by file name: what they have beyond the entry, or instead."""
+    detail: dict[str, Any]
+    """The other keys of the JSON page."""
+    listed: list[tuple[str, str]]
+    """Text and href of the links in the project list."""
+    head: str = '<meta name="pypi:repository-version" content="1.4">'
+    names: dict[str, str] | None = None
+    """Other texts for links, by file name."""
+    forms: tuple[str, ...] = ("html", "json")
+    after: Callable[[Server], object] = lambda _server: None
+    """Spoils the finished server."""
+
+    def entry(self, name: str = WHEEL) -> dict[str, Any]:
+        return next(entry for entry in self.entries if entry["filename"] == name)
+
+    def put_on(self, server: Server) -> None:
+        """Make the pages."""
+        for name, file in self.files.items():
+            server.html[f"/files/{name}"] = Answer(file)
+        if "html" in self.forms:
+            links = "\n".join(self._link(entry) for entry in self.entries)
+            listed = "\n".join(f'<a href="{href}">{text}</a>' for text, href in self.listed)
+            for path, body in ((PAGE, links), (LIST, listed)):
+                head = f"{self.head}<title>demo</title>"
+                page = f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>"
+                server.html[path] = Answer(page.encode(), HTML)
+        if "json" in self.forms:
+            meta = {"api-version": "1.4"}
+            listed_json = {"meta": meta, "projects": [{"name": text} for text, _ in self.listed]}
+            contents: tuple[tuple[str, dict[str, Any]], ...] = (
+                (PAGE, {"meta": meta, **self.detail, "files": self.entries}),
+                (LIST, listed_json),
+            )
+            for path, content in contents:
+                server.json[path] = Answer(json.dumps(content).encode(), JSON)
+        self.after(server)
+
+    def _link(self, entry: dict[str, Any]) -> str:
+        name = entry["filename"]
+        url = entry["url"] + "".join(f"#{key}={value}" for key, value in entry["hashes"].items())
+        attributes: dict[str, str] = {}
+        if value := entry.get("core-metadata"):
+            metadata = "true" if value is True else "".join(f"{key}={digest}" for key, digest in value.items())
+            attributes |= {"data-core-metadata": metadata, "data-dist-info-metadata": metadata}
+        for key in ("requires-python", "provenance"):
+            if key in entry:
+                attributes[f"data-{key}"] = entry[key]
+        if reason := entry.get("yanked"):
+            attributes["data-yanked"] = "" if reason is True else reason
+        attributes |= {"data-size": str(entry.get("size", "")), "data-upload-time": entry.get("upload-time", "")}
+        attributes = {key: value for key, value in attributes.items() if value or key == "data-yanked"}
+        attributes |= self.attributes.get(name, {})
+        written = " ".join(f'{key}="{html.escape(value)}"' for key, value in attributes.items())
+        return f'<a href="{html.escape(url)}" {written}>{(self.names or {}).get(name, name)}</a><br>'
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def good_index(folder: Path, url: str = "http://127.0.0.1") -> Index:
+    """An index of two wheels, one of them yanked and one attested, that breaks no rule.
+
+    Args:
+        folder: where wheels are made.
+        url: of the server that it is for.
+    """
+    files: dict[str, bytes] = {}
+    entries = []
+    for name in (OLDER, WHEEL):
+        version = name.split("-")[1]
+        metadata = f"Metadata-Version: 2.1\nName: demo\nVersion: {version}\nRequires-Python: >=3.8\n"
+        content = write_wheel(folder / name, metadata=metadata, files={"demo/__init__.py": b""}).read_bytes()
+        files |= {name: content, f"{name}.metadata": metadata.encode()}
+        entries.append(
+            {
+                "filename": name,
+                "url": f"../../files/{name}",
+                "hashes": {"sha256": sha256(content)},
+                "requires-python": ">=3.8",
+                "core-metadata": {"sha256": sha256(metadata.encode())},
+                "size": len(content),
+                "upload-time": "2026-11-21T12:30:15Z",
+                "yanked": "broken" if name == OLDER else False,
+            }
+        )
+    entries[1]["provenance"] = f"{url}/files/{WHEEL}.provenance"
+    files[f"{WHEEL}.provenance"] = provenance(WHEEL, sha256(files[WHEEL]))
+    return Index(
+        folder=folder,
+        files=files,
+        entries=entries,
+        attributes={},
+        detail={"name": "demo", "versions": ["0.9", "1.0"], "project-status": {"status": "active"}},
+        listed=[("demo", "demo/")],
+    )
+
+
+def provenance(name: str, digest: str) -> bytes:
+    """A provenance object about a file (PEP 740)."""
+    statement = {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"name": name, "digest": {"sha256": digest}}],
+        "predicateType": "https://example.org/attestations/publish/v1",
+    }
+    attestation = {
+        "version": 1,
+        "verification_material": {"certificate": "", "transparency_entries": [{}]},
+        "envelope": {"statement": base64.b64encode(json.dumps(statement).encode()).decode(), "signature": ""},
+    }
+    bundle = {"publisher": {"kind": "GitHub"}, "attestations": [attestation]}
+    return json.dumps({"version": 1, "attestation_bundles": [bundle]}).encode()
+
+
+Spoil = Callable[[Index], object]
+
+
+def _entry(**changes: Any) -> Spoil:
+    """Change the newer wheel's entry; None takes a key away."""
+
+    def spoil(index: Index) -> None:
+        entry = index.entry()
+        entry.update({key.replace("_", "-"): value for key, value in changes.items()})
+        for key in [key for key, value in entry.items() if value is None]:
+            del entry[key]
+
+    return spoil
+
+
+def _attributes(**attributes: str) -> Spoil:
+    """Change attributes of the newer wheel's link, in HTML only."""
+    return lambda index: index.attributes.update(
+        {WHEEL: {key.replace("_", "-"): text for key, text in attributes.items()}}
+    )
+
+
+def _after(change: Callable[[Server], object]) -> Spoil:
+    def spoil(index: Index) -> None:
+        index.after = change
+
+    return spoil
+
+
+def _in(form: str, spoil: Spoil) -> Spoil:
+    """Have one form of the pages only."""
+
+    def both(index: Index) -> None:
+        index.forms = (form,)
+        spoil(index)
+
+    return both
+
+
+def _replace(old: bytes, new: bytes) -> Spoil:
+    """Change the HTML of the project's page."""
+    return _after(lambda server: setattr(server.html[PAGE], "content", server.html[PAGE].content.replace(old, new, 1)))
+
+
+def _wrong_hash(index: Index) -> None:
+    _entry(hashes={"sha256": "0" * 64}, provenance=None)(index)
+
+
+def _listed_twice(index: Index) -> None:
+    index.entries.append({**index.entry(), "hashes": {"sha256": "0" * 64}})
+
+
+def _only(name: str) -> Spoil:
+    """List one file, under another name."""
+
+    def spoil(index: Index) -> None:
+        index.files[name] = index.files[WHEEL]
+        index.entries = [{**index.entry(), "filename": name, "url": f"../../files/{name}"}]
+        for key in ("core-metadata", "provenance"):
+            del index.entries[0][key]
+
+    return spoil
+
+
+def _other_project(index: Index) -> None:
+    name = "other-1.0-py3-none-any.whl"
+    content = write_wheel(index.folder / name).read_bytes()
+    index.files[WHEEL] = content
+    _entry(hashes={"sha256": sha256(content)}, size=len(content))(index)
+    _only(name)(index)
+
+
+def _sidecar(index: Index) -> None:
+    """Serve METADATA of another version beside the wheel, with its own hash."""
+    content = index.files[f"{WHEEL}.metadata"].replace(b"Version: 1.0", b"Version: 1.1")
+    index.files[f"{WHEEL}.metadata"] = content
+    _entry(core_metadata={"sha256": sha256(content)})(index)
+
+
+def _renamed(index: Index) -> None:
+    """Serve a wheel whose METADATA is of another version, in the wheel and beside it."""
+    metadata = "Metadata-Version: 2.1\nName: demo\nVersion: 1.1\n"
+    content = write_wheel(index.folder / WHEEL, metadata=metadata).read_bytes()
+    index.files |= {WHEEL: content, f"{WHEEL}.metadata": metadata.encode()}
+    _entry(
+        hashes={"sha256": sha256(content)},
+        core_metadata={"sha256": sha256(metadata.encode())},
+        size=len(content),
+        requires_python=None,
+        provenance=None,
+    )(index)
+
+
+def _without(name: str) -> Spoil:
+    return lambda index: index.files.pop(name)
+
+
+def _status(status: str) -> Spoil:
+    def spoil(index: Index) -> None:
+        index.detail["project-status"] = {"status": status}
+        index.head += f'<meta name="pypi:project-status" content="{status}">'
+
+    return spoil
+
+
+def _older_api(server: Server) -> None:
+    """Say 1.3 on the project's page, in JSON."""
+    server.json[PAGE].content = server.json[PAGE].content.replace(b'"1.4"', b'"1.3"')
+
+
+BROKEN: dict[str, Spoil] = {
+    "503.1": _after(lambda server: (server.html.pop(LIST), server.json.pop(LIST))),
+    "503.2": lambda index: index.listed.append(("gone", "gone/")),
+    "503.3": _replace(b"<!DOCTYPE html>", b""),
+    "503.4": lambda index: setattr(index, "listed", [("demo", "demo/index.html")]),
+    "503.5": _after(lambda server: server.html.update({PAGE.removesuffix("/"): Answer(status=404)})),
+    "503.6": _in("html", lambda index: setattr(index, "names", {WHEEL: "the wheel"})),
+    "503.7": _entry(hashes={}),
+    "503.8": _entry(hashes={"sha256": "abc"}, provenance=None),
+    "503.9": _without(WHEEL),
+    "503.10": _wrong_hash,
+    "503.11": _entry(requires_python="three"),
+    "503.12": _replace(b"&gt;", b">"),
+    "503.13": _in("html", _listed_twice),
+    "503.14": _other_project,
+    "503.15": _only("demo-1.0.whl"),
+    "503.16": _in("html", _attributes(data_gpg_sig="true")),
+    "592.1": _in("json", _entry(yanked="")),
+    "629.1": _replace(b'<meta name="pypi:repository-version" content="1.4">', b""),
+    "629.2": _replace(b'content="1.4"', b'content="one"'),
+    "629.3": _replace(b'content="1.4"', b'content="2.0"'),
+    "658.1": _entry(core_metadata={"sha256": "abc"}),
+    "658.2": _without(f"{WHEEL}.metadata"),
+    "658.3": _entry(core_metadata={"sha256": "0" * 64}),
+    "658.4": _sidecar,
+    "658.5": _renamed,
+    "714.1": _attributes(data_dist_info_metadata=f"sha256={'0' * 64}"),
+    "714.2": _in("html", _replace(b"data-core-metadata", b"data-other")),
+    "691.1": _in("json", _after(lambda server: setattr(server.json[PAGE], "content_type", "application/json"))),
+    "691.2": _in("json", _entry(hashes=None, provenance=None)),
+    "691.3": lambda index: index.detail.update(name="Demo"),
+    "691.4": _after(
+        lambda server: server.json[LIST].__setattr__("content", b'{"meta":{"api-version":"1.4"},"projects":[]}')
+    ),
+    "691.5": _attributes(data_yanked="bad"),
+    "700.1": lambda index: index.detail.update(versions=["1.0"]),
+    "700.2": _entry(size=None),
+    "700.3": _entry(size=5),
+    "700.4": _entry(upload_time="yesterday"),
+    "740.1": _entry(provenance="../../files/demo.provenance"),
+    "740.2": lambda index: index.files.update({f"{WHEEL}.provenance": b"{}"}),
+    "740.3": lambda index: index.files.update({f"{WHEEL}.provenance": provenance(WHEEL, "0" * 64)}),
+    "792.1": _status("asleep"),
+    "792.2": _status("quarantined"),
+    "792.3": _after(_older_api),
+}
+"""How an index breaks a rule, by the rule's number, and no other."""

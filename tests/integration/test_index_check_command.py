@@ -1,0 +1,71 @@
+"""``wheelmill index check`` as a person and a CI job meet it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.broken_indexes import BROKEN, Spoil, good_index
+from tests.integration.conftest import Command
+from tests.simple_server import Server, serving
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """The good index."""
+    with serving(Server()) as server:
+        good_index(tmp_path, server.url).put_on(server)
+        yield server
+
+
+def spoil(server: Server, folder: Path, how: Spoil) -> None:
+    index = good_index(folder, server.url)
+    how(index)
+    index.put_on(server)
+
+
+def test_an_index_without_findings(python: Command, server: Server) -> None:
+    done = python("-m", "wheelmill", "index", "check", f"{server.url}/simple/", exit_code=0)
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[-1] == "findings: 0; read: 1 of 1 project pages, 2 of 2 files"
+
+
+def test_a_finding_and_its_effect_in_json(python: Command, server: Server, tmp_path: Path) -> None:
+    spoil(server, tmp_path, BROKEN["658.3"])
+    done = python("-m", "wheelmill", "index", "check", f"{server.url}/simple/", "--json", exit_code=9)
+    content = json.loads(done.stdout)
+    (finding,) = content.pop("findings")
+    assert content == {"schema": "wheelmill.index-check/1", "projects": 1, "pages": 1, "files": 2, "examined": 2}
+    assert "METADATA has sha256" in finding.pop("message")
+    assert finding == {
+        "rule": "PEP 658",
+        "number": "658.3",
+        "url": f"{server.url}/files/demo-1.0-py3-none-any.whl.metadata",
+        "severity": "error",
+        "effect": {"pip": "fails: the hashes do not match", "uv": "fails: hash mismatch for package metadata"},
+    }
+
+
+def test_a_warning_too_is_a_finding_and_cannot_move_the_cursor(python: Command, server: Server, tmp_path: Path) -> None:
+    spoil(server, tmp_path, lambda index: index.detail.update(name="Demo\x1b[2J[red]"))
+    done = python("-m", "wheelmill", "index", "check", f"{server.url}/simple/", exit_code=9)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "691.3 name is the normalized name of the project."
+    assert lines[1].endswith(": name is 'Demo\\x1b[2J[red]', not 'demo'")
+    assert "warning" in done.stdout
+
+
+def test_a_folder(python: Command, tmp_path: Path) -> None:
+    page = tmp_path / "public" / "simple" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("<!DOCTYPE html>")
+    done = python("-m", "wheelmill", "index", "check", tmp_path / "public", "--all-files", "--json", exit_code=9)
+    assert [(it["number"], it["url"]) for it in json.loads(done.stdout)["findings"]] == [("629.1", "simple/")]
+
+
+def test_what_is_neither_url_nor_index(python: Command, tmp_path: Path) -> None:
+    check = ("-m", "wheelmill", "index", "check")
+    assert "expected a URL or a folder, not 'nowhere'" in python(*check, "nowhere", exit_code=2).stderr
+    assert "expected the URL of an index" in python(*check, "http://user:word@127.0.0.1:x/", exit_code=2).stderr
+    assert "holds no simple index" in python(*check, tmp_path, exit_code=7).stderr

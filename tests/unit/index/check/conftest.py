@@ -1,0 +1,36 @@
+"""Indexes to check, on a server."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.broken_indexes import Spoil, good_index
+from tests.simple_server import Server, serving
+from wheelmill.index.check.fetch import Politeness
+from wheelmill.index.check.records import Report
+from wheelmill.index.check.run import check_url
+
+AT_ONCE = Politeness(rate=1e6)
+
+Serve = Callable[..., Server]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Serve the good index, spoilt or not."""
+    with ExitStack() as stack:
+
+        def run(spoil: Spoil = lambda _index: None) -> Server:
+            server = stack.enter_context(serving(Server()))
+            index = good_index(tmp_path, server.url)
+            spoil(index)
+            index.put_on(server)
+            return server
+
+        yield run
+
+
+def check(server: Server, *, everything: bool = False) -> Report:
+    return check_url(f"{server.url}/simple/", everything=everything, politeness=AT_ONCE, sleep=lambda _seconds: None)
