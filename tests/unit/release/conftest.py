@@ -17,7 +17,12 @@ NOW: Final = datetime(2026, 11, 21, 12, 30, 15, 500_000, tzinfo=UTC)
 
 
 def certified_wheel(
-    path: Path, *, content: bytes = b"", requires_python: str | None = None, provenance: Provenance | None = None
+    path: Path,
+    *,
+    content: bytes = b"",
+    requires_python: str | None = None,
+    requires: tuple[str, ...] = (),
+    provenance: Provenance | None = None,
 ) -> TestedWheel:
     """Write a wheel and say that it passed.
 
@@ -25,12 +30,14 @@ def certified_wheel(
         path: where, with a wheel's file name.
         content: of its one module; other content, other bytes.
         requires_python: what its METADATA asks for.
+        requires: what its METADATA requires.
         provenance: how it was built.
     """
     project, version, *_ = path.name.split("-")
     metadata = f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n"
     if requires_python:
         metadata += f"Requires-Python: {requires_python}\n"
+    metadata += "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
     file = WheelFile.at(write_wheel(path, metadata=metadata, files={f"{project}/__init__.py": content}))
     return TestedWheel(
         file=file,
