@@ -12,7 +12,7 @@ from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.possible import compilable, impossible
-from wheelmill.plan.records import BuildTarget, Cell, Filters, KnownFailures, Plan, Skip
+from wheelmill.plan.records import BuildTarget, Cell, Filters, KnownFailure, KnownFailures, Plan, Skip
 from wheelmill.plan.sharing import one_wheel_for_all
 
 _NO_FAILURES: Final = KnownFailures(by_inputs={})
@@ -50,18 +50,20 @@ def make_plan(
             wanted, served = one_wheel_for_all(wanted)
             skips.extend(served)
         for target in wanted:
-            if not filters.force and (reason := _failed_before(target, failures)):
-                skips.append(Skip(cell=target.cell, reason=reason))
+            if not filters.force and (failure := _failure_of(target, failures)):
+                skips.append(Skip(cell=target.cell, reason=_again(failure), failure=failure))
             else:
                 targets.append(target)
     return Plan(targets=tuple(targets), skips=tuple(skips))
 
 
-def _failed_before(target: BuildTarget, failures: KnownFailures) -> str | None:
-    """Why a target need not be tried; None when it should be."""
-    if failures.by_inputs and (failure := failures.by_inputs.get(inputs_of(target))):
-        return f"failed on {failure.failed_at:%Y-%m-%d} with the same inputs: {failure.reason} (--force tries again)"
-    return None
+def _failure_of(target: BuildTarget, failures: KnownFailures) -> KnownFailure | None:
+    """The earlier failure that a target would only repeat."""
+    return failures.by_inputs.get(inputs_of(target)) if failures.by_inputs else None
+
+
+def _again(failure: KnownFailure) -> str:
+    return f"failed on {failure.failed_at:%Y-%m-%d} with the same inputs: {failure.reason} (--force tries again)"
 
 
 def _chosen_packages(config: Config, filters: Filters) -> tuple[Package, ...]:

@@ -75,22 +75,6 @@ class BuildTarget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Skip:
-    """A cell that is not built, and why."""
-
-    cell: Cell
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """Every cell that was asked for, each either a target or a skip."""
-
-    targets: tuple[BuildTarget, ...]
-    skips: tuple[Skip, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class PastBuild:
     """What one published wheel cost."""
 
@@ -115,6 +99,24 @@ class KnownFailures:
     """Builds that failed, by the hash of everything that went into them."""
 
     by_inputs: Mapping[Sha256, KnownFailure]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skip:
+    """A cell that is not built, and why."""
+
+    cell: Cell
+    reason: str
+    failure: KnownFailure | None = None
+    """The failed build that it is skipped for; None for any other reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Every cell that was asked for, each either a target or a skip."""
+
+    targets: tuple[BuildTarget, ...]
+    skips: tuple[Skip, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
