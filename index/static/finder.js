@@ -1,0 +1,215 @@
+// The wheel finder: what was chosen stands in the address, so a link leads back to the same answer.
+"use strict";
+
+const AXES = ["version", "python", "cuda", "torch"];
+const NAMES = { python: "Python", cuda: "CUDA", torch: "torch", version: "version" };
+const FIELDS = ["project", ...AXES, "platform", "gpu", "pin"];
+
+class Finder {
+  constructor(section, wheels) {
+    this.section = section;
+    this.wheels = wheels;
+    this.form = section.querySelector("#choices");
+    this.answer = section.querySelector("#answer");
+    this.root = new URL("./", document.baseURI.split("#")[0]).href;
+    this.fill("project", wheels.data.projects.filter((project) => wheels.of(project).length));
+    this.fill("python", wheels.data.pythons);
+    this.fill("cuda", [...wheels.data.cudas].reverse());
+    this.fill("torch", [...wheels.data.torches].reverse());
+    this.form.addEventListener("change", (event) => this.changed(event.target.name));
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    addEventListener("hashchange", () => this.read());
+    this.read();
+    section.hidden = false;
+  }
+
+  field(name) {
+    return this.form.elements[name];
+  }
+
+  fill(name, values) {
+    this.field(name).replaceChildren(...values.map((value) => new Option(value, value)));
+  }
+
+  set(name, value) {
+    const field = this.field(name);
+    if (name === "pin") {
+      field.checked = value === "exact";
+      return;
+    }
+    if (![...field.options].some((option) => option.value === value)) field.add(new Option(value, value));
+    field.value = value;
+  }
+
+  get choice() {
+    const choice = Object.fromEntries(new FormData(this.form));
+    return { pin: "", ...choice };
+  }
+
+  // What the address says; for the rest, the newest wheel.
+  read() {
+    const given = new URLSearchParams(location.hash.slice(1));
+    if (given.has("project")) this.set("project", given.get("project"));
+    this.defaults();
+    for (const name of FIELDS) if (given.has(name)) this.set(name, given.get(name));
+    this.show();
+  }
+
+  defaults() {
+    const rows = this.wheels.of(this.field("project").value);
+    this.fill("version", [...new Set(rows.map((row) => row.version))]);
+    const newest = rows[0];
+    if (!newest) return;
+    if (newest.cuda) this.set("cuda", newest.cuda);
+    if (newest.torch) this.set("torch", newest.torch);
+    const pythons = newest.pythons.filter((python) => !python.endsWith("t"));
+    if (pythons.length) this.set("python", pythons[Math.floor(pythons.length / 2)]);
+  }
+
+  changed(name) {
+    if (name === "project") {
+      const { python, cuda, torch } = this.choice;
+      this.defaults();
+      const kept = { ...this.choice, python, cuda, torch };
+      if (this.wheels.fitting(kept).length) for (const axis of ["python", "cuda", "torch"]) this.set(axis, kept[axis]);
+    }
+    this.write();
+    this.show();
+  }
+
+  take(changes) {
+    for (const [name, value] of Object.entries(changes)) this.set(name, value);
+    this.write();
+    this.show();
+    this.answer.querySelector(".verdict").focus();
+  }
+
+  write() {
+    const said = new URLSearchParams(Object.entries(this.choice).filter(([, value]) => value));
+    history.replaceState(null, "", `#${said}`);
+  }
+
+  show() {
+    const choice = this.choice;
+    this.field("torch").closest("label").hidden = !this.wheels.of(choice.project).some((row) => row.torch);
+    for (const axis of AXES) {
+      for (const option of this.field(axis).options) {
+        const fits = this.wheels.fitting({ ...choice, [axis]: option.value }).length > 0;
+        option.text = fits || option.selected ? option.value : `${option.value} · no wheel`;
+      }
+    }
+    const [row] = this.wheels.fitting(choice);
+    this.answer.replaceChildren(row ? this.found(row, choice) : this.none(choice));
+    if (row) addCopyButtons(this.answer);
+  }
+
+  found(row, choice) {
+    const part = this.section.querySelector("#found").content.cloneNode(true);
+    part.querySelector(".verdict").textContent = `${row.project} ${exactVersion(row)} fits: ${this.said(choice)}.`;
+    part.querySelector(".notes").append(...notesOn(row, choice.gpu).map((text) => item(text)));
+    const newest = this.wheels.of(row.project)[0].version;
+    const requirement = choice.pin ? `${row.project}==${exactVersion(row)}` : row.project + (row.version === newest ? "" : `==${row.version}`);
+    for (const [name, text] of Object.entries(commands(row, requirement, this.root + treeOf(row)))) {
+      part.querySelector(`.${name}`).textContent = text;
+    }
+    return part;
+  }
+
+  none(choice) {
+    const part = this.section.querySelector("#none").content.cloneNode(true);
+    part.querySelector(".verdict").textContent = this.refusal(choice);
+    const nearest = this.wheels.nearest(choice);
+    part.querySelector(".nearest").hidden = nearest.length === 0;
+    part.querySelector(".nearest ul").append(...nearest.map((changes) => this.offer(changes)));
+    part.querySelector(".coverage").href = `packages/${encodeURIComponent(choice.project)}/#coverage`;
+    return part;
+  }
+
+  refusal(choice) {
+    const [forOthers] = this.wheels.fitting({ ...choice, gpu: "" });
+    if (choice.platform === "macosx") return "There is no CUDA on macOS.";
+    if (!forOthers) {
+      const hint = choice.platform === "win_amd64" ? " In WSL 2, Linux wheels work." : "";
+      return `There is no ${choice.project} ${choice.version} wheel for ${this.said(choice)}.${hint}`;
+    }
+    return `${choice.project} ${exactVersion(forOthers)} has no code for GPUs of compute capability ${choice.gpu}; it has ${architectures(forOthers)}.`;
+  }
+
+  offer(changes) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = Object.entries(changes).map(([axis, value]) => this.word(axis, value)).join(", ");
+    button.addEventListener("click", () => this.take(changes));
+    const place = document.createElement("li");
+    place.append(button);
+    return place;
+  }
+
+  said(choice) {
+    const torch = this.wheels.of(choice.project).some((row) => row.torch) ? ["torch"] : [];
+    return ["python", "cuda", ...torch, "platform"].filter((axis) => choice[axis]).map((axis) => this.word(axis, choice[axis])).join(", ");
+  }
+
+  word(axis, value) {
+    if (axis !== "platform") return `${NAMES[axis]} ${value}`;
+    return [...this.field("platform").options].find((option) => option.value === value)?.text ?? value;
+  }
+}
+
+function notesOn(row, gpu) {
+  const notes = [];
+  const how = runsOn(row, gpu);
+  if (gpu && how === "machine code") notes.push(`It has machine code for compute capability ${gpu}.`);
+  if (gpu && how === "PTX") notes.push(`It has portable code (PTX) for compute capability ${gpu}: the driver compiles it at first use, which takes a while.`);
+  if (how === "unknown" && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);
+  if (how === "unknown" && !row.sass.length && !row.ptx.length) notes.push("Which GPUs it has code for is not known.");
+  if (row.torch) notes.push(`Install torch ${row.torch} for CUDA ${row.cuda} first; the wheel requires torch==${row.torch}.* and leaves yours as it is.`);
+  const needs = [];
+  if (row.glibc) needs.push(`glibc ${row.glibc}`);
+  if (wheels.data.drivers[row.cuda]) needs.push(`NVIDIA driver ${wheels.data.drivers[row.cuda]}`);
+  if (needs.length) notes.push(`It needs ${needs.join(" and ")}, or newer.`);
+  return notes;
+}
+
+function architectures(row) {
+  const portable = row.ptx.filter((architecture) => !row.sass.includes(architecture)).map((architecture) => `${architecture} (PTX)`);
+  return [...row.sass.map((architecture) => architecture + (row.ptx.includes(architecture) ? "+PTX" : "")), ...portable].join(", ");
+}
+
+function commands(row, requirement, address) {
+  const options = `--extra-index-url ${quoted(address)} --only-binary ${row.project} ${quoted(requirement)}`;
+  const name = row.cuda === null ? "wheels" : tagOf(row.cuda) + (row.torch === null ? "" : `-torch${row.torch}`);
+  return {
+    pip: `pip install ${options}`,
+    uv: `uv pip install ${options}`,
+    pyproject: [
+      "[project]",
+      `dependencies = [${JSON.stringify(requirement)}]`,
+      "",
+      "[tool.uv]",
+      `no-build-package = [${JSON.stringify(row.project)}]`,
+      "",
+      "[[tool.uv.index]]",
+      `name = ${JSON.stringify(name)}`,
+      `url = ${JSON.stringify(address)}`,
+      "explicit = true",
+      "",
+      "[tool.uv.sources]",
+      `${row.project} = { index = ${JSON.stringify(name)} }`,
+    ].join("\n"),
+  };
+}
+
+// For a shell, where it is not plain.
+function quoted(text) {
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function item(text) {
+  const place = document.createElement("li");
+  place.textContent = text;
+  return place;
+}
+
+const wheels = new Wheels(JSON.parse(document.getElementById("wheels").textContent));
+new Finder(document.getElementById("finder"), wheels);

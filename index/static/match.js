@@ -1,0 +1,117 @@
+// Which wheels fit a choice, and which come nearest. No page is touched here.
+"use strict";
+
+// Tegra's machine code and other GPUs' do not run on each other.
+// https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-compilation
+const TEGRA = new Set(["5.3", "6.2", "7.2", "8.7"]);
+
+// What each axis costs when it has to change, and each step along it.
+const COST = { version: [4, 1], python: [10, 1], torch: [14, 2], cuda: [16, 3], platform: [200, 0] };
+
+class Wheels {
+  constructor(data) {
+    this.data = data;
+    this.pythons = data.pythons;
+    this.rows = data.rows.map(([project, version, cuda, torch, platform, architectures, pythons]) => ({
+      project: data.projects[project],
+      version: data.versions[version],
+      cuda: cuda < 0 ? null : data.cudas[cuda],
+      torch: torch < 0 ? null : data.torches[torch],
+      platform: data.platforms[platform][0],
+      glibc: data.platforms[platform][1],
+      sass: data.architectures[architectures][0],
+      ptx: data.architectures[architectures][1],
+      pythons: pythons.map((number) => data.pythons[number]),
+    }));
+  }
+
+  of(project) {
+    return this.rows.filter((row) => row.project === project);
+  }
+
+  // The rows that fit, the newest version first.
+  fitting(choice) {
+    return this.of(choice.project).filter((row) => differences(row, choice).length === 0 && runsOn(row, choice.gpu));
+  }
+
+  // Wheels that differ from the choice in as little as possible: what to change, and to what.
+  nearest(choice, limit = 3) {
+    const found = new Map();
+    for (const row of this.of(choice.project).filter((row) => runsOn(row, choice.gpu))) {
+      const changes = {};
+      let cost = 0;
+      for (const axis of differences(row, choice)) {
+        changes[axis] = axis === "python" ? this.closestPython(row, choice.python) : row[axis];
+        cost += COST[axis][0] + COST[axis][1] * this.steps(axis, choice[axis], changes[axis]);
+      }
+      const key = JSON.stringify(changes);
+      if (!found.has(key) || found.get(key).cost > cost) found.set(key, { changes, cost });
+    }
+    return [...found.values()].sort((a, b) => a.cost - b.cost).slice(0, limit).map(({ changes }) => changes);
+  }
+
+  closestPython(row, python) {
+    return [...row.pythons].sort((a, b) => this.steps("python", a, python) - this.steps("python", b, python))[0];
+  }
+
+  // How far apart two values are; free-threaded Pythons are far from the others.
+  steps(axis, one, other) {
+    const values = { python: this.data.pythons, cuda: this.data.cudas, torch: this.data.torches, version: this.data.versions }[axis];
+    if (!values) return 0;
+    const [from, to] = [values.indexOf(one), values.indexOf(other)];
+    const threads = axis === "python" && one.endsWith("t") !== other.endsWith("t") ? values.length : 0;
+    return threads + (from < 0 || to < 0 ? values.length : Math.abs(from - to));
+  }
+}
+
+// The axes in which a row is not what was chosen. A wheel without torch fits every torch.
+function differences(row, choice) {
+  const axes = [];
+  if (choice.version && row.version !== choice.version) axes.push("version");
+  if (row.platform !== "any" && row.platform !== choice.platform) axes.push("platform");
+  if (row.cuda !== null && row.cuda !== choice.cuda) axes.push("cuda");
+  if (row.torch !== null && row.torch !== choice.torch) axes.push("torch");
+  if (choice.python && !row.pythons.includes(choice.python)) axes.push("python");
+  return axes;
+}
+
+// How a wheel runs on a GPU: "machine code", "PTX", "unknown", or "" when it does not.
+// https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
+function runsOn(row, gpu) {
+  if (!gpu || (row.sass.length === 0 && row.ptx.length === 0)) return "unknown";
+  if (row.sass.some((architecture) => executes(architecture, gpu))) return "machine code";
+  return row.ptx.some((architecture) => assembles(architecture, gpu)) ? "PTX" : "";
+}
+
+function executes(architecture, gpu) {
+  const number = architecture.replace(/[af]$/, "");
+  if (architecture.endsWith("a") || TEGRA.has(number) || TEGRA.has(gpu)) return number === gpu;
+  return major(number) === major(gpu) && minor(number) <= minor(gpu);
+}
+
+function assembles(architecture, gpu) {
+  const number = architecture.replace(/[af]$/, "");
+  if (architecture.endsWith("a")) return number === gpu;
+  if (architecture.endsWith("f")) return executes(architecture, gpu);
+  return major(number) < major(gpu) || (major(number) === major(gpu) && minor(number) <= minor(gpu));
+}
+
+const major = (number) => Number(number.split(".")[0]);
+const minor = (number) => Number(number.split(".")[1]);
+
+function tagOf(cuda) {
+  return `cu${cuda.replace(".", "")}`;
+}
+
+// The index that a wheel stands in, below the root of the site.
+function treeOf(row) {
+  if (row.cuda === null) return "simple/";
+  return row.torch === null ? `${tagOf(row.cuda)}/simple/` : `${tagOf(row.cuda)}/torch${row.torch}/simple/`;
+}
+
+// The version with its label: 2.8.3+cu128torch2.8.
+function exactVersion(row) {
+  if (row.cuda === null) return row.version;
+  const label = tagOf(row.cuda) + (row.torch === null ? "" : `torch${row.torch}`);
+  return row.version + (row.version.includes("+") ? "." : "+") + label;
+}

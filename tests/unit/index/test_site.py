@@ -1,0 +1,133 @@
+"""Pages for people, as their markup says it; browsers read them in tests/real/test_site.py."""
+
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+
+from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.plan.examples import CONFIG
+from wheelmill.config.records import Config
+from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.index.render import pages_of
+from wheelmill.index.site import site_pages
+from wheelmill.index.site_format import duration, size, span
+from wheelmill.index.write import write_site
+from wheelmill.names import ProjectName, project_name
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.records import Filters
+
+DEMO = project_name("demo")
+HOSTILE = "</script><script>alert(1)</script>'\"><img src=x onerror=alert(1)>{{ 7 * 7 }}"
+
+
+def catalogue(config: Config = CONFIG) -> Catalogue:
+    return Catalogue(packages=config.packages, plan=make_plan(config, Filters(), {}), drivers={})
+
+
+def described(name: ProjectName, description: str, licence: str | None) -> Catalogue:
+    package = replace(CONFIG.packages[name], description=description, licence=licence)
+    return catalogue(replace(CONFIG, packages={**CONFIG.packages, name: package}))
+
+
+def test_a_hostile_description_stays_text(release: Release) -> None:
+    site = site_of_releases(release(*EVERY_KIND), "")
+    pages = site_pages(site, described(DEMO, HOSTILE, HOSTILE))
+    for path in ("index.html", "packages/demo/index.html"):
+        text = pages[path].decode()
+        assert HOSTILE in unescape(text)
+        assert "<img src=x" not in text
+        assert "alert(1)</script>" not in text
+        assert re.findall(r"<script(?! (src|id)=)", text) == []
+
+
+def test_hostile_reasons_and_evidence_stay_text(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0])
+    (entry,) = manifest.wheels
+    evidence = replace(entry.certificate.evidence, needed=(HOSTILE,))
+    entry = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
+    package = replace(CONFIG.packages[DEMO], redistributable=False, licence=HOSTILE)
+    site = site_of_releases((replace(manifest, wheels=(entry,)),), "")
+    planned = catalogue(replace(CONFIG, packages={DEMO: package}))
+    text = site_pages(site, planned)["packages/demo/index.html"].decode()
+    assert unescape(text).count(HOSTILE) >= 3
+    assert "<img src=x" not in text
+
+
+def test_data_for_the_finder_cannot_end_its_element(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0])
+    (entry,) = manifest.wheels
+    tag = "manylinux_2_28_x86_64</script>"
+    wheel = replace(entry, filename=f"demo-1.0+cu130torch2.11-cp311-cp311-{tag.replace('/', '')}.whl")
+    text = site_pages(site_of_releases((replace(manifest, wheels=(wheel,)),), ""))["index.html"].decode()
+    (content,) = re.findall(r'<script id="wheels" type="application/json">(.*?)</script>', text)
+    assert json.loads(content)["projects"] == ["demo"]
+    assert "<" not in content
+
+
+@pytest.mark.parametrize("base_url", ["../releases", "files"])
+def test_every_link_leads_to_a_page_or_a_file(base_url: str, release: Release, tmp_path: Path) -> None:
+    site = site_of_releases(release(*EVERY_KIND, store=f"site/{base_url}"), base_url)
+    pages = pages_of(site) | site_pages(site, catalogue())
+    write_site(pages | {"wheels.json": b"{}"}, tmp_path / "site")
+    for path in (path for path in pages if path.endswith(".html") and "simple" not in path):
+        for link in re.findall(r'(?:href|src)="([^"#]*)(?:#[^"]*)?"', pages[path].decode()):
+            url = urlsplit(urljoin(f"http://127.0.0.1/site/{path}", link))
+            target = tmp_path / unquote(url.path).removeprefix("/")
+            assert (target / "index.html" if url.path.endswith("/") else target).is_file(), f"{path}: {link}"
+
+
+def test_packages_that_have_no_wheels_yet_have_a_page(release: Release) -> None:
+    pages = site_pages(site_of_releases(release(EVERY_KIND[0]), ""), catalogue())
+    assert "There are no wheels of it yet." in pages["packages/plain/index.html"].decode()
+    assert "packages/plain/" in pages["index.html"].decode()
+
+
+def test_an_empty_index_has_a_first_page() -> None:
+    pages = site_pages(site_of_releases([], ""))
+    assert "This index has no packages yet." in pages["index.html"].decode()
+    assert 'id="finder"' not in pages["index.html"].decode()
+
+
+def test_a_folder_of_wheels_has_pages_without_evidence(release: Release, tmp_path: Path) -> None:
+    release(*EVERY_KIND)
+    pages = site_pages(site_of_folder(tmp_path / "wheels", "files", warn=lambda _text: None))
+    assert "manifest.json" not in pages["packages/demo/index.html"].decode()
+    assert "1.0+cu130torch2.11" in pages["packages/demo/index.html"].decode()
+
+
+def test_the_same_releases_give_the_same_bytes(release: Release) -> None:
+    manifests = release(*EVERY_KIND)
+    pages = [site_pages(site_of_releases(manifests, ""), catalogue()) for _ in range(2)]
+    assert list(pages[0].items()) == list(pages[1].items())
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (999_960, "1000 kB"),
+        (12_345_678, "12.3 MB"),
+        (2.5e9, "2.5 GB"),
+    ],
+)
+def test_sizes(number: float, text: str) -> None:
+    assert size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (60, "1 min"), (7199, "120 min"), (9000, "2.5 h")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_spans() -> None:
+    assert (span(["2.8"]), span(["2.8", "2.9", "2.11"])) == ("2.8", "2.8 to 2.11")
