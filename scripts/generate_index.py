@@ -2,6 +2,7 @@
 """Generates a simple index over any folder of wheels, also of wheels that were not built here."""
 
 import argparse
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ if Path(sys.prefix) != VENV and (VENV / "bin" / "python").exists():
 from wheelmill.errors import WheelmillError  # noqa: E402 - only .venv has it
 from wheelmill.index.collect import site_of_folder  # noqa: E402
 from wheelmill.index.render import pages_of  # noqa: E402
+from wheelmill.index.site import site_pages  # noqa: E402
 from wheelmill.index.write import write_site  # noqa: E402
 
 
@@ -27,7 +29,7 @@ def main() -> int:
         parser.error(f"--wheels-dir: {arguments.wheels_dir} is not a folder")
     try:
         site = site_of_folder(arguments.wheels_dir, arguments.base_url, warn=_warn)
-        write_site(pages_of(site), arguments.output_dir)
+        write_site(itertools.chain(pages_of(site), site_pages(site)), arguments.output_dir)
     except WheelmillError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_code

@@ -6,10 +6,10 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from pypi_simple import ProjectPage
 
+from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
-from wheelmill.config.records import Listing
 from wheelmill.progress import Progress
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
@@ -27,7 +27,7 @@ def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
         LocalRooms(),
         policy="auto",
         store=store,
-        listing=Listing(),
+        config=CONFIG,
         output=output,
         progress=Progress(),
     )

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from wheelmill.cli.index_check import check
-from wheelmill.cli.options import ConfigOption, StoreOption, folder_at, store_at
+from wheelmill.cli.options import ConfigOption, StoreOption, folder_at, own_config_at, store_at
 from wheelmill.cli.terminal import STDERR
 from wheelmill.config.listing import load_listing
 from wheelmill.errors import SiteError
@@ -47,12 +47,14 @@ def build(
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
     releases = store_at(store)
+    own = own_config_at(config)
     size = pipeline.build_index(
         releases,
-        load_listing(folder_at(config)),
+        own.listing if own else load_listing(folder_at(config)),
         base_url=base_url or releases.url_from(output),
         output=output,
         previous=previous,
+        catalogue=pipeline.catalogue_of(own, releases.failures.read()) if own else None,
     )
     STDERR.print(escape(f"{output}: {size}"))
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final, TypeVar
 import typer
 
 from wheelmill import resources
-from wheelmill.config.load import load_config
+from wheelmill.config.load import PACKAGES, load_config
 from wheelmill.config.records import Config
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name, project_version
@@ -133,6 +133,12 @@ def _values(option: str, texts: Texts, parse: Callable[[str], Value]) -> tuple[V
 def config_at(directory: Path | None) -> Config:
     """Load the configuration folder."""
     return load_config(folder_at(directory))
+
+
+def own_config_at(directory: Path | None) -> Config | None:
+    """Load a configuration that says what is built here; the one that ships says what might be built elsewhere."""
+    folder = folder_at(directory)
+    return load_config(folder) if folder != resources.CONFIG and (folder / PACKAGES).exists() else None
 
 
 def folder_at(directory: Path | None) -> Path:

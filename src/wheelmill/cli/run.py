@@ -106,7 +106,7 @@ def run(
             rooms_in(sandbox, configuration),
             policy=policy,
             store=releases,
-            listing=configuration.listing,
+            config=configuration,
             output=output,
             progress=shown,
             seconds=None if time_limit is None else time_limit * 60,

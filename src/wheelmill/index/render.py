@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from wheelmill import resources
-from wheelmill.index.records import WHEELS_JSON, IndexFile, Site, Tree
+from wheelmill.index.records import WHEELS_JSON, IndexFile, Page, Site, Tree
 from wheelmill.index.rows import as_json, html_row, json_row, seen_from
 from wheelmill.index.wheels_json import wheels_json
 from wheelmill.names import ProjectName
@@ -25,7 +25,7 @@ Page = tuple[str, Iterable[bytes]]
 
 
 def pages_of(site: Site) -> Iterator[Page]:
-    """Render a site, a page at a time: an index of 100,000 wheels has more of them than fit into memory."""
+    """Render what installers and programs read, a page at a time: those of 100,000 wheels do not fit into memory."""
     templates = Environment(
         loader=FileSystemLoader(resources.INDEX / "templates"),
         autoescape=True,
@@ -34,7 +34,6 @@ def pages_of(site: Site) -> Iterator[Page]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    yield "index.html", [templates.get_template("site.html").render(trees=site.trees).encode()]
     yield "404.html", [templates.get_template("404.html").render().encode()]
     yield WHEELS_JSON, wheels_json(site)
     for tree in site.trees:

@@ -31,7 +31,7 @@ def html_row(file: IndexFile) -> str:
     yanked = f' data-yanked="{escape(file.yanked)}"' if file.yanked else ""
     uploaded = f' data-upload-time="{in_utc(file.uploaded_at)}"' if file.uploaded_at else ""
     return (
-        f'<a href="{escape(_href(file.url))}#sha256={file.sha256}"{uploaded} data-size="{file.size}"'
+        f'<a href="{escape(href(file.url))}#sha256={file.sha256}"{uploaded} data-size="{file.size}"'
         f"{metadata}{requires}{yanked}>{escape(file.filename)}</a><br>"
     )
 
@@ -41,7 +41,7 @@ def json_row(file: IndexFile) -> str:
     metadata = {"sha256": file.metadata_sha256} if file.metadata_sha256 else False
     row: dict[str, object] = {
         "filename": file.filename,
-        "url": _href(file.url),
+        "url": href(file.url),
         "hashes": {"sha256": file.sha256},
         "size": file.size,
         "core-metadata": metadata,
@@ -65,7 +65,8 @@ def seen_from(page: str, text: str) -> str:
     return text.replace(ROOT, "../" * page.count("/"))
 
 
-def _href(url: str) -> str:
+def href(url: str) -> str:
+    """A file's URL as a row has it."""
     absolute = url.startswith("/") or "://" in url
     return url if absolute else f"{ROOT}{url}"
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
+from wheelmill.config.records import ProjectStatus
 from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.records import IndexFile, Site
 from wheelmill.index.site_coverage import Coverage, Grid, grids_of
 from wheelmill.index.site_wheels import Variant
 from wheelmill.names import CudaVersion, ProjectName, TorchVersion
@@ -29,8 +31,10 @@ class PackagePage:
     name: ProjectName
     description: str
     licence: str | None
+    status: ProjectStatus
     versions: tuple[VersionSection, ...]
     """The newest first."""
+    yanked: tuple[IndexFile, ...]
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -70,9 +74,17 @@ class PackagePage:
 
 
 def package_page(
-    project: ProjectName, variants: Sequence[Variant], coverage: Coverage, catalogue: Catalogue | None
+    project: ProjectName, site: Site, variants: Sequence[Variant], coverage: Coverage, catalogue: Catalogue | None
 ) -> PackagePage:
-    """Gather what one page shows, of published wheels and of the plan."""
+    """Gather what one page shows.
+
+    Args:
+        project: the package.
+        site: names its status and its yanked wheels.
+        variants: its other wheels.
+        coverage: what is planned for every package.
+        catalogue: describes packages.
+    """
     package = catalogue.packages.get(project) if catalogue else None
     numbers = {variant.kind.version for variant in variants} | {
         version for name, version in coverage if name == project
@@ -81,10 +93,12 @@ def package_page(
         name=project,
         description=package.description if package else "",
         licence=package.licence if package else None,
+        status=site.status_of(project),
         versions=tuple(
             _section(project, number, [variant for variant in variants if variant.kind.version == number], coverage)
             for number in sorted(numbers, key=Version, reverse=True)
         ),
+        yanked=tuple(file for file in site.projects.get(project, ()) if file.yanked is not None),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Final, Self
 
 from packaging.tags import Tag
@@ -15,7 +16,6 @@ from wheelmill.names import Architecture, Platform, PythonVersion
 from wheelmill.smoke.records import Certificate
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.label import Label
-from wheelmill.wheel.records import WheelName
 
 _MACHINES: Final = ("x86_64", "aarch64")
 
@@ -61,7 +61,6 @@ class SiteWheel:
     """One wheel."""
 
     file: IndexFile
-    name: WheelName
     pythons: Pythons
 
     @property
@@ -69,12 +68,6 @@ class SiteWheel:
         """What its build took; None for one that was built elsewhere."""
         certificate = self.file.certificate
         return certificate.provenance.seconds if certificate and certificate.provenance else None
-
-    @property
-    def tried_on(self) -> tuple[str, ...]:
-        """The Pythons of the environments that it was installed into and imported in."""
-        rooms = self.file.certificate.clean_rooms if self.file.certificate else ()
-        return tuple(dict.fromkeys(room.python for room in rooms))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +115,18 @@ class Variant:
     @property
     def exact_version(self) -> str:
         """What a pin names: ``2.8.3+cu128torch2.8``."""
-        return str(self.wheels[0].name.version)
+        return str(self.wheels[0].file.name.version)
+
+    @property
+    def tried_on(self) -> tuple[str, ...]:
+        """The Pythons of the environments that they were installed into and imported in."""
+        rooms = (room for wheel in self.wheels if wheel.file.certificate for room in wheel.file.certificate.clean_rooms)
+        return tuple(dict.fromkeys(room.python for room in rooms))
+
+    @property
+    def releases(self) -> tuple[IndexFile, ...]:
+        """A wheel of each release that has some of them: the manifest lies beside it."""
+        return tuple({wheel.file.release: wheel.file for wheel in self.wheels if wheel.file.release}.values())
 
     @property
     def largest(self) -> int:
@@ -140,50 +144,65 @@ def variants_of(files: Iterable[IndexFile]) -> tuple[Variant, ...]:
 
     Of wheels that differ in their build number only, the highest stands for all: installers take that one.
     """
-    newest: dict[tuple[object, ...], WheelName] = {}
-    names = [(file, WheelName.parse(file.filename)) for file in files]
-    for _, name in names:
-        key = (name.version, name.tags)
-        newest[key] = max(newest.get(key, name), name, key=lambda name: name.build)
+    newest: dict[tuple[object, ...], IndexFile] = {}
+    for file in files:
+        key = (file.name.version, file.name.tags)
+        newest[key] = max(newest.get(key, file), file, key=lambda file: file.name.build)
     variants: dict[Kind, list[SiteWheel]] = {}
-    for file, name in names:
-        if newest[name.version, name.tags] == name and (pythons := _pythons_of(name)):
-            variants.setdefault(_kind_of(file, name), []).append(SiteWheel(file=file, name=name, pythons=pythons))
+    for file in newest.values():
+        if pythons := _pythons_of(file.name.tags):
+            variants.setdefault(_kind_of(file), []).append(SiteWheel(file=file, pythons=pythons))
     return tuple(
         Variant(kind=kind, wheels=tuple(sorted(variants[kind], key=_by_python)))
         for kind in sorted(variants, key=_by_age, reverse=True)
     )
 
 
-def _pythons_of(name: WheelName) -> Pythons | None:
+def _kind_of(file: IndexFile) -> Kind:
+    version, label = _upstream(file.name.version)
+    platform, glibc = _platform_of(file.name.tags)
+    evidence = file.certificate.evidence if file.certificate else None
+    return Kind(
+        version=version,
+        label=label,
+        platform=platform,
+        glibc=glibc,
+        sass=_architectures(evidence.sass, "sm_") if evidence else (),
+        ptx=_architectures(evidence.ptx, "compute_") if evidence else (),
+    )
+
+
+# An index has thousands of wheels with few different versions, tags and architectures.
+
+
+@cache
+def _pythons_of(tags: frozenset[Tag]) -> Pythons | None:
     try:
-        return max((Pythons.of(tag) for tag in name.tags), key=lambda pythons: not pythons.only)
+        return max((Pythons.of(tag) for tag in tags), key=lambda pythons: not pythons.only)
     except ValueError:
         return None
 
 
-def _kind_of(file: IndexFile, name: WheelName) -> Kind:
-    label = name.label
-    evidence = file.certificate.evidence if file.certificate else None
-    promised = max((glibc for tag in name.platforms if (glibc := promised_glibc(tag))), default=None)
-    return Kind(
-        version=str(name.version).removesuffix(str(label)).rstrip("+.") if label else str(name.version),
-        label=label,
-        platform=_platform_of(name.platforms[0]),
-        glibc=str(promised) if promised else None,
-        sass=_architectures(evidence.sass if evidence else (), "sm_"),
-        ptx=_architectures(evidence.ptx if evidence else (), "compute_"),
-    )
+@cache
+def _upstream(version: Version) -> tuple[str, Label | None]:
+    """What stands before our label, and the label."""
+    label = Label.parse(version.local) if version.local else None
+    return str(version).removesuffix(str(label)).rstrip("+."), label
 
 
-def _platform_of(tag: str) -> Platform:
-    """``linux_x86_64`` for every kind of Linux with glibc."""
-    if tag.startswith(("manylinux", "linux_")):
-        return next((Platform(f"linux_{machine}") for machine in _MACHINES if tag.endswith(machine)), Platform(tag))
-    return Platform(tag)
+@cache
+def _platform_of(tags: frozenset[Tag]) -> tuple[Platform, str | None]:
+    """``linux_x86_64`` for every kind of Linux with glibc, and the oldest glibc that is promised."""
+    names = sorted({tag.platform for tag in tags})
+    glibc = max((promised for name in names if (promised := promised_glibc(name))), default=None)
+    platform = names[0]
+    if platform.startswith(("manylinux", "linux_")):
+        platform = next((f"linux_{machine}" for machine in _MACHINES if platform.endswith(machine)), platform)
+    return Platform(platform), str(glibc) if glibc else None
 
 
-def _architectures(names: Iterable[str], prefix: str) -> tuple[Architecture, ...]:
+@cache
+def _architectures(names: tuple[str, ...], prefix: str) -> tuple[Architecture, ...]:
     """Read ``sm_90a``: the last digit is the minor part."""
     found = []
     for name in names:

@@ -112,6 +112,6 @@ def _swap(new: Path, directory: Path) -> None:
 
 def _is_of_a_site(entry: Path, new: Path) -> bool:
     """Whether the new site has such a page or folder, or it is the tree of a CUDA that the new site lacks."""
-    if (new / entry.name).exists() or entry.name == "simple":
+    if (new / entry.name).exists() or entry.name in ("simple", "packages"):
         return True
     return entry.name.startswith("cu") and any((*entry.glob("simple"), *entry.glob("torch*/simple")))

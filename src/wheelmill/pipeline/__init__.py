@@ -1,7 +1,8 @@
 """The way of a wheel, stage after stage. Nothing else knows more than its own stage."""
 
+from wheelmill.pipeline.catalogue import catalogue_of
 from wheelmill.pipeline.publishing import build_index, release_folder
 from wheelmill.pipeline.run import Report, run
 from wheelmill.pipeline.trial import smoke
 
-__all__ = ["Report", "build_index", "release_folder", "run", "smoke"]
+__all__ = ["Report", "build_index", "catalogue_of", "release_folder", "run", "smoke"]

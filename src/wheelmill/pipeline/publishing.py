@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from wheelmill.config.records import Listing
 from wheelmill.errors import ReleaseError
+from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import pages_of
+from wheelmill.index.site import site_pages
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.progress import Progress
 from wheelmill.release.publish import publish
@@ -39,7 +42,13 @@ def release_folder(directory: Path, store: Store, *, attestation: str | None = N
 
 
 def build_index(
-    store: Store, listing: Listing, *, base_url: str, output: Path, previous: str | None = None
+    store: Store,
+    listing: Listing,
+    *,
+    base_url: str,
+    output: Path,
+    previous: str | None = None,
+    catalogue: Catalogue | None = None,
 ) -> SiteSize:
     """Regenerate the site of all releases.
 
@@ -49,6 +58,7 @@ def build_index(
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         output: the site's folder.
         previous: the folder or URL of the site that people use now; nothing that it has may change or vanish.
+        catalogue: what else is known of packages; without it, pages for people show only what is built.
 
     Raises:
         ReleaseError: a manifest cannot be read.
@@ -61,4 +71,4 @@ def build_index(
         assets=store.assets(),
         deployed=deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED,
     )
-    return write_site(pages_of(site), output)
+    return write_site(itertools.chain(pages_of(site), site_pages(site, catalogue)), output)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from wheelmill.build.builder import Builder, build_wheel
 from wheelmill.build.records import provenance_path
-from wheelmill.config.records import Listing
+from wheelmill.config.records import Config
 from wheelmill.errors import BuildError, CompileError, RefusedError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.pipeline.catalogue import catalogue_of
 from wheelmill.pipeline.neighbours import Neighbour, neighbours_on_disk, released_neighbours, required_beside
 from wheelmill.pipeline.publishing import build_index
 from wheelmill.pipeline.trial import smoke
@@ -55,7 +56,7 @@ def run(
     *,
     policy: str,
     store: Store,
-    listing: Listing,
+    config: Config,
     output: Path,
     progress: Progress,
     seconds: float | None = None,
@@ -69,7 +70,7 @@ def run(
         rooms: where it is tried.
         policy: ``auto``, or a platform policy without its machine.
         store: where releases are kept.
-        listing: which published wheels are yanked or removed.
+        config: what the site says of packages, and which published wheels are yanked or removed.
         output: gets ``built``, of that ``wheels`` with those that passed, and ``site``.
         progress: told of every stage.
         seconds: time for builds and smoke; None sets no limit.
@@ -85,7 +86,7 @@ def run(
         rooms=rooms,
         policy=policy,
         store=store,
-        listing=listing,
+        config=config,
         output=output,
         progress=progress,
         published={entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels},
@@ -111,7 +112,7 @@ class _Work:
     rooms: Rooms
     policy: str
     store: Store
-    listing: Listing
+    config: Config
     output: Path
     progress: Progress
     published: Mapping[str, Sha256]
@@ -154,7 +155,13 @@ class _Work:
             error = ReleaseError(f"{refusal.filename} {refusal.reason}")
             self.failures.append(Failure(id=refusal.filename, error=error))
         site = self.output / "site"
-        build_index(self.store, self.listing, base_url=self.store.url_from(site), output=site)
+        build_index(
+            self.store,
+            self.config.listing,
+            base_url=self.store.url_from(site),
+            output=site,
+            catalogue=catalogue_of(self.config, self.store.failures.read()),
+        )
         return tuple(manifest.tag for manifest in publication.releases)
 
 

@@ -21,23 +21,15 @@ def data(manifests: tuple[Manifest, ...], catalogue: Catalogue | None = None) ->
 
 
 def rows(found: FinderData) -> list[tuple[str, ...]]:
-    """The rows as a person reads them."""
-
-    def value(values: list[str], number: object) -> str:
-        assert isinstance(number, int)
-        return "-" if number < 0 else values[number]
-
-    return [
-        (
-            value(found["projects"], project),
-            value(found["versions"], version),
-            value(found["cudas"], cuda),
-            value(found["torches"], torch),
-            " ".join(found["pythons"][python] for python in pythons if isinstance(pythons, list)),
-        )
-        for project, version, cuda, torch, _platform, _architectures, pythons in found["rows"]
-        if isinstance(pythons, list)
-    ]
+    """Project, version, CUDA, torch and Pythons of the rows, as a person reads them."""
+    lists = (found["projects"], found["versions"], found["cudas"], found["torches"])
+    read = []
+    for row in found["rows"]:
+        numbers = [number for number in row[:4] if isinstance(number, int)]
+        pythons = row[-1] if isinstance(row[-1], list) else []
+        words = ("-" if number < 0 else of[number] for of, number in zip(lists, numbers, strict=True))
+        read.append((*words, " ".join(found["pythons"][python] for python in pythons)))
+    return read
 
 
 def test_every_kind_of_wheel_has_a_row(release: Release) -> None:
@@ -84,7 +76,7 @@ def test_ten_thousand_wheels_are_small(release: Release) -> None:
         for python in range(9, 14)
     ]
     assert len(names) == 10_000
-    wheels = tuple(replace(entry, filename=name) for name in names)
+    wheels = tuple(replace(entry, filename=name, name=name.split("-")[0], version=name.split("-")[1]) for name in names)
     found = data((replace(manifest, wheels=wheels),))
     assert len(found["rows"]) == 2_000
     assert len(str(found)) < 80_000
