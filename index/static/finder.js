@@ -106,7 +106,7 @@ class Finder {
   found(row, choice) {
     const part = this.section.querySelector("#found").content.cloneNode(true);
     part.querySelector(".verdict").textContent = `${row.project} ${exactVersion(row)} fits: ${this.said(choice)}.`;
-    part.querySelector(".notes").append(...notesOn(row, choice.gpu).map((text) => item(text)));
+    part.querySelector(".notes").append(...notesOn(row, choice.gpu, this.wheels.data.drivers[row.cuda]).map((text) => item(text)));
     const newest = this.wheels.of(row.project)[0].version;
     const requirement = choice.pin ? `${row.project}==${exactVersion(row)}` : row.project + (row.version === newest ? "" : `==${row.version}`);
     for (const [name, text] of Object.entries(commands(row, requirement, this.root + treeOf(row)))) {
@@ -156,7 +156,7 @@ class Finder {
   }
 }
 
-function notesOn(row, gpu) {
+function notesOn(row, gpu, driver) {
   const notes = [];
   const how = runsOn(row, gpu);
   if (gpu && how === "machine code") notes.push(`It has machine code for compute capability ${gpu}.`);
@@ -166,7 +166,7 @@ function notesOn(row, gpu) {
   if (row.torch) notes.push(`Install torch ${row.torch} for CUDA ${row.cuda} first; the wheel requires torch==${row.torch}.* and leaves yours as it is.`);
   const needs = [];
   if (row.glibc) needs.push(`glibc ${row.glibc}`);
-  if (wheels.data.drivers[row.cuda]) needs.push(`NVIDIA driver ${wheels.data.drivers[row.cuda]}`);
+  if (driver) needs.push(`NVIDIA driver ${driver}`);
   if (needs.length) notes.push(`It needs ${needs.join(" and ")}, or newer.`);
   return notes;
 }
@@ -211,5 +211,4 @@ function item(text) {
   return place;
 }
 
-const wheels = new Wheels(JSON.parse(document.getElementById("wheels").textContent));
-new Finder(document.getElementById("finder"), wheels);
+new Finder(document.getElementById("finder"), new Wheels(JSON.parse(document.getElementById("wheels").textContent)));

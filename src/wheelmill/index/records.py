@@ -15,9 +15,6 @@ from wheelmill.wheel.records import WheelName
 WHEELS_JSON: Final = "wheels.json"
 """Everything that the index lists, for programs; and for the next build, which compares itself with it."""
 
-Page = tuple[str, bytes]
-"""A path below the root of the site, and what stands there."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IndexFile:

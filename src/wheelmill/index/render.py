@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from wheelmill import resources
-from wheelmill.index.records import WHEELS_JSON, IndexFile, Page, Site, Tree
+from wheelmill.index.records import WHEELS_JSON, IndexFile, Site, Tree
 from wheelmill.index.rows import as_json, html_row, json_row, seen_from
 from wheelmill.index.wheels_json import wheels_json
 from wheelmill.names import ProjectName

@@ -10,7 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from wheelmill import resources
 from wheelmill.index.catalogue import Catalogue
-from wheelmill.index.records import IndexFile, Page, Site, Tree
+from wheelmill.index.records import IndexFile, Site, Tree
+from wheelmill.index.render import Page
 from wheelmill.index.rows import href, seen_from
 from wheelmill.index.site_coverage import planned_coverage
 from wheelmill.index.site_finder import finder_data

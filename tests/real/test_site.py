@@ -1,0 +1,321 @@
+"""The pages for people in a real browser, and the commands that they give."""
+
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomlkit
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.unit.plan.examples import CONFIG, DEMO
+from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill import pipeline
+from wheelmill.config.records import Listing
+from wheelmill.index.serve import serving
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+from wheelmill.smoke.records import TestedWheel
+
+pytestmark = pytest.mark.real
+
+HOSTILE = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+TAGS = f"cp{PYTHON.replace('.', '')}-cp{PYTHON.replace('.', '')}-manylinux_2_28_{platform.machine()}"
+NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH = (
+    f"{name}-{TAGS}.whl"
+    for name in ("demo-1.0+cu130torch2.11", "demo-1.0+cu128torch2.10", "demo-0.9+cu130torch2.11", "plain-2.0+cu130")
+)
+UV = str(Path(sys.executable).with_name("uv"))
+PATHS = ("", "about/", "packages/demo/", "packages/plain/")
+
+
+def wheel_with_code(path: Path) -> TestedWheel:
+    """Write a wheel that has machine code for 8.0 and 9.0, and portable code for 9.0."""
+    wheel = certified_wheel(path, content=b"answer = 42\n")
+    evidence = replace(wheel.certificate.evidence, sass=("sm_80", "sm_90"), ptx=("compute_90",))
+    return replace(wheel, certificate=replace(wheel.certificate, evidence=evidence))
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A host with the site below its root, and with an index that has nothing."""
+    folder = tmp_path_factory.mktemp("host")
+    store = DirectoryStore(directory=folder / "releases")
+    names = (NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH)
+    publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
+    demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT")
+    catalogue = pipeline.catalogue_of(replace(CONFIG, packages={**CONFIG.packages, DEMO: demo}), store.failures())
+    where = folder / "some" / "where"
+    pipeline.build_index(store, Listing(), base_url="../../releases", output=where, catalogue=catalogue)
+    (folder / "empty").mkdir()
+    with serving(folder) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def site(host: str) -> str:
+    """The address of the site."""
+    return f"{host}some/where/"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    chromium = shutil.which("chromium")
+    assert chromium, "apt-get install chromium"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=["--disable-gpu"], chromium_sandbox=False)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    """A page that must stay without an error, and without a request to another host."""
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    opened = context.new_page()
+    faults: list[str] = []
+    opened.on("console", lambda message: faults.append(message.text))
+    opened.on("pageerror", lambda error: faults.append(str(error)))
+    opened.on("request", lambda request: None if request.url.startswith(site) else faults.append(request.url))
+    opened.goto(site)
+    yield opened
+    context.close()
+    assert faults == []
+
+
+def choose(page: Page, **choices: str) -> None:
+    for name, value in choices.items():
+        page.locator(f"select[name={name}]").select_option(value)
+
+
+def copied(page: Page, what: str) -> str:
+    """What the copy button of a command leaves in the clipboard."""
+    page.get_by_role("button", name=f"Copy {what}").click()
+    expect(page.get_by_role("button", name=f"Copy {what}")).to_have_text("Copied")
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert isinstance(text, str)
+    return text
+
+
+def settings(host: str) -> dict[str, str]:
+    """An environment in which installers know no other index than an empty one."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_"))}
+    empty = f"{host}empty/"
+    return own | {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": empty, "UV_DEFAULT_INDEX": empty, "UV_NO_CONFIG": "1"}
+
+
+def run(argv: list[str], env: dict[str, str], cwd: Path) -> str:
+    done = subprocess.run(argv, env=env, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """An empty virtual environment."""
+    run([sys.executable, "-m", "venv", str(tmp_path / "venv")], dict(os.environ), tmp_path)
+    return tmp_path / "venv"
+
+
+def version_in(environment: Path, project: str = "demo") -> str:
+    show = f"import {project}, importlib.metadata; print(importlib.metadata.version('{project}'))"
+    return run([str(environment / "bin" / "python"), "-c", show], {}, environment).strip()
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        ({"cuda": "12.8", "torch": "2.10"}, "1.0+cu128torch2.10"),
+        ({"cuda": "13.0", "torch": "2.11", "version": "0.9"}, "0.9+cu130torch2.11"),
+    ],
+)
+def test_the_copied_pip_command_installs_the_chosen_wheel(
+    choices: dict[str, str], expected: str, page: Page, host: str, environment: Path
+) -> None:
+    choose(page, project="demo", python=PYTHON, **choices)
+    program, *arguments = shlex.split(copied(page, "pip"))
+    assert program == "pip"
+    run([str(environment / "bin" / "pip"), *arguments], settings(host), environment)
+    assert version_in(environment) == expected
+
+
+@pytest.mark.parametrize("requirement", ["demo", "demo==1.0+cu128torch2.10"])
+def test_the_copied_uv_command_installs_the_chosen_wheel(
+    requirement: str, page: Page, host: str, environment: Path
+) -> None:
+    choose(page, project="demo", cuda="12.8", torch="2.10")
+    page.get_by_label("Pin this exact wheel").set_checked("==" in requirement)
+    program, *arguments = shlex.split(copied(page, "uv"))
+    assert (program, arguments[-1]) == ("uv", requirement)
+    run([UV, *arguments], settings(host) | {"VIRTUAL_ENV": str(environment)}, environment)
+    assert version_in(environment) == "1.0+cu128torch2.10"
+
+
+def test_the_copied_lines_of_pyproject_lock_the_chosen_wheel(page: Page, host: str, tmp_path: Path) -> None:
+    choose(page, project="demo", cuda="12.8", torch="2.10")
+    project = tomllib.loads(copied(page, "pyproject.toml, for uv"))
+    project["project"] |= {"name": "user", "version": "1", "requires-python": f"=={PYTHON}.*"}
+    (tmp_path / "pyproject.toml").write_text(tomlkit.dumps(project))
+    env = settings(host) | {"UV_PYTHON": sys.executable}
+    env.pop("UV_NO_CONFIG")
+    run([UV, "sync"], env, tmp_path)
+    assert version_in(tmp_path / ".venv") == "1.0+cu128torch2.10"
+    locked = (tmp_path / "uv.lock").read_text()
+    again = run([UV, "sync"], env, tmp_path)
+    assert "demo" not in again
+    assert (tmp_path / "uv.lock").read_text() == locked
+
+
+def test_a_wheel_without_torch_is_found_in_the_index_of_its_cuda(page: Page) -> None:
+    choose(page, project="plain")
+    expect(page.locator("label", has=page.locator("[name=torch]"))).to_be_hidden()
+    expect(page.locator(".pip")).to_contain_text("/some/where/cu130/simple/ --only-binary plain plain")
+
+
+def test_where_there_is_no_wheel_the_nearest_one_is_offered(page: Page) -> None:
+    choose(page, project="demo", python=PYTHON, cuda="12.8", torch="2.11")
+    expect(page.locator(".verdict")).to_have_text(
+        f"There is no demo 1.0 wheel for Python {PYTHON}, CUDA 12.8, torch 2.11, Linux {platform.machine()}."
+    )
+    offers = page.locator(".nearest button")
+    expect(offers).to_have_text(["torch 2.10", "CUDA 13.0", "version 0.9, CUDA 13.0"])
+    offers.first.click()
+    expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu128torch2.10 fits")
+    expect(page.locator(".verdict")).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("gpu", "text"),
+    [
+        ("9.0", "It has machine code for compute capability 9.0."),
+        ("8.6", "It has machine code for compute capability 8.6."),
+        ("12.0", "It has portable code (PTX) for compute capability 12.0"),
+        ("7.5", "demo 1.0+cu130torch2.11 has no code for GPUs of compute capability 7.5; it has 8.0, 9.0+PTX."),
+        ("8.7", "has no code for GPUs of compute capability 8.7"),
+    ],
+)
+def test_a_gpu_is_checked_against_the_code_in_the_wheel(gpu: str, text: str, page: Page) -> None:
+    choose(page, project="demo", gpu=gpu)
+    expect(page.locator("#answer")).to_contain_text(text)
+
+
+@pytest.mark.parametrize(
+    ("sass", "ptx", "gpu", "expected"),
+    [
+        (["9.0a"], [], "9.0", "machine code"),
+        (["9.0a"], ["9.0a"], "10.0", ""),
+        (["10.0f"], [], "10.3", "machine code"),
+        (["10.0f"], ["10.0f"], "12.0", ""),
+        (["10.3"], [], "10.0", ""),
+        (["8.0"], [], "8.7", ""),
+        (["8.7"], [], "8.7", "machine code"),
+        (["7.5"], ["7.5"], "12.1", "PTX"),
+        ([], [], "9.0", "unknown"),
+    ],
+)
+def test_which_code_runs_on_which_gpu(sass: list[str], ptx: list[str], gpu: str, expected: str, page: Page) -> None:
+    row = json.dumps({"sass": sass, "ptx": ptx})
+    assert page.evaluate(f"runsOn({row}, '{gpu}')") == expected
+
+
+def test_the_address_keeps_the_choice(page: Page, site: str) -> None:
+    choose(page, project="demo", cuda="12.8", torch="2.10", gpu="9.0")
+    kept, verdict = page.url, page.locator(".verdict").inner_text()
+    page.goto(f"{site}about/")
+    page.goto(kept)
+    assert page.locator(".verdict").inner_text() == verdict
+    assert page.locator("[name=gpu]").input_value() == "9.0"
+
+
+def test_what_the_address_asks_for_and_nobody_built_is_said_as_text(page: Page, site: str) -> None:
+    page.goto(f"{site}#project=demo&python=%3Cimg%20src%3Dx%3E&cuda=99.0")
+    expect(page.locator(".verdict")).to_contain_text("no demo 1.0 wheel for Python <img src=x>, CUDA 99.0")
+    expect(page.locator("#answer img")).to_have_count(0)
+
+
+def test_hostile_text_is_shown_and_does_nothing(page: Page, site: str) -> None:
+    for path in ("", "packages/demo/"):
+        page.goto(site + path)
+        expect(page.get_by_text(HOSTILE)).to_be_visible()
+        assert "owned" not in page.title()
+
+
+def test_coverage_tells_what_is_built_and_why_the_rest_is_not(page: Page, site: str) -> None:
+    page.goto(f"{site}packages/demo/")
+    grid = page.get_by_role("region", name=f"Coverage of demo 1.0 on linux_{platform.machine()}")
+    row = grid.get_by_role("row").filter(has=page.get_by_role("rowheader", name="13.0"))
+    expect(row.get_by_text("built", exact=True)).to_have_count(1)
+    page.get_by_text("Why some cannot be built").first.click()
+    expect(page.get_by_text("torch 2.11 is not published for Python 3.13t").first).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", [*PATHS, "#project=demo&cuda=99.0"])
+def test_axe_finds_nothing(path: str, scheme: Any, page: Page, site: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto(site + path)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    violations = Axe().run(page).response["violations"]
+    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in violations] == []
+
+
+@pytest.mark.parametrize("path", [*PATHS, "#project=demo&cuda=99.0"])
+def test_nothing_is_wider_than_a_phone(path: str, page: Page, site: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(site + path)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_the_keyboard_reaches_a_command(page: Page) -> None:
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("combobox", name="Package")).to_be_focused()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Copy pip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Copy pip")).to_have_text("Copied")
+
+
+def test_without_javascript_addresses_and_packages_are_there(
+    browser: Browser, site: str, host: str, environment: Path
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(site)
+    expect(page.locator("#finder")).to_be_hidden()
+    address = page.get_by_role("link", name="torch 2.10").evaluate("link => link.href")
+    command = page.locator("pre code", has_text="ADDRESS").first.inner_text()
+    page.get_by_role("link", name="demo", exact=True).click()
+    expect(page.get_by_role("heading", name="demo 1.0", exact=True)).to_be_visible()
+    page.get_by_text("torch 2.10 · CUDA 12.8").click()
+    expect(page.get_by_text("demo==1.0+cu128torch2.10")).to_be_visible()
+    context.close()
+    _, *arguments = shlex.split(command.replace("ADDRESS", address).replace("PACKAGE", "demo"))
+    run([str(environment / "bin" / "pip"), *arguments], settings(host), environment)
+    assert version_in(environment) == "1.0+cu128torch2.10"
+
+
+def test_a_page_works_from_the_disk(browser: Browser, tmp_path: Path) -> None:
+    store = DirectoryStore(directory=tmp_path / "releases")
+    publish(store, [wheel_with_code(tmp_path / "wheels" / NEWEST)], now=NOW)
+    pipeline.build_index(store, Listing(), base_url="../releases", output=tmp_path / "site")
+    page = browser.new_page()
+    page.goto((tmp_path / "site" / "index.html").as_uri())
+    expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu130torch2.11 fits")
+    page.close()
