@@ -10,6 +10,7 @@ class Finder {
     this.section = section;
     this.wheels = wheels;
     this.form = section.querySelector("#choices");
+    this.verdict = section.querySelector(".verdict");
     this.answer = section.querySelector("#answer");
     this.root = new URL("./", document.baseURI.split("#")[0]).href;
     this.fill("project", wheels.data.projects.filter((project) => wheels.of(project).length));
@@ -81,7 +82,7 @@ class Finder {
     for (const [name, value] of Object.entries(changes)) this.set(name, value);
     this.write();
     this.show();
-    this.answer.querySelector(".verdict").focus();
+    this.verdict.focus();
   }
 
   write() {
@@ -99,13 +100,14 @@ class Finder {
       }
     }
     const [row] = this.wheels.fitting(choice);
+    this.verdict.textContent = row ? `${row.project} ${exactVersion(row)} fits: ${this.said(choice)}.` : this.refusal(choice);
+    this.verdict.classList.toggle("none", !row);
     this.answer.replaceChildren(row ? this.found(row, choice) : this.none(choice));
     if (row) addCopyButtons(this.answer);
   }
 
   found(row, choice) {
     const part = this.section.querySelector("#found").content.cloneNode(true);
-    part.querySelector(".verdict").textContent = `${row.project} ${exactVersion(row)} fits: ${this.said(choice)}.`;
     part.querySelector(".notes").append(...notesOn(row, choice.gpu, this.wheels.data.drivers[row.cuda]).map((text) => item(text)));
     const newest = this.wheels.of(row.project)[0].version;
     const requirement = choice.pin ? `${row.project}==${exactVersion(row)}` : row.project + (row.version === newest ? "" : `==${row.version}`);
@@ -117,7 +119,6 @@ class Finder {
 
   none(choice) {
     const part = this.section.querySelector("#none").content.cloneNode(true);
-    part.querySelector(".verdict").textContent = this.refusal(choice);
     const nearest = this.wheels.nearest(choice);
     part.querySelector(".nearest").hidden = nearest.length === 0;
     part.querySelector(".nearest ul").append(...nearest.map((changes) => this.offer(changes)));
@@ -163,7 +164,7 @@ function notesOn(row, gpu, driver) {
   if (gpu && how === "PTX") notes.push(`It has portable code (PTX) for compute capability ${gpu}: the driver compiles it at first use, which takes a while.`);
   if (how === "unknown" && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);
   if (how === "unknown" && !row.sass.length && !row.ptx.length) notes.push("Which GPUs it has code for is not known.");
-  if (row.torch) notes.push(`Install torch ${row.torch} for CUDA ${row.cuda} first; the wheel requires torch==${row.torch}.* and leaves yours as it is.`);
+  if (row.torch) notes.push(`Install torch ${row.torch} for CUDA ${row.cuda} first: the wheel is linked to it.`);
   const needs = [];
   if (row.glibc) needs.push(`glibc ${row.glibc}`);
   if (driver) needs.push(`NVIDIA driver ${driver}`);

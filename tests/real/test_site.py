@@ -18,6 +18,7 @@ import tomlkit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.real.conftest import ROOT
 from tests.unit.plan.examples import CONFIG, DEMO
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
@@ -208,7 +209,7 @@ def test_where_there_is_no_wheel_the_nearest_one_is_offered(page: Page) -> None:
 )
 def test_a_gpu_is_checked_against_the_code_in_the_wheel(gpu: str, text: str, page: Page) -> None:
     choose(page, project="demo", gpu=gpu)
-    expect(page.locator("#answer")).to_contain_text(text)
+    expect(page.locator("#finder")).to_contain_text(text)
 
 
 @pytest.mark.parametrize(
@@ -319,3 +320,9 @@ def test_a_page_works_from_the_disk(browser: Browser, tmp_path: Path) -> None:
     page.goto((tmp_path / "site" / "index.html").as_uri())
     expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu130torch2.11 fits")
     page.close()
+
+
+def test_the_benchmark_runs() -> None:
+    figures = json.loads(run(["benchmarks/site.py", "--wheels", "500"], dict(os.environ), ROOT))
+    assert figures["wheels"] == 500
+    assert figures["first_answer_ms"] > 0

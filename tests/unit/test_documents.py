@@ -26,6 +26,7 @@ RUN_BY = {
     "wheelmill plan PROJECT": "integration/test_plan_command.py",
     "benchmarks/plan.py": "integration/test_benchmarks.py",
     "benchmarks/index.py --wheels 100000 --json": "integration/test_benchmarks.py",
+    "benchmarks/site.py": "real/test_site.py",
     "wheelmill run PROJECT --python 3.12 --cuda 13.0 --torch 2.11": "real/test_torch_spline_conv.py",
 }
 

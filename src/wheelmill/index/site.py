@@ -46,9 +46,11 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         for project in projects
     }
     packages = [package_page(project, site, variants[project], coverage, catalogue) for project in projects]
+    certified = all(file.certificate for files in site.projects.values() for file in files)
     templates = _templates()
     start = templates.get_template("site/start.html").render(
         root="./",
+        certified=certified,
         packages=packages,
         wheel_count=sum(package.wheel_count for package in packages),
         updated=_newest(file for files in site.projects.values() for file in files),
@@ -57,7 +59,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         finder=finder_data(variants, catalogue),
     )
     yield "index.html", start.encode()
-    yield "about/index.html", templates.get_template("site/about.html").render(root="../").encode()
+    yield "about/index.html", templates.get_template("site/about.html").render(root="../", certified=certified).encode()
     of_package = templates.get_template("site/package.html")
     for package in packages:
         path = f"packages/{package.name}/index.html"

@@ -87,7 +87,7 @@ def test_every_tree_lists_its_projects(release: Release) -> None:
 
 def test_an_empty_site_is_a_valid_index() -> None:
     pages = rendered(site_of_releases([], ""))
-    assert set(pages) == {"index.html", "404.html", "wheels.json", "simple/index.html", "simple/index.json"}
+    assert set(pages) == {"404.html", "wheels.json", "simple/index.html", "simple/index.json"}
     page = IndexPage.from_html(pages["simple/index.html"])
     assert page.projects == []
     assert page.repository_version == "1.4"

@@ -8,10 +8,11 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
+from markupsafe import escape
 
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.plan.examples import CONFIG
-from wheelmill.config.records import Config
+from wheelmill.config.records import Config, Listing, ProjectStatus, Status
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
@@ -88,6 +89,22 @@ def test_packages_that_have_no_wheels_yet_have_a_page(release: Release) -> None:
     assert "packages/plain/" in pages["index.html"].decode()
 
 
+def test_a_yanked_wheel_is_shown_with_its_reason_and_not_found(release: Release) -> None:
+    listing = Listing(yanked_wheels={EVERY_KIND[0]: HOSTILE})
+    pages = dict(site_pages(site_of_releases(release(*EVERY_KIND[:2]), "", listing)))
+    page = pages["packages/demo/index.html"].decode()
+    assert "torch 2.11" not in page
+    assert f"{EVERY_KIND[0]}</a>: {escape(HOSTILE)}" in page
+    (content,) = re.findall(r'<script id="wheels" type="application/json">(.*?)</script>', pages["index.html"].decode())
+    assert json.loads(content)["torches"] == ["2.10"]
+
+
+def test_the_status_of_a_project_is_shown(release: Release) -> None:
+    listing = Listing(statuses={DEMO: ProjectStatus(status=Status.ARCHIVED, reason="part of torch now")})
+    pages = dict(site_pages(site_of_releases(release(EVERY_KIND[0]), "", listing)))
+    assert "This project is archived: part of torch now." in pages["packages/demo/index.html"].decode()
+
+
 def test_an_empty_index_has_a_first_page() -> None:
     pages = dict(site_pages(site_of_releases([], "")))
     assert "This index has no packages yet." in pages["index.html"].decode()
@@ -98,6 +115,8 @@ def test_a_folder_of_wheels_has_pages_without_evidence(release: Release, tmp_pat
     release(*EVERY_KIND)
     pages = dict(site_pages(site_of_folder(tmp_path / "wheels", "files", warn=lambda _text: None)))
     assert "manifest.json" not in pages["packages/demo/index.html"].decode()
+    assert "Each was installed" not in pages["index.html"].decode()
+    assert "What was not tested" in pages["about/index.html"].decode()
     assert "1.0+cu130torch2.11" in pages["packages/demo/index.html"].decode()
 
 
