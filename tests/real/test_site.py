@@ -126,8 +126,12 @@ def run(argv: list[str], env: dict[str, str], cwd: Path) -> str:
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
     """An empty virtual environment."""
-    run([sys.executable, "-m", "venv", str(tmp_path / "venv")], dict(os.environ), tmp_path)
+    run([UV, "venv", "--quiet", "--python", sys.executable, "venv"], dict(os.environ), tmp_path)
     return tmp_path / "venv"
+
+
+def pip_of(environment: Path) -> list[str]:
+    return [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python")]
 
 
 def version_in(environment: Path, project: str = "demo") -> str:
@@ -148,7 +152,7 @@ def test_the_copied_pip_command_installs_the_chosen_wheel(
     choose(page, project="demo", python=PYTHON, **choices)
     program, *arguments = shlex.split(copied(page, "pip"))
     assert program == "pip"
-    run([str(environment / "bin" / "pip"), *arguments], settings(host), environment)
+    run([*pip_of(environment), *arguments], settings(host), environment)
     assert version_in(environment) == expected
 
 
@@ -308,7 +312,7 @@ def test_without_javascript_addresses_and_packages_are_there(
     expect(page.get_by_text("demo==1.0+cu128torch2.10")).to_be_visible()
     context.close()
     _, *arguments = shlex.split(command.replace("ADDRESS", address).replace("PACKAGE", "demo"))
-    run([str(environment / "bin" / "pip"), *arguments], settings(host), environment)
+    run([*pip_of(environment), *arguments], settings(host), environment)
     assert version_in(environment) == "1.0+cu128torch2.10"
 
 
