@@ -43,8 +43,7 @@ class Finder {
   }
 
   get choice() {
-    const choice = Object.fromEntries(new FormData(this.form));
-    return { pin: "", ...choice };
+    return { version: "", pin: "", ...Object.fromEntries(new FormData(this.form)) };
   }
 
   // What the address says; for the rest, the newest wheel.
@@ -92,8 +91,9 @@ class Finder {
 
   show() {
     const choice = this.choice;
-    this.field("torch").closest("label").hidden = !this.wheels.of(choice.project).some((row) => row.torch);
     for (const axis of AXES) {
+      const asked = axis === "torch" ? this.needsTorch(choice.project) : this.field(axis).options.length > 0;
+      this.field(axis).closest("label").hidden = !asked;
       for (const option of this.field(axis).options) {
         const fits = this.wheels.fitting({ ...choice, [axis]: option.value }).length > 0;
         option.text = fits || option.selected ? option.value : `${option.value} · no wheel`;
@@ -109,8 +109,7 @@ class Finder {
   found(row, choice) {
     const part = this.section.querySelector("#found").content.cloneNode(true);
     part.querySelector(".notes").append(...notesOn(row, choice.gpu, this.wheels.data.drivers[row.cuda]).map((text) => item(text)));
-    const newest = this.wheels.of(row.project)[0].version;
-    const requirement = choice.pin ? `${row.project}==${exactVersion(row)}` : row.project + (row.version === newest ? "" : `==${row.version}`);
+    const requirement = `${row.project}==${choice.pin ? exactVersion(row) : row.version}`;
     for (const [name, text] of Object.entries(commands(row, requirement, this.root + treeOf(row)))) {
       part.querySelector(`.${name}`).textContent = text;
     }
@@ -122,8 +121,13 @@ class Finder {
     const nearest = this.wheels.nearest(choice);
     part.querySelector(".nearest").hidden = nearest.length === 0;
     part.querySelector(".nearest ul").append(...nearest.map((changes) => this.offer(changes)));
+    part.querySelector(".coverage").hidden = !this.wheels.of(choice.project).length;
     part.querySelector(".coverage").href = `packages/${encodeURIComponent(choice.project)}/#coverage`;
     return part;
+  }
+
+  needsTorch(project) {
+    return this.wheels.of(project).some((row) => row.torch);
   }
 
   refusal(choice) {
@@ -131,7 +135,8 @@ class Finder {
     if (choice.platform === "macosx") return "There is no CUDA on macOS.";
     if (!forOthers) {
       const hint = choice.platform === "win_amd64" ? " In WSL 2, Linux wheels work." : "";
-      return `There is no ${choice.project} ${choice.version} wheel for ${this.said(choice)}.${hint}`;
+      const wanted = [choice.project, choice.version].filter(Boolean).join(" ");
+      return `There is no ${wanted} wheel for ${this.said(choice)}.${hint}`;
     }
     return `${choice.project} ${exactVersion(forOthers)} has no code for GPUs of compute capability ${choice.gpu}; it has ${architectures(forOthers)}.`;
   }
@@ -147,7 +152,7 @@ class Finder {
   }
 
   said(choice) {
-    const torch = this.wheels.of(choice.project).some((row) => row.torch) ? ["torch"] : [];
+    const torch = this.needsTorch(choice.project) ? ["torch"] : [];
     return ["python", "cuda", ...torch, "platform"].filter((axis) => choice[axis]).map((axis) => this.word(axis, choice[axis])).join(", ");
   }
 

@@ -156,12 +156,12 @@ def test_the_copied_pip_command_installs_the_chosen_wheel(
     assert version_in(environment) == expected
 
 
-@pytest.mark.parametrize("requirement", ["demo", "demo==1.0+cu128torch2.10"])
+@pytest.mark.parametrize("requirement", ["demo==1.0", "demo==1.0+cu128torch2.10"])
 def test_the_copied_uv_command_installs_the_chosen_wheel(
     requirement: str, page: Page, host: str, environment: Path
 ) -> None:
     choose(page, project="demo", cuda="12.8", torch="2.10")
-    page.get_by_label("Pin this exact wheel").set_checked("==" in requirement)
+    page.get_by_label("Pin this exact wheel").set_checked("+" in requirement)
     program, *arguments = shlex.split(copied(page, "uv"))
     assert (program, arguments[-1]) == ("uv", requirement)
     run([UV, *arguments], settings(host) | {"VIRTUAL_ENV": str(environment)}, environment)
@@ -186,7 +186,7 @@ def test_the_copied_lines_of_pyproject_lock_the_chosen_wheel(page: Page, host: s
 def test_a_wheel_without_torch_is_found_in_the_index_of_its_cuda(page: Page) -> None:
     choose(page, project="plain")
     expect(page.locator("label", has=page.locator("[name=torch]"))).to_be_hidden()
-    expect(page.locator(".pip")).to_contain_text("/some/where/cu130/simple/ --only-binary plain plain")
+    expect(page.locator(".pip")).to_contain_text("/some/where/cu130/simple/ --only-binary plain plain==2.0")
 
 
 def test_where_there_is_no_wheel_the_nearest_one_is_offered(page: Page) -> None:
@@ -248,6 +248,12 @@ def test_what_the_address_asks_for_and_nobody_built_is_said_as_text(page: Page, 
     page.goto(f"{site}#project=demo&python=%3Cimg%20src%3Dx%3E&cuda=99.0")
     expect(page.locator(".verdict")).to_contain_text("no demo 1.0 wheel for Python <img src=x>, CUDA 99.0")
     expect(page.locator("#answer img")).to_have_count(0)
+
+
+def test_a_package_that_is_not_there_is_said_to_be_missing(page: Page, site: str) -> None:
+    page.goto(f"{site}#project=elsewhere")
+    expect(page.locator(".verdict")).to_contain_text("There is no elsewhere wheel for")
+    expect(page.get_by_role("link", name="What is built")).to_be_hidden()
 
 
 def test_hostile_text_is_shown_and_does_nothing(page: Page, site: str) -> None:

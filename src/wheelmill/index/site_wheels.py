@@ -140,7 +140,7 @@ class Variant:
 
 
 def variants_of(files: Iterable[IndexFile]) -> tuple[Variant, ...]:
-    """Sort the wheels of one project; the newest version, CUDA and torch come first.
+    """Sort the wheels of one project; the newest version comes first, then the newest torch, then the newest CUDA.
 
     Of wheels that differ in their build number only, the highest stands for all: installers take that one.
     """
