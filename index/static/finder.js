@@ -110,7 +110,7 @@ class Finder {
     const part = this.section.querySelector("#found").content.cloneNode(true);
     part.querySelector(".notes").append(...notesOn(row, choice.gpu, this.wheels.data.drivers[row.cuda]).map((text) => item(text)));
     const requirement = `${row.project}==${choice.pin ? exactVersion(row) : row.version}`;
-    for (const [name, text] of Object.entries(commands(row, requirement, this.root + treeOf(row)))) {
+    for (const [name, text] of Object.entries(commands(row, requirement, this.root + treeOf(row), this.wheels.data.requires[row.project] ?? []))) {
       part.querySelector(`.${name}`).textContent = text;
     }
     return part;
@@ -182,18 +182,20 @@ function architectures(row) {
   return [...row.sass.map((architecture) => architecture + (row.ptx.includes(architecture) ? "+PTX" : "")), ...portable].join(", ");
 }
 
-function commands(row, requirement, address) {
-  const options = `--extra-index-url ${quoted(address)} --only-binary ${row.project} ${quoted(requirement)}`;
+function commands(row, requirement, address, required) {
+  const projects = [row.project, ...required];
+  const binary = projects.map((project) => `--only-binary ${project}`).join(" ");
+  const options = `--extra-index-url ${quoted(address)} ${binary} ${quoted(requirement)}`;
   const name = row.cuda === null ? "wheels" : tagOf(row.cuda) + (row.torch === null ? "" : `-torch${row.torch}`);
   return {
     pip: `pip install ${options}`,
     uv: `uv pip install ${options}`,
     pyproject: [
       "[project]",
-      `dependencies = [${JSON.stringify(requirement)}]`,
+      `dependencies = ${JSON.stringify([requirement, ...required])}`,
       "",
       "[tool.uv]",
-      `no-build-package = [${JSON.stringify(row.project)}]`,
+      `no-build-package = ${JSON.stringify(projects)}`,
       "",
       "[[tool.uv.index]]",
       `name = ${JSON.stringify(name)}`,
@@ -201,7 +203,7 @@ function commands(row, requirement, address) {
       "explicit = true",
       "",
       "[tool.uv.sources]",
-      `${row.project} = { index = ${JSON.stringify(name)} }`,
+      ...projects.map((project) => `${project} = { index = ${JSON.stringify(name)} }`),
     ].join("\n"),
   };
 }

@@ -19,7 +19,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.real.conftest import ROOT
-from tests.unit.plan.examples import CONFIG, DEMO
+from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
 from wheelmill.config.records import Listing
@@ -56,7 +56,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     names = (NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH)
     publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT")
-    catalogue = pipeline.catalogue_of(replace(CONFIG, packages={**CONFIG.packages, DEMO: demo}), store.failures())
+    needs_demo = replace(CONFIG.packages[PLAIN].expectations, requires=(DEMO,))
+    plain = replace(CONFIG.packages[PLAIN], expectations=needs_demo)
+    catalogue = pipeline.catalogue_of(replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.failures())
     where = folder / "some" / "where"
     pipeline.build_index(store, Listing(), base_url="../../releases", output=where, catalogue=catalogue)
     (folder / "empty").mkdir()
@@ -183,10 +185,23 @@ def test_the_copied_lines_of_pyproject_lock_the_chosen_wheel(page: Page, host: s
     assert (tmp_path / "uv.lock").read_text() == locked
 
 
+def test_the_copied_lines_of_pyproject_lock_what_a_package_requires_too(page: Page, host: str, tmp_path: Path) -> None:
+    choose(page, project="plain")
+    project = tomllib.loads(copied(page, "pyproject.toml, for uv"))
+    assert project["project"]["dependencies"] == ["plain==2.0", "demo"]
+    project["project"] |= {"name": "user", "version": "1", "requires-python": f"=={PYTHON}.*"}
+    (tmp_path / "pyproject.toml").write_text(tomlkit.dumps(project))
+    env = {name: value for name, value in settings(host).items() if name != "UV_NO_CONFIG"}
+    run([UV, "sync", "--python", sys.executable], env, tmp_path)
+    assert version_in(tmp_path / ".venv") == "1.0+cu130torch2.11"
+
+
 def test_a_wheel_without_torch_is_found_in_the_index_of_its_cuda(page: Page) -> None:
     choose(page, project="plain")
     expect(page.locator("label", has=page.locator("[name=torch]"))).to_be_hidden()
-    expect(page.locator(".pip")).to_contain_text("/some/where/cu130/simple/ --only-binary plain plain==2.0")
+    expect(page.locator(".pip")).to_contain_text(
+        "/some/where/cu130/simple/ --only-binary plain --only-binary demo plain==2.0"
+    )
 
 
 def test_where_there_is_no_wheel_the_nearest_one_is_offered(page: Page) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypedDict, TypeVar
 
+from wheelmill.config.records import Package
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.site_wheels import Variant
 from wheelmill.names import ProjectName, PythonVersion
@@ -27,6 +28,8 @@ class FinderData(TypedDict):
     """GPU architectures with machine code, and those with portable assembly."""
     drivers: dict[str, str]
     """The oldest NVIDIA driver for each CUDA."""
+    requires: dict[str, list[str]]
+    """Projects of this index that others need beside them."""
     rows: list[list[int | list[int]]]
     """Project, version, CUDA, torch, platform, architectures, Pythons: a row for wheels that differ in Python only.
 
@@ -39,7 +42,7 @@ def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Ca
 
     Args:
         variants: of every project.
-        catalogue: names Pythons that no wheel names, and drivers.
+        catalogue: names Pythons that no wheel names, drivers, and what packages require.
     """
     every_variant = [variant for of_project in variants.values() for variant in of_project]
     every_label = [variant.kind.label for variant in every_variant if variant.kind.label]
@@ -74,8 +77,22 @@ def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Ca
             ([each.capability for each in sass], [each.capability for each in ptx]) for sass, ptx in architectures
         ],
         drivers={str(cuda): drivers[cuda] for cuda in cudas if cuda in drivers},
+        requires=_requirements(catalogue.packages) if catalogue else {},
         rows=rows,
     )
+
+
+def _requirements(packages: Mapping[ProjectName, Package]) -> dict[str, list[str]]:
+    """What packages require of each other, and what that requires in its turn."""
+    direct = {name: package.expectations.requires for name, package in packages.items()}
+    return {name: [*_beneath(name, direct)] for name in direct if direct[name]}
+
+
+def _beneath(name: ProjectName, direct: Mapping[ProjectName, Sequence[ProjectName]]) -> dict[ProjectName, None]:
+    found: dict[ProjectName, None] = {}
+    for required in direct.get(name, ()):
+        found |= {required: None} | _beneath(required, direct)
+    return found
 
 
 def _numbered(values: Iterable[Value]) -> dict[Value, int]:

@@ -3,15 +3,17 @@
 from dataclasses import replace
 
 from tests.unit.index.conftest import EVERY_KIND, Release
-from tests.unit.plan.examples import CONFIG, CUDA_13
+from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PLAIN
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site_finder import FinderData, finder_data
 from wheelmill.index.site_wheels import variants_of
+from wheelmill.names import project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.records import Filters
 from wheelmill.release.records import Manifest
 
+TOP = project_name("top")
 CATALOGUE = Catalogue(packages=CONFIG.packages, plan=make_plan(CONFIG, Filters(), {}), drivers={CUDA_13: "580.65.06"})
 
 
@@ -62,6 +64,14 @@ def test_the_plan_names_pythons_that_no_wheel_is_for_and_drivers(release: Releas
     found = data(release(EVERY_KIND[0]), CATALOGUE)
     assert found["pythons"] == ["3.11", "3.12", "3.13t"]
     assert found["drivers"] == {"13.0": "580.65.06"}
+
+
+def test_what_packages_require_of_each_other_is_known_to_the_bottom() -> None:
+    packages = {**CONFIG.packages, TOP: CONFIG.packages[PLAIN]}
+    for package, required in ((PLAIN, DEMO), (TOP, PLAIN)):
+        expectations = replace(packages[package].expectations, requires=(required,))
+        packages[package] = replace(packages[package], expectations=expectations)
+    assert data((), replace(CATALOGUE, packages=packages))["requires"] == {"plain": ["demo"], "top": ["plain", "demo"]}
 
 
 def test_ten_thousand_wheels_are_small(release: Release) -> None:
