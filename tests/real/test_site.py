@@ -58,7 +58,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT")
     needs_demo = replace(CONFIG.packages[PLAIN].expectations, requires=(DEMO,))
     plain = replace(CONFIG.packages[PLAIN], expectations=needs_demo)
-    catalogue = pipeline.catalogue_of(replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.failures())
+    catalogue = pipeline.catalogue_of(replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.failures.read())
     where = folder / "some" / "where"
     pipeline.build_index(store, Listing(), base_url="../../releases", output=where, catalogue=catalogue)
     (folder / "empty").mkdir()

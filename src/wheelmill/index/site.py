@@ -58,14 +58,15 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         pin_example=_pin_example(packages),
         finder=finder_data(variants, catalogue),
     )
-    yield "index.html", start.encode()
-    yield "about/index.html", templates.get_template("site/about.html").render(root="../", certified=certified).encode()
+    yield "index.html", [start.encode()]
+    about = templates.get_template("site/about.html").render(root="../", certified=certified)
+    yield "about/index.html", [about.encode()]
     of_package = templates.get_template("site/package.html")
     for package in packages:
         path = f"packages/{package.name}/index.html"
-        yield path, seen_from(path, of_package.render(root="../../", package=package)).encode()
+        yield path, [seen_from(path, of_package.render(root="../../", package=package)).encode()]
     for file in sorted((resources.INDEX / "static").iterdir()):
-        yield f"static/{file.name}", file.read_bytes()
+        yield f"static/{file.name}", [file.read_bytes()]
 
 
 def _newest(files: Iterable[IndexFile]) -> datetime | None:

@@ -10,12 +10,12 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from markupsafe import escape
 
-from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
 from wheelmill.config.records import Config, Listing, ProjectStatus, Status
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import site_of_folder, site_of_releases
-from wheelmill.index.render import pages_of
+from wheelmill.index.records import Site
 from wheelmill.index.site import site_pages
 from wheelmill.index.site_format import duration, size, span
 from wheelmill.index.write import write_site
@@ -25,6 +25,11 @@ from wheelmill.plan.records import Filters
 
 DEMO = project_name("demo")
 HOSTILE = "</script><script>alert(1)</script>'\"><img src=x onerror=alert(1)>{{ 7 * 7 }}"
+
+
+def people(site: Site, catalogue: Catalogue | None = None) -> dict[str, bytes]:
+    """Every page for people, whole."""
+    return {path: b"".join(pieces) for path, pieces in site_pages(site, catalogue)}
 
 
 def catalogue(config: Config = CONFIG) -> Catalogue:
@@ -38,7 +43,7 @@ def described(name: ProjectName, description: str, licence: str | None) -> Catal
 
 def test_a_hostile_description_stays_text(release: Release) -> None:
     site = site_of_releases(release(*EVERY_KIND), "")
-    pages = dict(site_pages(site, described(DEMO, HOSTILE, HOSTILE)))
+    pages = people(site, described(DEMO, HOSTILE, HOSTILE))
     for path in ("index.html", "packages/demo/index.html"):
         text = pages[path].decode()
         assert HOSTILE in unescape(text)
@@ -55,7 +60,7 @@ def test_hostile_reasons_and_evidence_stay_text(release: Release) -> None:
     package = replace(CONFIG.packages[DEMO], redistributable=False, licence=HOSTILE)
     site = site_of_releases((replace(manifest, wheels=(entry,)),), "")
     planned = catalogue(replace(CONFIG, packages={DEMO: package}))
-    text = dict(site_pages(site, planned))["packages/demo/index.html"].decode()
+    text = people(site, planned)["packages/demo/index.html"].decode()
     assert unescape(text).count(HOSTILE) >= 3
     assert "<img src=x" not in text
 
@@ -65,7 +70,7 @@ def test_data_for_the_finder_cannot_end_its_element(release: Release) -> None:
     (entry,) = manifest.wheels
     tag = "manylinux_2_28_x86_64</script>"
     wheel = replace(entry, filename=f"demo-1.0+cu130torch2.11-cp311-cp311-{tag.replace('/', '')}.whl")
-    text = dict(site_pages(site_of_releases((replace(manifest, wheels=(wheel,)),), "")))["index.html"].decode()
+    text = people(site_of_releases((replace(manifest, wheels=(wheel,)),), ""))["index.html"].decode()
     (content,) = re.findall(r'<script id="wheels" type="application/json">(.*?)</script>', text)
     assert json.loads(content)["projects"] == ["demo"]
     assert "<" not in content
@@ -74,8 +79,8 @@ def test_data_for_the_finder_cannot_end_its_element(release: Release) -> None:
 @pytest.mark.parametrize("base_url", ["../releases", "files"])
 def test_every_link_leads_to_a_page_or_a_file(base_url: str, release: Release, tmp_path: Path) -> None:
     site = site_of_releases(release(*EVERY_KIND, store=f"site/{base_url}"), base_url)
-    pages = dict(pages_of(site)) | dict(site_pages(site, catalogue()))
-    write_site(pages.items(), tmp_path / "site")
+    pages = rendered(site) | people(site, catalogue())
+    write_site(((path, [page]) for path, page in pages.items()), tmp_path / "site")
     for path in (path for path in pages if path.endswith(".html") and "simple" not in path):
         for link in re.findall(r'(?:href|src)="([^"#]*)(?:#[^"]*)?"', pages[path].decode()):
             url = urlsplit(urljoin(f"http://127.0.0.1/site/{path}", link))
@@ -84,14 +89,14 @@ def test_every_link_leads_to_a_page_or_a_file(base_url: str, release: Release, t
 
 
 def test_packages_that_have_no_wheels_yet_have_a_page(release: Release) -> None:
-    pages = dict(site_pages(site_of_releases(release(EVERY_KIND[0]), ""), catalogue()))
+    pages = people(site_of_releases(release(EVERY_KIND[0]), ""), catalogue())
     assert "There are no wheels of it yet." in pages["packages/plain/index.html"].decode()
     assert "packages/plain/" in pages["index.html"].decode()
 
 
 def test_a_yanked_wheel_is_shown_with_its_reason_and_not_found(release: Release) -> None:
     listing = Listing(yanked_wheels={EVERY_KIND[0]: HOSTILE})
-    pages = dict(site_pages(site_of_releases(release(*EVERY_KIND[:2]), "", listing)))
+    pages = people(site_of_releases(release(*EVERY_KIND[:2]), "", listing))
     page = pages["packages/demo/index.html"].decode()
     assert "torch 2.11" not in page
     assert f"{EVERY_KIND[0]}</a>: {escape(HOSTILE)}" in page
@@ -101,19 +106,19 @@ def test_a_yanked_wheel_is_shown_with_its_reason_and_not_found(release: Release)
 
 def test_the_status_of_a_project_is_shown(release: Release) -> None:
     listing = Listing(statuses={DEMO: ProjectStatus(status=Status.ARCHIVED, reason="part of torch now")})
-    pages = dict(site_pages(site_of_releases(release(EVERY_KIND[0]), "", listing)))
+    pages = people(site_of_releases(release(EVERY_KIND[0]), "", listing))
     assert "This project is archived: part of torch now." in pages["packages/demo/index.html"].decode()
 
 
 def test_an_empty_index_has_a_first_page() -> None:
-    pages = dict(site_pages(site_of_releases([], "")))
+    pages = people(site_of_releases([], ""))
     assert "This index has no packages yet." in pages["index.html"].decode()
     assert 'id="finder"' not in pages["index.html"].decode()
 
 
 def test_a_folder_of_wheels_has_pages_without_evidence(release: Release, tmp_path: Path) -> None:
     release(*EVERY_KIND)
-    pages = dict(site_pages(site_of_folder(tmp_path / "wheels", "files", warn=lambda _text: None)))
+    pages = people(site_of_folder(tmp_path / "wheels", "files", warn=lambda _text: None))
     assert "manifest.json" not in pages["packages/demo/index.html"].decode()
     assert "Each was installed" not in pages["index.html"].decode()
     assert "What was not tested" in pages["about/index.html"].decode()
@@ -122,7 +127,7 @@ def test_a_folder_of_wheels_has_pages_without_evidence(release: Release, tmp_pat
 
 def test_the_same_releases_give_the_same_bytes(release: Release) -> None:
     manifests = release(*EVERY_KIND)
-    pages = [list(site_pages(site_of_releases(manifests, ""), catalogue())) for _ in range(2)]
+    pages = [list(people(site_of_releases(manifests, ""), catalogue()).items()) for _ in range(2)]
     assert pages[0] == pages[1]
 
 
