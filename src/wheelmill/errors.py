@@ -13,6 +13,7 @@ Only the command line catches these; a traceback is a bug.
     |  +- RefusedError       5   the wheel itself is at fault: trying again changes nothing
     +- ReleaseError          6
     +- SiteError             7   the index
+    +- NoWheelError          8   nothing there fits the target
     +- IntegrityError        9   bytes are not what their hash says
 """
 
@@ -97,6 +98,12 @@ class SiteError(WheelmillError):
     """The index could not be generated."""
 
     exit_code = 7
+
+
+class NoWheelError(WheelmillError):
+    """No wheel fits the target environment."""
+
+    exit_code = 8
 
 
 class IntegrityError(WheelmillError):

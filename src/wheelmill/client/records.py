@@ -1,0 +1,169 @@
+"""What the client knows: the target, where wheels are, which there are, and what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+from packaging.tags import Tag
+from packaging.version import Version
+
+from wheelmill.client.built_for import BuiltFor
+from wheelmill.client.target_tags import Libc, tags_of
+from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, Sha256, TorchVersion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """One GPU."""
+
+    capability: Architecture
+    name: str | None = None
+    """``NVIDIA H100``; None when only its compute capability was given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetEnvironment:
+    """What wheels are chosen for: a Python, what is installed for it, and the machine it runs on."""
+
+    python: PythonVersion
+    python_release: str | None
+    """``3.12.4``; None when only the minor release is known."""
+    interpreter: Path | None
+    """None when the target is described by hand only."""
+    platform: Platform
+    """``linux_x86_64``, ``linux_aarch64``, ``win_amd64`` ..."""
+    libc: Libc | None
+    """None where wheels make no difference: not on Linux."""
+    torch: TorchVersion | None
+    """None when torch is not installed: any may be chosen."""
+    torch_release: str | None = None
+    """``2.11.0+cu130`` as it is installed; None when it is not, or was given by hand."""
+    cuda: CudaVersion | None
+    """What torch is built for, or was asked for; None when any may be chosen."""
+    cpu_only: bool = False
+    """Whether the installed torch is built without CUDA."""
+    cxx11_abi: bool | None = None
+    """Which C++ ABI torch is built with; None when that is not known."""
+    driver: str | None = None
+    """``580.65.06``; None when there is none, or it is not known."""
+    driver_cuda: CudaVersion | None = None
+    """The newest CUDA that the driver knows itself."""
+    gpus: tuple[Gpu, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """How each fact is known, by its field: ``--torch``, ``torch/version.py of .venv``, ``nvidia-smi``."""
+
+    @cached_property
+    def tags(self) -> tuple[Tag, ...]:
+        """Tags of wheels that can be installed, the best first (PEP 425, PEP 600, PEP 656)."""
+        return tuple(tags_of(self.python, self.platform, self.libc))
+
+    @property
+    def full_python(self) -> Version:
+        """The version that ``Requires-Python`` is compared with."""
+        return Version(self.python_release or f"{self.python.major}.{self.python.minor}")
+
+
+class SourceKind(StrEnum):
+    """How a source lists its wheels."""
+
+    SIMPLE = "simple"
+    """A simple index (PEP 503 or PEP 691): the URL above its projects."""
+    FIND_LINKS = "find-links"
+    """One page of links. ``{cuda}`` and ``{torch}`` in the URL stand for one page each."""
+    GITHUB = "github"
+    """The assets of a repository's releases: the URL of its REST API."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A place that has wheels."""
+
+    name: str
+    kind: SourceKind
+    url: str
+    description: str = ""
+    projects: frozenset[ProjectName] = frozenset()
+    """What it is known to have; empty when it may have anything."""
+    distribution: ProjectName | None = None
+    """The name in its wheels where that is not the project's own: ``nv-grouped-gemm`` of ``grouped-gemm``."""
+    gpus: tuple[Architecture, ...] = ()
+    """The only GPUs its wheels are for; empty when they are for any."""
+    torch: SpecifierSet | None = None
+    """The torch its wheels are for, where their names don't say."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A wheel that could be installed somewhere."""
+
+    filename: str
+    project: ProjectName
+    version: Version
+    """With its local label."""
+    tags: frozenset[Tag]
+    label: BuiltFor
+    """What its name says it was built for."""
+    url: str
+    """Absolute, without a fragment."""
+    sha256: Sha256 | None
+    size: int | None
+    """Bytes."""
+    requires_python: str | None
+    metadata_sha256: Sha256 | None
+    """Of the METADATA that lies at its URL + ``.metadata`` (PEP 658); None when there is none or no hash was given."""
+    has_metadata: bool
+    """Whether that file is there."""
+    uploaded_at: str | None
+    """RFC 3339."""
+    yanked: str | None
+    """The reason, which may be empty (PEP 592); None when it is not yanked."""
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """Why one candidate does not fit."""
+
+    stage: str
+    """``tags``, ``cuda``, ``torch``, ``abi``, ``driver``, ``gpu``, ``glibc``, ``python``, ``version``, ``yanked``."""
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The wheel for one project."""
+
+    project: ProjectName
+    """As it was asked for."""
+    candidate: Candidate
+    requires_dist: tuple[str, ...] | None = None
+    """Of its METADATA; None when that was not read."""
+    notes: tuple[str, ...] = ()
+    """What could not be checked, or should be known: ``its GPU architectures are not known``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unresolved:
+    """A project without a wheel for the target."""
+
+    project: ProjectName
+    reason: str
+    suggestion: str | None
+    """The smallest change with which there is one: ``--torch 2.10``; None when there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolution:
+    """What was chosen for a target, all for one torch and one CUDA."""
+
+    environment: TargetEnvironment
+    """The target; where it left torch and CUDA open, with those that were chosen."""
+    choices: Mapping[ProjectName, Choice]
+    unresolved: Mapping[ProjectName, Unresolved]
+    warnings: tuple[str, ...] = ()
+    """Sources that did not answer, or were read from the cache."""

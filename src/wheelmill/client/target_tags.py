@@ -1,0 +1,67 @@
+"""The wheel tags that a target accepts, also a target that is not this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, Self
+
+from packaging.tags import Tag, compatible_tags, cpython_tags
+
+from wheelmill.names import Platform, PythonVersion
+
+_LEGACY: Final = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
+"""Names from before PEP 600, by the minor release of glibc that each stands for."""
+_OLDEST_GLIBC: Final = {"x86_64": 5, "i686": 5}
+"""Other architectures have manylinux tags from glibc 2.17 on (PEP 599)."""
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Libc:
+    """The C library of a Linux system."""
+
+    family: Literal["glibc", "musl"]
+    major: int
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``2.28``, ``glibc 2.28`` or ``musl 1.2``.
+
+        Raises:
+            ValueError: it is none of them.
+        """
+        family, _, number = text.strip().rpartition(" ")
+        major, _, minor = number.partition(".")
+        if family in ("", "glibc", "musl") and all(part.isascii() and part.isdigit() for part in (major, minor)):
+            return cls("musl" if family == "musl" else "glibc", int(major), int(minor))
+        raise ValueError(f"expected a C library such as '2.28', 'glibc 2.28' or 'musl 1.2', not {text!r}")
+
+    def __str__(self) -> str:
+        """``glibc 2.28``."""
+        return f"{self.family} {self.major}.{self.minor}"
+
+
+def tags_of(python: PythonVersion, platform: Platform, libc: Libc | None) -> Iterator[Tag]:
+    """List the tags that an installer for this target accepts, the best first.
+
+    https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
+    """
+    platforms = list(platform_tags(platform, libc))
+    version = (python.major, python.minor)
+    yield from cpython_tags(version, abis=[python.abi], platforms=platforms)
+    yield from compatible_tags(version, interpreter=python.interpreter, platforms=platforms)
+
+
+def platform_tags(platform: Platform, libc: Libc | None) -> Iterator[str]:
+    """The platform parts: newest manylinux or musllinux first, then the plain one."""
+    system, _, architecture = platform.partition("_")
+    if system == "linux" and libc and libc.family == "glibc":
+        for minor in range(libc.minor, _OLDEST_GLIBC.get(architecture, 17) - 1, -1):
+            yield f"manylinux_{libc.major}_{minor}_{architecture}"
+            if minor in _LEGACY:
+                yield f"{_LEGACY[minor]}_{architecture}"
+    elif system == "linux" and libc:
+        for minor in range(libc.minor, -1, -1):
+            yield f"musllinux_{libc.major}_{minor}_{architecture}"
+    yield platform
