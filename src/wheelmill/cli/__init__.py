@@ -9,7 +9,21 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from wheelmill.cli import build, config, index, plan, release, run, smoke, summary
+from wheelmill.cli import (
+    available,
+    build,
+    config,
+    environment,
+    explain,
+    index,
+    plan,
+    release,
+    resolve,
+    run,
+    search,
+    smoke,
+    summary,
+)
 from wheelmill.cli.terminal import STDERR
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
@@ -28,6 +42,11 @@ app.command("smoke")(smoke.smoke)
 app.command("release")(release.release)
 app.command("run")(run.run)
 app.command("summary")(summary.summary)
+app.command("environment")(environment.environment)
+app.command("resolve")(resolve.resolve)
+app.command("search")(search.search)
+app.command("available")(available.available)
+app.command("explain")(explain.explain)
 
 _FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "requests", "uv"})
 

@@ -65,6 +65,11 @@ def tell_plan(plan: Plan, filters: Filters) -> None:
         STDERR.print("nothing to build")
 
 
+def say(text: str) -> None:
+    """Say something beside the result."""
+    STDERR.print(text, markup=False)
+
+
 def print_json(schema: str, **content: object) -> None:
     """Print the one JSON object of a command."""
     print(json.dumps({"schema": schema, **content}, indent=2))  # noqa: T201

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
+from packaging.utils import BuildTag
 from packaging.version import Version
 
 from wheelmill.client.built_for import BuiltFor
@@ -57,10 +57,15 @@ class TargetEnvironment:
     origins: Mapping[str, str] = field(default_factory=dict)
     """How each fact is known, by its field: ``--torch``, ``torch/version.py of .venv``, ``nvidia-smi``."""
 
-    @cached_property
+    @property
     def tags(self) -> tuple[Tag, ...]:
         """Tags of wheels that can be installed, the best first (PEP 425, PEP 600, PEP 656)."""
-        return tuple(tags_of(self.python, self.platform, self.libc))
+        return tags_of(self.python, self.platform, self.libc)
+
+    def __str__(self) -> str:
+        """``Python 3.12, torch 2.11 and CUDA 13.0 on linux_x86_64``; what is open is called any."""
+        cuda = "no CUDA" if self.cpu_only else f"CUDA {self.cuda or '(any)'}"
+        return f"Python {self.python}, torch {self.torch or '(any)'} and {cuda} on {self.platform}"
 
     @property
     def full_python(self) -> Version:
@@ -105,6 +110,7 @@ class Candidate:
     project: ProjectName
     version: Version
     """With its local label."""
+    build: BuildTag
     tags: frozenset[Tag]
     label: BuiltFor
     """What its name says it was built for."""
@@ -125,12 +131,30 @@ class Candidate:
     source: Source
 
 
+class Stage(StrEnum):
+    """What a candidate fails at. The values are part of the commands' JSON."""
+
+    PLATFORM = "platform"
+    """Another operating system, C library or processor."""
+    GLIBC = "glibc"
+    """A newer glibc than the target's."""
+    PYTHON = "python"
+    CUDA = "cuda"
+    TORCH = "torch"
+    ABI = "abi"
+    """The C++ ABI of torch."""
+    DRIVER = "driver"
+    GPU = "gpu"
+    VERSION = "version"
+    """Not a version that was asked for."""
+    YANKED = "yanked"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
     """Why one candidate does not fit."""
 
-    stage: str
-    """``tags``, ``cuda``, ``torch``, ``abi``, ``driver``, ``gpu``, ``glibc``, ``python``, ``version``, ``yanked``."""
+    stage: Stage
     reason: str
 
 

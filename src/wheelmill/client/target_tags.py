@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, Self
@@ -42,15 +43,18 @@ class Libc:
         return f"{self.family} {self.major}.{self.minor}"
 
 
-def tags_of(python: PythonVersion, platform: Platform, libc: Libc | None) -> Iterator[Tag]:
+@functools.cache
+def tags_of(python: PythonVersion, platform: Platform, libc: Libc | None) -> tuple[Tag, ...]:
     """List the tags that an installer for this target accepts, the best first.
 
     https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
     """
     platforms = list(platform_tags(platform, libc))
     version = (python.major, python.minor)
-    yield from cpython_tags(version, abis=[python.abi], platforms=platforms)
-    yield from compatible_tags(version, interpreter=python.interpreter, platforms=platforms)
+    return (
+        *cpython_tags(version, abis=[python.abi], platforms=platforms),
+        *compatible_tags(version, interpreter=python.interpreter, platforms=platforms),
+    )
 
 
 def platform_tags(platform: Platform, libc: Libc | None) -> Iterator[str]:

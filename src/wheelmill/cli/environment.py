@@ -1,0 +1,73 @@
+"""``wheelmill environment``: what wheels are chosen for."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.options import JsonOption
+from wheelmill.cli.target import TargetOptions
+from wheelmill.cli.terminal import STDOUT, print_json
+from wheelmill.client.building import build_variables
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.errors import UsageError
+
+
+@with_groups
+def environment(
+    *,
+    target: TargetOptions,
+    as_json: JsonOption = False,
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Print variables for building by hand, for a shell's eval.")
+    ] = False,
+) -> None:
+    """Show what wheels are chosen for: Python, torch, CUDA, driver, GPUs."""
+    if as_json and shell:
+        raise UsageError("--json and --shell are two forms of one answer: take one")
+    found = target.detect()
+    if shell:
+        for name, value in build_variables(found).items():
+            print(f"export {name}={shlex.quote(value)}")  # noqa: T201 - read by a shell
+    elif as_json:
+        print_json("wheelmill.environment/1", **environment_content(found))
+    else:
+        _print_table(found)
+
+
+def environment_content(found: TargetEnvironment) -> dict[str, object]:
+    """The environment as JSON shows it; what is not known is null."""
+    return {
+        "python": str(found.python),
+        "python_release": found.python_release,
+        "free_threaded": found.python.free_threaded,
+        "interpreter": str(found.interpreter) if found.interpreter else None,
+        "platform": found.platform,
+        "libc": str(found.libc) if found.libc else None,
+        "torch": str(found.torch) if found.torch else None,
+        "torch_release": found.torch_release,
+        "cuda": str(found.cuda) if found.cuda else None,
+        "cpu_only": found.cpu_only,
+        "cxx11_abi": found.cxx11_abi,
+        "driver": found.driver,
+        "driver_cuda": str(found.driver_cuda) if found.driver_cuda else None,
+        "gpus": [{"name": gpu.name, "capability": gpu.capability.capability} for gpu in found.gpus],
+        "tags": list(map(str, found.tags[:3])),
+        "origins": dict(found.origins),
+    }
+
+
+def _print_table(found: TargetEnvironment) -> None:
+    content = environment_content(found)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    gpus = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in found.gpus)
+    for name in ("python", "interpreter", "platform", "libc", "torch", "cuda", "cxx11_abi", "driver", "driver_cuda"):
+        value = content[name] if content[name] is not None else "not known"
+        table.add_row(name, escape(str(value)), escape(found.origins.get(name, "")))
+    table.add_row("gpus", escape(gpus) or "none", escape(found.origins.get("gpus", "")))
+    STDOUT.print(table)

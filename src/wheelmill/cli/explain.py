@@ -1,0 +1,66 @@
+"""``wheelmill explain``: every wheel, and every reason against it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
+from wheelmill.cli.terminal import print_json, say
+from wheelmill.client.explain import Explanation
+from wheelmill.client.explain import explain as explain_requirement
+
+
+@with_groups
+def explain(
+    requirement: Annotated[str, typer.Argument(help="A package: flash-attn, 'mamba-ssm>=2,<3'.")],
+    *,
+    target: TargetOptions,
+    search: SearchOptions,
+    fitting: Annotated[bool, typer.Option("--fitting", help="Only wheels that fit.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+) -> None:
+    """Show every wheel of a package with every reason against it, the best first."""
+    (wanted,) = requirements_of([requirement])
+    explanation = explain_requirement(wanted, target.detect(), search.search())
+    for warning in explanation.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json("wheelmill.explain/1", **_content(explanation, fitting=fitting))
+        return
+    print(f"for {explanation.environment}:")  # noqa: T201 - the result
+    for candidate, against in explanation.verdicts:
+        if fitting and against:
+            continue
+        mark = "-" if against else "+"
+        print(f"{mark} {candidate.filename}  [{candidate.source.name}]")  # noqa: T201
+        for refusal in against:
+            print(f"    {refusal.stage}: {refusal.reason}")  # noqa: T201
+    _print_counts(explanation)
+
+
+def _print_counts(explanation: Explanation) -> None:
+    counts = Counter(stage for _, against in explanation.verdicts for stage in {refusal.stage for refusal in against})
+    fits = sum(not against for _, against in explanation.verdicts)
+    stages = "".join(f", {count} refused for {stage}" for stage, count in counts.most_common())
+    print(f"{len(explanation.verdicts)} wheels: {fits} fit{stages}")  # noqa: T201
+
+
+def _content(explanation: Explanation, *, fitting: bool) -> dict[str, object]:
+    return {
+        "environment": str(explanation.environment),
+        "candidates": [
+            {
+                "filename": candidate.filename,
+                "url": candidate.url,
+                "source": candidate.source.name,
+                "fits": not against,
+                "refusals": [{"stage": refusal.stage, "reason": refusal.reason} for refusal in against],
+            }
+            for candidate, against in explanation.verdicts
+            if not (fitting and against)
+        ],
+    }

@@ -1,0 +1,46 @@
+"""Options that belong together, written once: a dataclass of them as one parameter of a command."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, get_type_hints
+
+Result = TypeVar("Result")
+
+
+def with_groups(command: Callable[..., Result]) -> Callable[..., Result]:
+    """Spread every parameter that is a dataclass into one option for each of its fields.
+
+    The fields are annotated the way that typer's parameters are, and have defaults.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    hints.pop("return", None)
+    parameters = inspect.signature(command).parameters
+    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    spread = []
+    for name, parameter in parameters.items():
+        if name not in groups:
+            spread.append(parameter.replace(annotation=hints[name]))
+            continue
+        types = get_type_hints(groups[name], include_extras=True)
+        spread += [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name]
+            )
+            for field in fields(groups[name])
+        ]
+
+    @functools.wraps(command)
+    def called(**values: Any) -> Result:  # noqa: ANN401 - whatever the options are
+        made: dict[str, Any] = {}
+        for name, group in groups.items():
+            own = {field.name for field in fields(group)}
+            made[name] = group(**{key: values.pop(key) for key in own})  # type: ignore[operator]  # a dataclass type
+        return command(**values, **made)
+
+    called.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
+    return called

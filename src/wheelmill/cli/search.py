@@ -1,0 +1,55 @@
+"""``wheelmill search``: which packages there are wheels of, and where."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.options import JsonOption
+from wheelmill.cli.target import SearchOptions
+from wheelmill.cli.terminal import STDOUT, print_json
+from wheelmill.client.survey import known_sources
+
+
+@with_groups
+def search(
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Only sources with all of these in a name or description.")
+    ] = None,
+    *,
+    where: SearchOptions,
+    as_json: JsonOption = False,
+) -> None:
+    """List the sources that are looked in: packages, descriptions and places."""
+    sources = [
+        source
+        for source in known_sources(where.search())
+        if all(
+            word.lower() in " ".join((source.name, source.description, source.url, *source.projects)).lower()
+            for word in words or ()
+        )
+    ]
+    if as_json:
+        content = [
+            {
+                "name": source.name,
+                "kind": source.kind,
+                "url": source.url,
+                "projects": sorted(source.projects),
+                "description": source.description,
+                "gpus": [architecture.capability for architecture in source.gpus],
+            }
+            for source in sources
+        ]
+        print_json("wheelmill.search/1", sources=content)
+        return
+    table = Table("packages", "description", "where", "GPUs")
+    for source in sources:
+        gpus = " ".join(architecture.capability for architecture in source.gpus)
+        packages = ", ".join(sorted(source.projects)) or "any"
+        table.add_row(*map(escape, (packages, source.description, source.url, gpus or "any")))
+    STDOUT.print(table)

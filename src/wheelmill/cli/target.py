@@ -1,0 +1,162 @@
+"""The options that say what wheels are for, and where to look for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from wheelmill.client.environment import Overrides, detect_environment
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.resolve import Search
+from wheelmill.client.target_tags import Libc
+from wheelmill.errors import UsageError
+from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
+
+Value = TypeVar("Value")
+
+_PLATFORMS = {"linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macosx_arm64", "macosx_x86_64"}
+
+
+def _option(name: str, text: str, metavar: str) -> object:
+    return typer.Option(name, help=text, metavar=metavar)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions:
+    """The target: an interpreter, and facts that are not to be looked for."""
+
+    python_path: Annotated[
+        Path | None, _option("--python-path", "Target interpreter; the project's .venv by default.", "FILE")
+    ] = None
+    python: Annotated[str | None, _option("--python", "Python: 3.12, 3.13t.", "X")] = None
+    torch: Annotated[str | None, _option("--torch", "torch: 2.11.", "X")] = None
+    cuda: Annotated[str | None, _option("--cuda", "CUDA: 13.0, 130 or cu130.", "X")] = None
+    platform: Annotated[str | None, _option("--platform", "Platform: linux_x86_64, win_amd64.", "X")] = None
+    libc: Annotated[str | None, _option("--libc", "C library: 2.28, 'musl 1.2'.", "X")] = None
+    cxx11_abi: Annotated[str | None, _option("--cxx11-abi", "C++11 ABI of torch: true or false.", "X")] = None
+    driver: Annotated[str | None, _option("--driver", "NVIDIA driver: 580.65.06.", "X")] = None
+    gpu: Annotated[list[str] | None, _option("--gpu", "GPU: 9.0 or sm_90. Repeatable, commas allowed.", "X")] = None
+
+    def overrides(self) -> Overrides:
+        """Read the facts that were given.
+
+        Raises:
+            UsageError: one of them is none of its kind.
+        """
+        return Overrides(
+            python=_read("--python", self.python, PythonVersion.parse),
+            platform=_read("--platform", self.platform, _platform),
+            libc=_read("--libc", self.libc, Libc.parse),
+            torch=_read("--torch", self.torch, TorchVersion.parse),
+            cuda=_read("--cuda", self.cuda, CudaVersion.parse),
+            cxx11_abi=_read("--cxx11-abi", self.cxx11_abi, _truth),
+            driver=_read("--driver", self.driver, _driver),
+            gpus=tuple(
+                architecture
+                for text in self.gpu or ()
+                for word in text.split(",")
+                if (architecture := _read("--gpu", word.strip() or None, _gpu))
+            ),
+        )
+
+    def detect(self) -> TargetEnvironment:
+        """Find out what was not given.
+
+        Raises:
+            UsageError: there is nothing to choose wheels for.
+        """
+        return detect_environment(self.python_path, self.overrides())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Where wheels are looked for."""
+
+    source: Annotated[
+        list[str] | None,
+        _option("--source", "Look here only: a file, a URL, github:OWNER/REPOSITORY. Repeatable.", "SOURCE"),
+    ] = None
+    extra_source: Annotated[list[str] | None, _option("--extra-source", "Look here first. Repeatable.", "SOURCE")] = (
+        None
+    )
+    offline: Annotated[bool, typer.Option("--offline", help="Use what the cache has.")] = False
+    refresh: Annotated[bool, typer.Option("--refresh", help="Ask for every page, however fresh.")] = False
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
+
+    def search(self) -> Search:
+        """The options as the client takes them.
+
+        Raises:
+            UsageError: they contradict each other.
+        """
+        if self.offline and (self.refresh or self.no_cache):
+            raise UsageError("--offline needs the cache: leave --refresh and --no-cache out")
+        return Search(
+            named=self.source or (),
+            extra=self.extra_source or (),
+            offline=self.offline,
+            refresh=self.refresh,
+            use_cache=not self.no_cache,
+        )
+
+
+def requirements_of(texts: Sequence[str]) -> list[Requirement]:
+    """Read requirements such as ``flash-attn>=2.7,<3``; two for one project become one.
+
+    Raises:
+        UsageError: a text is none, or one that no index could satisfy.
+    """
+    found: dict[str, Requirement] = {}
+    for text in texts:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement as error:
+            raise UsageError(f"expected a requirement such as 'flash-attn>=2.7,<3' (PEP 508): {error}") from None
+        if requirement.url or requirement.marker:
+            raise UsageError(f"expected a name and a range of versions, without URL and marker: {text!r}")
+        name = canonicalize_name(requirement.name)
+        if name in found:
+            found[name].specifier &= requirement.specifier
+        else:
+            found[name] = requirement
+    return list(found.values())
+
+
+def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value | None:
+    if text is None:
+        return None
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _platform(text: str) -> Platform:
+    if text not in _PLATFORMS:
+        raise ValueError(f"expected one of {', '.join(sorted(_PLATFORMS))}, not {text!r}")
+    return Platform(text)
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"expected true or false, not {text!r}")
+    return text.lower() == "true"
+
+
+def _driver(text: str) -> str:
+    parts = text.split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):  # noqa: PLR2004
+        raise ValueError(f"expected a driver version such as 580.65.06, not {text!r}")
+    return text
+
+
+def _gpu(text: str) -> Architecture:
+    """Read ``9.0``, ``90`` or ``sm_90``; the ``a`` of ``sm_90a`` is of code, not of a GPU."""
+    number = text.removeprefix("sm_").rstrip("af")
+    return Architecture.parse(f"{number[:-1]}.{number[-1]}" if number.isdigit() and len(number) > 1 else number)

@@ -1,0 +1,73 @@
+"""The NVIDIA driver and the GPUs of this machine, looked up in the order that uv documents.
+
+https://docs.astral.sh/uv/guides/integration/pytorch/#automatic-backend-selection
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from packaging.version import InvalidVersion, Version
+
+from wheelmill import process
+from wheelmill.client.records import Gpu
+from wheelmill.errors import WheelmillError
+from wheelmill.names import Architecture
+
+_SYSFS: Final = Path("/sys/module/nvidia/version")
+_PROCFS: Final = Path("/proc/driver/nvidia/version")
+_SECONDS: Final = 20
+"""nvidia-smi initializes every GPU, and hangs where one of them is broken."""
+
+
+def driver_version() -> tuple[str | None, str]:
+    """The driver's version, and how it is known.
+
+    Raises:
+        ValueError: ``UV_CUDA_DRIVER_VERSION`` is no version.
+    """
+    if named := os.environ.get("UV_CUDA_DRIVER_VERSION"):
+        try:
+            return str(Version(named)) and named, "UV_CUDA_DRIVER_VERSION"
+        except InvalidVersion:
+            raise ValueError(f"UV_CUDA_DRIVER_VERSION: expected a version such as 580.65.06, not {named!r}") from None
+    for path in (_SYSFS, _PROCFS):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError:
+            continue
+        if version := next(filter(_is_driver_version, text.split()), None):
+            return version, str(path)
+    rows = _nvidia_smi("driver_version")
+    return (rows[0][0], "nvidia-smi") if rows else (None, "no NVIDIA driver found")
+
+
+def gpus() -> tuple[Gpu, ...]:
+    """Every GPU that the driver shows."""
+    return tuple(
+        Gpu(name=name, capability=Architecture.parse(capability))
+        for name, capability in _nvidia_smi("name,compute_cap")
+        if capability.replace(".", "", 1).isdigit()  # "[N/A]" in some virtual machines
+    )
+
+
+def _nvidia_smi(query: str) -> list[list[str]]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    try:
+        printed = process.run([program, f"--query-gpu={query}", "--format=csv,noheader"], timeout=_SECONDS)
+    except WheelmillError:  # there is no driver beside it
+        return []
+    width = query.count(",") + 1
+    return [row for row in csv.reader(printed.splitlines(), skipinitialspace=True) if len(row) == width]
+
+
+def _is_driver_version(word: str) -> bool:
+    """``580.65.06``, and not the ``12.2.0`` of the compiler on the next line, which comes later."""
+    parts = word.split(".")
+    return len(parts) > 1 and all(part.isdigit() for part in parts)

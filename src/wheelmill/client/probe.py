@@ -1,0 +1,90 @@
+"""What a target interpreter knows of itself, as one JSON object on stdout.
+
+This file runs in the target, which may be any Python from 3.8 on and has nothing of ours installed. torch is not
+imported: that takes seconds, and fails just where help is needed most.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import importlib.util
+import json
+import os
+import platform
+import sys
+import sysconfig
+
+CMAKE = ("share", "cmake", "Torch", "TorchConfig.cmake")
+
+
+def main() -> None:
+    """Print what is known."""
+    print(  # noqa: T201
+        json.dumps(
+            {
+                "implementation": sys.implementation.name,
+                "executable": sys.executable,
+                "python": platform.python_version(),
+                "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+                "platform": sysconfig.get_platform().replace("-", "_").replace(".", "_"),
+                "host": sysconfig.get_config_var("HOST_GNU_TYPE"),
+                "glibc": glibc(),
+                "torch": torch(),
+                "driver_cuda": driver_cuda(),
+            }
+        )
+    )
+
+
+def glibc() -> str | None:
+    """``2.36``: what the C library calls itself."""
+    try:
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    except (AttributeError, OSError, ValueError):
+        return None
+    return version if name == "glibc" else None
+
+
+def torch() -> dict[str, object] | None:
+    """What ``torch/version.py`` says, and the C++ ABI that its CMake file compiles with."""
+    spec = importlib.util.find_spec("torch")
+    folder = next(iter((spec and spec.submodule_search_locations) or ()), None)
+    if folder is None:
+        return None
+    facts: dict[str, object] = {"folder": folder}
+    try:
+        with open(os.path.join(folder, "version.py"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError):
+        return None
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
+            facts[target.id] = value.value
+    try:
+        with open(os.path.join(folder, *CMAKE), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+            _, named, rest = file.read().partition("_GLIBCXX_USE_CXX11_ABI=")
+    except OSError:
+        named, rest = "", ""
+    facts["cxx11_abi"] = rest.startswith("1") if named else None
+    return facts
+
+
+def driver_cuda() -> int | None:
+    """1000 times the major and 10 times the minor release of the CUDA that the driver brings; None without one.
+
+    https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VERSION.html
+    """
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    number = ctypes.c_int()
+    try:
+        failed = ctypes.CDLL(name).cuDriverGetVersion(ctypes.byref(number))
+    except (OSError, AttributeError):
+        return None
+    return None if failed or not number.value else number.value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""From requirements to wheels: sources, pages, candidates, choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from platformdirs import user_cache_path
+
+from wheelmill.client.choose import choose, targets_of
+from wheelmill.client.facts import read_facts
+from wheelmill.client.fit import group_fits
+from wheelmill.client.links import Group
+from wheelmill.client.listing import Place, candidates_of, places_of
+from wheelmill.client.page_cache import PageCache
+from wheelmill.client.pages import Pages
+from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
+from wheelmill.client.sources import read_sources
+from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.names import ProjectName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Where and how to look for wheels: the options that every finding command has."""
+
+    named: Sequence[str] = ()
+    """Sources that replace those that ship."""
+    extra: Sequence[str] = ()
+    """Sources that come before them."""
+    offline: bool = False
+    """Whether to do with what the cache has."""
+    refresh: bool = False
+    """Whether to ask for pages that are still fresh, too."""
+    use_cache: bool = True
+
+    def open_cache(self) -> PageCache:
+        """The cache of pages."""
+        return PageCache(cache_folder() if self.use_cache else None)
+
+
+def cache_folder() -> Path:
+    """Where the client keeps what it has read."""
+    return user_cache_path("wheelmill") / "client"
+
+
+def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment, search: Search) -> Resolution:
+    """Find the wheels for requirements.
+
+    Args:
+        requirements: one for each project.
+        environment: the target; what it leaves open is decided for all of them together.
+        search: where to look.
+
+    Raises:
+        UsageError: a source is not one.
+        ConfigurationError: a file of sources is wrong.
+    """
+    projects = [canonicalize_name(requirement.name) for requirement in requirements]
+    with finding(projects, environment, search) as found:
+        candidates = {name: found.fitting(name) for name in projects}
+        resolution = choose(requirements, environment, candidates, found.facts)
+        if resolution.unresolved:
+            # Wheels that do not fit are read only where one of them must serve as advice.
+            candidates |= {name: found.all(name) for name in resolution.unresolved}
+            resolution = choose(requirements, environment, candidates, found.facts)
+        return replace(resolution, warnings=tuple(found.pages.warnings))
+
+
+@contextmanager
+def finding(projects: Sequence[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
+    """Bring the pages that may list projects up to date; what was read is kept when the context is left.
+
+    Raises:
+        UsageError: a source is not one.
+        ConfigurationError: a file of sources is wrong.
+    """
+    with search.open_cache() as cache:
+        facts = read_facts(cache)
+        found = Finder(
+            sources=read_sources(search.named, search.extra, cache),
+            facts=facts,
+            pages=Pages(cache, offline=search.offline, refresh=search.refresh),
+            targets=targets_of(environment, facts),
+        )
+        found.pages.update(place.url for project in projects for place in found.places(project))
+        yield found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finder:
+    """The wheels of projects in sources, for certain targets or for all."""
+
+    sources: Sequence[Source]
+    facts: Compatibility
+    pages: Pages
+    targets: Sequence[TargetEnvironment]
+
+    def places(self, project: ProjectName) -> list[Place]:
+        """The pages that may list a project."""
+        return places_of(project, self.sources, self.targets, self.facts)
+
+    def fitting(self, project: ProjectName) -> list[Candidate]:
+        """The wheels of a project whose tags and labels fit one of the targets."""
+        return candidates_of(project, self.places(project), self.pages, self._fits)
+
+    def all(self, project: ProjectName) -> list[Candidate]:
+        """Every wheel of a project."""
+        return candidates_of(project, self.places(project), self.pages)
+
+    def _fits(self, source: Source, group: Group) -> bool:
+        return any(group_fits(source, group, target, self.facts) for target in self.targets)
