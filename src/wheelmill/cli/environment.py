@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.options import JsonOption
 from wheelmill.cli.target import TargetOptions
-from wheelmill.cli.terminal import STDOUT, print_json
+from wheelmill.cli.terminal import print_json
 from wheelmill.client.building import build_variables
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import UsageError
+
+_SHOWN: Final = (
+    *("python", "interpreter", "platform", "libc", "torch", "cuda", "cxx11_abi"),
+    *("driver", "driver_cuda", "gpus"),
+)
 
 
 @with_groups
@@ -37,7 +40,7 @@ def environment(
     elif as_json:
         print_json("wheelmill.environment/1", **environment_content(found))
     else:
-        _print_table(found)
+        _print_lines(found)
 
 
 def environment_content(found: TargetEnvironment) -> dict[str, object]:
@@ -62,12 +65,10 @@ def environment_content(found: TargetEnvironment) -> dict[str, object]:
     }
 
 
-def _print_table(found: TargetEnvironment) -> None:
+def _print_lines(found: TargetEnvironment) -> None:
     content = environment_content(found)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    gpus = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in found.gpus)
-    for name in ("python", "interpreter", "platform", "libc", "torch", "cuda", "cxx11_abi", "driver", "driver_cuda"):
+    content["gpus"] = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in found.gpus) or "none"
+    for name in _SHOWN:
         value = content[name] if content[name] is not None else "not known"
-        table.add_row(name, escape(str(value)), escape(found.origins.get(name, "")))
-    table.add_row("gpus", escape(gpus) or "none", escape(found.origins.get("gpus", "")))
-    STDOUT.print(table)
+        origin = f"  ({found.origins[name]})" if name in found.origins else ""
+        print(f"{name:<12} {value}{origin}")  # noqa: T201 - the result

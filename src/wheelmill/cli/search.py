@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.options import JsonOption
 from wheelmill.cli.target import SearchOptions
-from wheelmill.cli.terminal import STDOUT, print_json
+from wheelmill.cli.terminal import print_json
 from wheelmill.client.survey import known_sources
 
 
@@ -47,9 +45,7 @@ def search(
         ]
         print_json("wheelmill.search/1", sources=content)
         return
-    table = Table("packages", "description", "where", "GPUs")
     for source in sources:
-        gpus = " ".join(architecture.capability for architecture in source.gpus)
-        packages = ", ".join(sorted(source.projects)) or "any"
-        table.add_row(*map(escape, (packages, source.description, source.url, gpus or "any")))
-    STDOUT.print(table)
+        gpus = " ".join(architecture.sm for architecture in source.gpus)
+        print(f"{', '.join(sorted(source.projects)) or 'any package'}: {source.description or source.name}")  # noqa: T201
+        print(f"    {source.kind} {source.url}{f', for {gpus} only' if gpus else ''}")  # noqa: T201

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 from wheelmill import resources
 from wheelmill.client.page_cache import PageCache
 from wheelmill.config.records.compatibility import Compatibility, CudaRelease, TorchRelease
+from wheelmill.errors import ConfigurationError
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 
 
@@ -18,11 +20,20 @@ def read_facts(cache: PageCache) -> Compatibility:
     key = f"compatibility/1:{hashlib.sha256(path.read_bytes()).hexdigest()}"
     kept = cache.fact(key)
     if kept is None:
-        from wheelmill.config.load import load_config  # noqa: PLC0415 - reads YAML
-
-        kept = json.dumps(_plain(load_config(resources.CONFIG).compatibility))
+        kept = json.dumps(_plain(_read_yaml(path)))
         cache.keep_fact(key, kept)
     return _facts_of(json.loads(kept))
+
+
+def _read_yaml(path: Path) -> Compatibility:
+    from wheelmill.config.compatibility_file import CompatibilityFile, compatibility_of  # noqa: PLC0415 - slow
+    from wheelmill.config.read import read_file  # noqa: PLC0415 - slow
+
+    faults: list[str] = []
+    file = read_file(path, CompatibilityFile, faults)
+    if file is None:
+        raise ConfigurationError(tuple(faults))
+    return compatibility_of(file)
 
 
 def _plain(facts: Compatibility) -> dict[str, Any]:

@@ -1,0 +1,82 @@
+"""Servers of pages on this machine that remember what they were asked."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import quote
+
+JSON = "application/vnd.pypi.simple.v1+json"
+
+
+@dataclass(frozen=True)
+class Answer:
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "text/html"})
+
+
+@dataclass
+class PageServer:
+    """What a server has, by path, and what it was asked."""
+
+    url: str = ""
+    pages: dict[str, Answer | Callable[[Mapping[str, str]], Answer]] = field(default_factory=dict)
+    """An answer, or what makes one of the request's headers."""
+    asked: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+
+    def answer(self, path: str, headers: Mapping[str, str]) -> Answer:
+        self.asked.append((path, headers))
+        found = self.pages.get(path, Answer(b"not here", 404))
+        return found(headers) if callable(found) else found
+
+    @property
+    def authorizations(self) -> list[str | None]:
+        return [headers.get("Authorization") for _, headers in self.asked]
+
+    def with_tag(self, path: str, body: bytes, tag: str, **headers: str) -> None:
+        """Serve a page that knows whether it has changed."""
+
+        def answer(request: Mapping[str, str]) -> Answer:
+            own = {"Content-Type": "text/html", "ETag": tag, **headers}
+            return Answer(b"", 304, own) if request.get("If-None-Match") == tag else Answer(body, 200, own)
+
+        self.pages[path] = answer
+
+
+@contextmanager
+def page_server() -> Iterator[PageServer]:
+    """Serve until the context is left."""
+    served = PageServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            answer = served.answer(self.path, self.headers)  # type: ignore[arg-type]
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.body)))
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        served.url = f"http://127.0.0.1:{server.server_port}"
+        thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield served
+        server.shutdown()
+        thread.join()
+
+
+def links_page(*names: str, sha256: str | None = "0" * 64) -> bytes:
+    """A page that links to files beside it."""
+    fragment = f"#sha256={sha256}" if sha256 else ""
+    anchors = "\n".join(f'<a href="{quote(name)}{fragment}">{name}</a><br>' for name in names)
+    return f"<!DOCTYPE html><html><body>\n{anchors}\n</body></html>".encode()

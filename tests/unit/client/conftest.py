@@ -1,0 +1,64 @@
+"""What the client's tests share: pages served on this machine, a cache of their own, and a target."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.page_server import Answer, PageServer, links_page, page_server
+from wheelmill.client.records import Resolution, TargetEnvironment
+from wheelmill.client.resolve import Search, resolve
+from wheelmill.client.target_tags import Libc
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for name in ("GITHUB_TOKEN", "WHEELMILL_SOURCES", "UV_TORCH_BACKEND", "UV_CUDA_DRIVER_VERSION", "VIRTUAL_ENV"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    with page_server() as served:
+        yield served
+
+
+@pytest.fixture
+def other_server() -> Iterator[PageServer]:
+    with page_server() as served:
+        yield served
+
+
+TARGET = TargetEnvironment(
+    python=PythonVersion(3, 12),
+    python_release="3.12.4",
+    interpreter=None,
+    platform=Platform("linux_x86_64"),
+    libc=Libc("glibc", 2, 34),
+    torch=TorchVersion(2, 8),
+    cuda=CudaVersion(12, 8),
+)
+
+Resolve = Callable[..., Resolution]
+
+
+@pytest.fixture
+def resolved(server: PageServer) -> Resolve:
+    """Resolve requirements among wheels of these names, all on one page."""
+
+    def resolve_among(names: list[str], *wanted: str, target: TargetEnvironment = TARGET) -> Resolution:
+        server.pages["/wheels/"] = Answer(links_page(*names))
+        search = Search(named=(f"find-links:{server.url}/wheels/",), refresh=True)
+        return resolve([Requirement(text) for text in wanted], target, search)
+
+    return resolve_among
+
+
+def chosen(resolution: Resolution, project: str = "demo") -> str | None:
+    """The file name that was chosen."""
+    choice = {str(name): choice for name, choice in resolution.choices.items()}.get(project)
+    return choice.candidate.filename if choice else None
