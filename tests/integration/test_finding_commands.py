@@ -49,7 +49,7 @@ def test_json_is_the_one_thing_on_stdout_where_gpkg_prints_a_banner_before_it(wh
     content = json.loads(done.stdout)
     assert content["schema"] == "wheelmill.resolve/1"
     (resolved,) = content["resolved"].values()
-    assert resolved["filename"] == "flash_attn-2.8.3+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
+    assert resolved["filename"] == "flash_attn-2.7.4+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
     assert resolved["sha256"] == "0" * 64
     assert content["unresolved"] == {"other": "no source has a wheel of it"}
 

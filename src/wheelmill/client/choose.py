@@ -111,16 +111,17 @@ def _best(
 def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object, ...]:
     """What makes one fitting wheel better than another, the weightiest first.
 
-    A final release, a higher version, the target's own CUDA and torch, a CUDA nearer to it, better tags, a higher build
-    number; then the order of sources, since the first of equals is taken.
+    No other CUDA than the target's own, a final release, a higher version, a name that says CUDA and torch, a newer
+    CUDA, better tags, a higher build number; then the order of sources, since the first of equals is taken.
     """
     label = candidate.label
     public = _public(candidate.version)
     place = priorities(target.tags)
     return (
+        label.cuda in (None, target.cuda),
         not public.is_prerelease,
         public,
-        label.cuda is not None and label.cuda == target.cuda,
+        label.cuda is not None,
         label.torch is not None and label.torch == target.torch,
         (label.cuda.major, label.cuda.minor) if label.cuda else (0, 0),
         -min(place[tag] for tag in candidate.tags if tag in place),

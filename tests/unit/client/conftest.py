@@ -1,16 +1,22 @@
 """What the client's tests share: pages served on this machine, a cache of their own, and a target."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page, page_server
-from wheelmill.client.records import Resolution, TargetEnvironment
+from wheelmill.client.facts import read_facts
+from wheelmill.client.links import Link, grouped
+from wheelmill.client.listing import Place, candidates_of
+from wheelmill.client.page_cache import PageCache
+from wheelmill.client.pages import Pages
+from wheelmill.client.records import Candidate, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.client.resolve import Search, resolve
 from wheelmill.client.target_tags import Libc
-from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +68,19 @@ def chosen(resolution: Resolution, project: str = "demo") -> str | None:
     """The file name that was chosen."""
     choice = {str(name): choice for name, choice in resolution.choices.items()}.get(project)
     return choice.candidate.filename if choice else None
+
+
+def candidates(names: Iterable[str], project: str = "demo", source: Source | None = None) -> list[Candidate]:
+    """The candidates that a page with links to these names gives."""
+    source = source or Source(name="page", kind=SourceKind.FIND_LINKS, url="http://page.test/")
+    with PageCache(None) as cache:
+        groups = grouped(Link(name, name) for name in names)
+        cache.store(source.url, base=source.url, following=None, etag=None, modified=None, lifetime=0, groups=groups)
+        return candidates_of(project_name(project), [Place(source=source, url=source.url)], Pages(cache))
+
+
+@pytest.fixture(scope="session")
+def facts() -> Compatibility:
+    """What ships."""
+    with PageCache(None) as cache:
+        return read_facts(cache)

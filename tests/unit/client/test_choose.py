@@ -77,13 +77,17 @@ def test_an_older_minor_release_of_the_same_cuda_fits_where_gpkg_wants_the_same(
     assert chosen(resolved([name(label="cu118torch2.8")], "demo")) is None
 
 
-def test_the_targets_own_cuda_is_better_than_an_older_one_and_a_named_one_than_only_its_major(
-    resolved: Resolve,
-) -> None:
-    names = [name(label="cu126torch2.8"), name(label="cu12torch2.8"), name(label="cu128torch2.8")]
-    assert chosen(resolved(names, "demo")) == names[2]
-    assert chosen(resolved(names[:2], "demo")) == names[0]
-    assert chosen(resolved(names[1:2], "demo")) == names[1]
+def test_the_targets_own_cuda_comes_before_a_higher_version_for_an_older_one(resolved: Resolve) -> None:
+    older, only_major, own = (
+        name("1.2", label="cu126torch2.8"),
+        name("1.1", label="cu12torch2.8"),
+        name("1.0", label="cu128torch2.8"),
+    )
+    assert chosen(resolved([older, own], "demo")) == own
+    assert chosen(resolved([older, only_major, own], "demo")) == only_major
+    assert chosen(resolved([older], "demo")) == older
+    same = [name(label="cu12torch2.8"), name(label="cu128torch2.8")]
+    assert chosen(resolved(same, "demo")) == same[1]
 
 
 def test_requirements_have_versions_and_any_spelling_where_gpkg_finds_neither(resolved: Resolve) -> None:

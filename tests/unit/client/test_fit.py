@@ -5,15 +5,11 @@ from dataclasses import replace
 import pytest
 from packaging.requirements import Requirement
 
-from tests.unit.client.conftest import TARGET
-from wheelmill.client.facts import read_facts
+from tests.unit.client.conftest import TARGET, candidates
 from wheelmill.client.fit import lacks_code_for, refusals, runs_on
-from wheelmill.client.links import Link, grouped
-from wheelmill.client.listing import Place, candidates_of
-from wheelmill.client.page_cache import PageCache
-from wheelmill.client.pages import Pages
-from wheelmill.client.records import Candidate, Gpu, Source, SourceKind, Stage
-from wheelmill.names import Architecture, CudaVersion, project_name
+from wheelmill.client.records import Gpu, Source, SourceKind, Stage
+from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.names import Architecture, CudaVersion
 
 
 def architecture(text: str) -> Architecture:
@@ -58,24 +54,13 @@ def test_ptx_becomes_code_for_newer_gpus_if_the_driver_knows_its_cuda() -> None:
     assert lacks("9.0a", "9.0a", "10.0") == "has no machine code for sm_100 and no PTX that could become it"
 
 
-def candidate(source: Source) -> Candidate:
-    with PageCache(None) as cache:
-        filename = "demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
-        groups = grouped(iter([Link(filename, filename)]))
-        cache.store(source.url, base=source.url, following=None, etag=None, modified=None, lifetime=0, groups=groups)
-        place = Place(source=source, url=source.url)
-        (found,) = candidates_of(project_name("demo"), [place], Pages(cache))
-        return found
-
-
-def test_wheels_for_certain_gpus_need_one_of_them_where_gpkg_asks_for_none() -> None:
+def test_wheels_for_certain_gpus_need_one_of_them_where_gpkg_asks_for_none(facts: Compatibility) -> None:
     source = Source(name="a", kind=SourceKind.FIND_LINKS, url="http://a/", gpus=(architecture("12.0"),))
-    with PageCache(None) as cache:
-        facts = read_facts(cache)
+    (candidate,) = candidates(["demo-1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"], source=source)
 
     def stages(*gpus: str) -> list[Stage]:
         target = replace(TARGET, gpus=tuple(Gpu(capability=architecture(gpu)) for gpu in gpus))
-        return [refusal.stage for refusal in refusals(candidate(source), Requirement("demo"), target, facts)]
+        return [refusal.stage for refusal in refusals(candidate, Requirement("demo"), target, facts)]
 
     assert stages() == [Stage.GPU]
     assert stages("9.0") == [Stage.GPU]
