@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NewType, Self
+from typing import TYPE_CHECKING, NewType, Self
 
 from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
-from pydantic_core import CoreSchema, core_schema
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 ProjectName = NormalizedName
 """A project's normalized name, such as ``flash-attn`` (PEP 503)."""
@@ -72,6 +74,8 @@ class Word(ABC):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
         """Let pydantic read and write the text form."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - the client chooses wheels without pydantic
+
         return core_schema.no_info_plain_validator_function(
             cls._validated,
             json_schema_input_schema=core_schema.str_schema(),

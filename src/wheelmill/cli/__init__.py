@@ -2,60 +2,70 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 import sys
-from importlib.metadata import version
+from collections.abc import Sequence
 from typing import Annotated, Final, NoReturn
 
 import typer
 
-from wheelmill.cli import (
-    available,
-    build,
-    config,
-    environment,
-    explain,
-    index,
-    plan,
-    release,
-    resolve,
-    run,
-    search,
-    smoke,
-    summary,
-)
-from wheelmill.cli.terminal import STDERR
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
-app: Final = typer.Typer(
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Makes tested CUDA wheels from packages.yml and serves them from a static package index.",
-)
-app.add_typer(config.app, name="config")
-app.add_typer(index.app, name="index")
-app.command("plan")(plan.plan)
-app.command("build")(build.build)
-app.command("smoke")(smoke.smoke)
-app.command("release")(release.release)
-app.command("run")(run.run)
-app.command("summary")(summary.summary)
-app.command("environment")(environment.environment)
-app.command("resolve")(resolve.resolve)
-app.command("search")(search.search)
-app.command("available")(available.available)
-app.command("explain")(explain.explain)
+COMMANDS: Final = {
+    "config": ("config", "Check, lock and update the files that say what is built."),
+    "plan": ("plan", "List the wheels that would be built, and why the others would not."),
+    "build": ("build", "Build a package's wheels, without testing them."),
+    "smoke": ("smoke", "Examine wheels: their bytes first, then install and import them."),
+    "release": ("release", "Publish the wheels of a folder under a new date tag."),
+    "index": ("index", "Generate, serve and check static package indexes."),
+    "run": ("run", "Plan, build, smoke, release and index."),
+    "summary": ("summary", "Tell what became of a plan that many jobs worked on."),
+    "environment": ("environment", "Show what wheels are chosen for: Python, torch, CUDA, driver, GPUs."),
+    "resolve": ("resolve", "Choose wheels for a target and print a pyproject.toml with them."),
+    "search": ("search", "List the sources that are looked in."),
+    "available": ("available", "Show the CUDA, torch and Python releases that packages have wheels for."),
+    "explain": ("explain", "Show every wheel of a package with every reason against it."),
+    "cache": ("cache", "Show and clean what was read and downloaded."),
+}
+"""For each the module here that has it, as a function of its name or as an application ``app``, and what help says."""
 
 _FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "requests", "uv"})
 
 
-@app.callback(invoke_without_command=True)
+def application(words: Sequence[str]) -> typer.Typer:
+    """Make the application for one command line: only the command that it names is imported."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        rich_markup_mode=None,
+        help="Builds, tests and serves CUDA wheels, and finds the one that fits a machine.",
+    )
+    app.callback(invoke_without_command=True)(_root)
+    named = next((word for word in words if not word.startswith("-")), None)
+    for name, (module_name, text) in COMMANDS.items():
+        if name != named:
+            app.command(name, help=text)(_not_named)
+            continue
+        module = importlib.import_module(f"wheelmill.cli.{module_name}")
+        if command := getattr(module, name, None):
+            app.command(name)(command)
+        else:
+            app.add_typer(module.app, name=name)
+    return app
+
+
+def _not_named() -> None:
+    """Stand in the list of commands."""
+
+
 def _root(
     *, show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
 ) -> None:
     if show_version:
+        from importlib.metadata import version  # noqa: PLC0415 - takes long
+
         typer.echo(version("wheelmill"))
         raise typer.Exit
 
@@ -64,7 +74,7 @@ def main() -> None:
     """Run the command and end the process with its exit code."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        app()
+        application(sys.argv[1:])()
     except ConfigurationError as error:
         _exit(error, str(error))
     except WheelmillError as error:
@@ -83,5 +93,5 @@ def _terminate(number: int, _frame: object) -> NoReturn:
 
 
 def _exit(error: WheelmillError, text: str) -> NoReturn:
-    STDERR.print(text, markup=False)
+    print(text, file=sys.stderr)  # noqa: T201
     sys.exit(error.exit_code)

@@ -8,9 +8,9 @@ import typer
 from rich.table import Table
 
 from wheelmill.cli.option_groups import with_groups
-from wheelmill.cli.options import JsonOption
+from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions
-from wheelmill.cli.terminal import STDOUT, print_json, say
+from wheelmill.cli.terminal import STDOUT
 from wheelmill.client.survey import Combination, combinations
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import ProjectName, project_name

@@ -9,8 +9,9 @@ from typing import Annotated, Final
 import typer
 from rich.markup import escape
 
-from wheelmill.cli.options import ConfigOption, JsonOption, config_at
-from wheelmill.cli.terminal import STDERR, STDOUT, print_json
+from wheelmill.cli.options import ConfigOption, config_at
+from wheelmill.cli.output import JsonOption, print_json
+from wheelmill.cli.terminal import STDERR, STDOUT
 from wheelmill.config.drift import Difference, find_drift, write_differences
 from wheelmill.config.load import COMPATIBILITY
 from wheelmill.config.published import published_torch

@@ -10,8 +10,9 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from wheelmill.cli.options import ConfigOption, JsonOption, config_at
-from wheelmill.cli.terminal import STDERR, STDOUT, print_json
+from wheelmill.cli.options import ConfigOption, config_at
+from wheelmill.cli.output import JsonOption, print_json
+from wheelmill.cli.terminal import STDERR, STDOUT
 from wheelmill.config.image_drift import ImageDrift, find_image_drift, values_of, write_differences
 from wheelmill.config.image_registry import ImageRegistry
 from wheelmill.config.images import IMAGES, load_images

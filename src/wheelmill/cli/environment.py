@@ -8,9 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from wheelmill.cli.option_groups import with_groups
-from wheelmill.cli.options import JsonOption
+from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.target import TargetOptions
-from wheelmill.cli.terminal import print_json
 from wheelmill.client.building import build_variables
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import UsageError
@@ -60,7 +59,7 @@ def environment_content(found: TargetEnvironment) -> dict[str, object]:
         "driver": found.driver,
         "driver_cuda": str(found.driver_cuda) if found.driver_cuda else None,
         "gpus": [{"name": gpu.name, "capability": gpu.capability.capability} for gpu in found.gpus],
-        "tags": list(map(str, found.tags[:3])),
+        "tags": list(map(str, found.tags)),
         "origins": dict(found.origins),
     }
 

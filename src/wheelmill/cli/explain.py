@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.output import print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.cli.terminal import print_json, say
 from wheelmill.client.explain import Explanation
 from wheelmill.client.explain import explain as explain_requirement
 

@@ -11,8 +11,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from wheelmill.cli.options import JsonOption
-from wheelmill.cli.terminal import STDERR, STDOUT, print_json, progress
+from wheelmill.cli.output import JsonOption, print_json
+from wheelmill.cli.terminal import STDERR, STDOUT, progress
 from wheelmill.errors import UsageError
 from wheelmill.index.check.records import Finding, Report
 

@@ -77,7 +77,6 @@ StoreOption = Annotated[
         help="Where releases are kept: dir:PATH or github:OWNER/REPO.", metavar="STORE", envvar="WHEELMILL_STORE"
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 DEFAULT_STORE: Final = "dir:out/releases"
 

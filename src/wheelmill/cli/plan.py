@@ -15,7 +15,6 @@ from wheelmill.cli.options import (
     CudaOption,
     ForceOption,
     GroupOption,
-    JsonOption,
     PlatformOption,
     PythonOption,
     StoreOption,
@@ -25,7 +24,8 @@ from wheelmill.cli.options import (
     filters_of,
     store_at,
 )
-from wheelmill.cli.terminal import STDOUT, print_json
+from wheelmill.cli.output import JsonOption, print_json
+from wheelmill.cli.terminal import STDOUT
 from wheelmill.config.changes import changed_since
 from wheelmill.config.records import Config
 from wheelmill.plan.estimate import Estimate, estimate

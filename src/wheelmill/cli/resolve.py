@@ -8,8 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.output import print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.cli.terminal import print_json, say
 from wheelmill.client.records import Choice, Resolution
 from wheelmill.client.resolve import resolve as resolve_requirements
 from wheelmill.errors import NoWheelError, UsageError

@@ -13,7 +13,6 @@ from wheelmill.cli.options import (
     CpusOption,
     CudaOption,
     ForceOption,
-    JsonOption,
     MemoryOption,
     NetworkOption,
     PlatformOption,
@@ -29,9 +28,10 @@ from wheelmill.cli.options import (
     policy_for,
     store_at,
 )
+from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.plan import plan_content
 from wheelmill.cli.smoke import verdict_content
-from wheelmill.cli.terminal import STDERR, print_json, progress, tell_plan
+from wheelmill.cli.terminal import STDERR, progress, tell_plan
 from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
 from wheelmill.plan.matrix import make_plan
 from wheelmill.release.publish import published_cells

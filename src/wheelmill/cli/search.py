@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from wheelmill.cli.option_groups import with_groups
-from wheelmill.cli.options import JsonOption
+from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.target import SearchOptions
-from wheelmill.cli.terminal import print_json
 from wheelmill.client.survey import known_sources
 
 

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from wheelmill.cli.options import ConfigOption, JsonOption, Sandbox, SandboxOption, config_at
-from wheelmill.cli.terminal import STDERR, print_json, progress
+from wheelmill.cli.options import ConfigOption, Sandbox, SandboxOption, config_at
+from wheelmill.cli.output import JsonOption, print_json
+from wheelmill.cli.terminal import STDERR, progress
 from wheelmill.errors import SmokeError
 from wheelmill.smoke.records import Verdict, certify
 from wheelmill.wheel.records import WheelFile

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.options import JsonOption
-from wheelmill.cli.terminal import print_json
+from wheelmill.cli.output import JsonOption, print_json
 
 
 def summary(

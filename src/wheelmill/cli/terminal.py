@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from wheelmill.plan.records import Filters, Plan
 from wheelmill.progress import Progress
+
+if TYPE_CHECKING:
+    from wheelmill.plan.records import Filters, Plan
 
 STDOUT: Final = Console(soft_wrap=True, highlight=False)
 STDERR: Final = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -63,13 +64,3 @@ def tell_plan(plan: Plan, filters: Filters) -> None:
         STDERR.print(escape(f"skipped {count} of {project}: {reason}"))
     if not plan.targets:
         STDERR.print("nothing to build")
-
-
-def say(text: str) -> None:
-    """Say something beside the result."""
-    STDERR.print(text, markup=False)
-
-
-def print_json(schema: str, **content: object) -> None:
-    """Print the one JSON object of a command."""
-    print(json.dumps({"schema": schema, **content}, indent=2))  # noqa: T201

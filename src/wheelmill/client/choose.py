@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.fit import minimum_driver, priorities, refusals
+from wheelmill.client.fit import minimum_driver, refusals
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
 from wheelmill.client.suggest import why_none
 from wheelmill.config.records.compatibility import Compatibility
@@ -116,7 +116,7 @@ def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object,
     """
     label = candidate.label
     public = _public(candidate.version)
-    place = priorities(target.tags)
+    place = target.tag_places
     return (
         label.cuda in (None, target.cuda),
         not public.is_prerelease,

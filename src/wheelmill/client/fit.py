@@ -14,8 +14,9 @@ from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.links import Group
 from wheelmill.client.listing import tags_in
 from wheelmill.client.records import Candidate, Refusal, Source, Stage, TargetEnvironment
+from wheelmill.client.target_tags import Libc, tag_places
 from wheelmill.config.records.compatibility import Compatibility
-from wheelmill.names import Architecture, CudaVersion
+from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion
 
 
 def refusals(
@@ -43,35 +44,34 @@ def group_fits(source: Source, group: Group, target: TargetEnvironment, facts: C
     return not against
 
 
-@functools.cache
-def priorities(accepted: tuple[Tag, ...]) -> dict[Tag, int]:
-    """The places of tags in the order of preference, the best at 0."""
-    return {tag: place for place, tag in reversed(list(enumerate(accepted)))}
-
-
 def _of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Refusal, ...]:
-    return _tag_refusals(tags, target.tags)
+    accepted = target.tag_places
+    if any(tag in accepted for tag in tags):
+        return ()
+    return _against_tags(tags, target.python, target.platform, target.libc)
 
 
 @functools.cache
-def _tag_refusals(tags: frozenset[Tag], accepted: tuple[Tag, ...]) -> tuple[Refusal, ...]:
-    if tags & priorities(accepted).keys():
-        return ()
+def _against_tags(
+    tags: frozenset[Tag], python: PythonVersion, platform: Platform, libc: Libc | None
+) -> tuple[Refusal, ...]:
+    accepted = tag_places(python, platform, libc)
     found = []
     platforms = {tag.platform for tag in accepted}
     if not any(tag.platform in platforms for tag in tags):
         shown = ".".join(sorted({tag.platform for tag in tags}))
-        plain = accepted[0].platform if not platforms else max(platforms, key=len)
-        architectures = {platform.partition("_")[2] for platform in platforms if platform.startswith("linux_")}
-        newer = any(
-            tag.platform.startswith("manylinux") and tag.platform.endswith(tuple(architectures)) for tag in tags
+        system, _, processor = platform.partition("_")
+        newer = system == "linux" and any(
+            tag.platform.startswith("manylinux") and tag.platform.endswith(f"_{processor}") for tag in tags
         )
-        stage = Stage.GLIBC if newer and architectures else Stage.PLATFORM
-        found.append(Refusal(stage=stage, reason=f"is for {shown}, the target is {plain}"))
+        has = f"{platform} with {libc}" if libc else platform
+        found.append(
+            Refusal(stage=Stage.GLIBC if newer else Stage.PLATFORM, reason=f"is for {shown}, the target is {has}")
+        )
     abis = {(tag.interpreter, tag.abi) for tag in accepted}
     if not any((tag.interpreter, tag.abi) in abis for tag in tags):
         shown = ", ".join(sorted({f"{tag.interpreter}-{tag.abi}" for tag in tags}))
-        found.append(Refusal(stage=Stage.PYTHON, reason=f"is for {shown}, the target is {accepted[0].abi}"))
+        found.append(Refusal(stage=Stage.PYTHON, reason=f"is for {shown}, the target is {python.abi}"))
     return tuple(found)
 
 

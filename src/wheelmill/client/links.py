@@ -77,6 +77,7 @@ def _anchors(tree: Any) -> Iterator[Link]:  # noqa: ANN401 - a LexborHTMLParser
         attributes = anchor.attributes
         href, _, fragment = (attributes.get("href") or "").partition("#")
         filename = href.partition("?")[0].rpartition("/")[2]
+        filename = filename.replace("%2B", "+")  # nearly always the only one, and unquote() takes long
         if "%" in filename:
             filename = unquote(filename)
         if not filename.endswith(SUFFIX) or "/" in filename:

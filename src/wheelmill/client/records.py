@@ -13,7 +13,7 @@ from packaging.utils import BuildTag
 from packaging.version import Version
 
 from wheelmill.client.built_for import BuiltFor
-from wheelmill.client.target_tags import Libc, tags_of
+from wheelmill.client.target_tags import Libc, tag_places
 from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, Sha256, TorchVersion
 
 
@@ -60,7 +60,12 @@ class TargetEnvironment:
     @property
     def tags(self) -> tuple[Tag, ...]:
         """Tags of wheels that can be installed, the best first (PEP 425, PEP 600, PEP 656)."""
-        return tags_of(self.python, self.platform, self.libc)
+        return tuple(self.tag_places)
+
+    @property
+    def tag_places(self) -> Mapping[Tag, int]:
+        """The same tags with their places in that order, the best at 0."""
+        return tag_places(self.python, self.platform, self.libc)
 
     def __str__(self) -> str:
         """``Python 3.12, torch 2.11 and CUDA 13.0 on linux_x86_64``; what is open is called any."""

@@ -43,7 +43,6 @@ class Libc:
         return f"{self.family} {self.major}.{self.minor}"
 
 
-@functools.cache
 def tags_of(python: PythonVersion, platform: Platform, libc: Libc | None) -> tuple[Tag, ...]:
     """List the tags that an installer for this target accepts, the best first.
 
@@ -55,6 +54,12 @@ def tags_of(python: PythonVersion, platform: Platform, libc: Libc | None) -> tup
         *cpython_tags(version, abis=[python.abi], platforms=platforms),
         *compatible_tags(version, interpreter=python.interpreter, platforms=platforms),
     )
+
+
+@functools.cache
+def tag_places(python: PythonVersion, platform: Platform, libc: Libc | None) -> dict[Tag, int]:
+    """The tags that an installer for this target accepts, with their places in its order, the best at 0."""
+    return {tag: place for place, tag in enumerate(dict.fromkeys(tags_of(python, platform, libc)))}
 
 
 def platform_tags(platform: Platform, libc: Libc | None) -> Iterator[str]:
