@@ -121,14 +121,6 @@ def registry(url: str) -> str:
     )
 
 
-def sources(url: str) -> str:
-    """The six pages as our sources.yml names them."""
-    return "sources:\n" + "".join(
-        f'  page{number}: {{find_links: "{url}/hashed/{number}/", projects: [{project}]}}\n'
-        for number, project in enumerate(PROJECTS)
-    )
-
-
 def compare(count: int, gpkg: Path, folder: Path) -> None:
     """Measure both at one size and print a line for each."""
     pages = {
@@ -140,14 +132,11 @@ def compare(count: int, gpkg: Path, folder: Path) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
         (folder / "registry.toml").write_text(registry(url))
-        (folder / "sources.yml").write_text(sources(url))
+        sources = [word for number in range(len(PROJECTS)) for word in ("--source", f"{url}/hashed/{number}/")]
         asked = [word for pair in TARGET.items() for word in pair] + ["--json", *dict.fromkeys(PROJECTS)]
         commands: dict[str, list[str | Path]] = {
             "gpkg": [gpkg, "--registry", folder / "registry.toml", *asked],
-            "wheelmill": [
-                *(Path(sys.executable).parent / "wheelmill", "resolve", "--source", folder / "sources.yml"),
-                *asked,
-            ],
+            "wheelmill": [Path(sys.executable).parent / "wheelmill", "resolve", *sources, *asked],
         }
         costs: dict[tuple[str, str], list[Cost]] = {}
         for _ in range(ROUNDS):

@@ -20,3 +20,14 @@ def test_the_index_benchmark_compares_two_indexes_of_the_same_wheels() -> None:
     assert figures["wheels"] == 500
     assert set(figures["ratios"]) == {"seconds", "cpu_seconds", "peak_mb"}
     assert min(figures[each]["files"] for each in ("wheelmill", "dumb_pypi")) > 100
+
+
+def test_the_client_benchmark_measures_both_and_says_where_they_differ(tmp_path: Path) -> None:
+    gpkg = tmp_path / "gpkg"
+    gpkg.write_text("#!/bin/sh\necho banner\necho '{}'\n")
+    gpkg.chmod(0o755)
+    argv = [sys.executable, str(ROOT / "benchmarks" / "client.py"), "--gpkg", str(gpkg), "200"]
+    printed = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
+    measured = [line.split()[4:6] for line in printed[:4]]
+    assert measured == [["cold", "gpkg"], ["cold", "wheelmill"], ["warm", "gpkg"], ["warm", "wheelmill"]]
+    assert "flash_attn-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl" in printed[4]

@@ -137,3 +137,25 @@ def test_all_of_gpkgs_sources_ship(wheelmill: Wheelmill) -> None:
         *("flash-attn", "flash-attn-3", "causal-conv1d", "mamba-ssm", "natten", "grouped-gemm", "sageattention"),
     }
     assert "mamba-ssm" in wheelmill(*shipped[:1], "mamba", *shipped[2:]).stdout
+
+
+def test_the_cache_is_counted_and_cleaned(wheelmill: Wheelmill) -> None:
+    wheelmill("resolve", "flash-attn", *TARGET)
+    assert json.loads(wheelmill("cache", "info", "--json").stdout)["files"] == 1
+    assert "deleted 0 files" in wheelmill("cache", "clean", "--older-than", "1h").stdout
+    assert json.loads(wheelmill("cache", "clean", "--json").stdout)["files"] == 1
+    assert ": 0 files" in wheelmill("cache", "info").stdout
+
+
+@pytest.mark.parametrize("age", ["soon", "7", "d", "-1d", "7y", "99999999999d"])
+def test_an_age_that_is_none_is_refused_where_gpkg_prints_a_traceback(wheelmill: Wheelmill, age: str) -> None:
+    assert "--older-than" in wheelmill("cache", "clean", f"--older-than={age}", exit_code=2).stderr
+
+
+def test_a_registry_of_gpkg_is_a_source(wheelmill: Wheelmill, server: PageServer, tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text(
+        f'[[sources]]\npackage = "flash-attn"\ntype = "find-links"\nurl_template = "{server.url}/wheels/"\n'
+        'wheel_name = "flash_attn-{version}+cu{cuda}torch{torch}-{pytag}-{platform}.whl"\n'
+    )
+    done = wheelmill("resolve", "flash-attn", *TARGET, "--json", "--source", "registry.toml")
+    assert json.loads(done.stdout)["resolved"]["flash-attn"]["source"] == f"{server.url}/wheels/"

@@ -27,6 +27,7 @@ RUN_BY = {
     "benchmarks/plan.py": "integration/test_benchmarks.py",
     "benchmarks/index.py --wheels 100000 --json": "integration/test_benchmarks.py",
     "benchmarks/site.py": "real/test_site.py",
+    "benchmarks/client.py": "integration/test_benchmarks.py",
     "wheelmill run PROJECT --python 3.12 --cuda 13.0 --torch 2.11": "real/test_torch_spline_conv.py",
 }
 

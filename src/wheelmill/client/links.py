@@ -46,12 +46,11 @@ class Group(NamedTuple):
 
 def grouped(links: Iterator[Link]) -> dict[Group, list[Link]]:
     """Sort links by what decides whether they fit; those that are no wheels are left out."""
-    groups: dict[Group, list[Link]] = {}
+    groups: dict[tuple[str, str, str], list[Link]] = {}
     for link in links:
-        parts = link.filename.removesuffix(SUFFIX).split("-")
+        parts = link[0].removesuffix(SUFFIX).split("-")
         if len(parts) == _WITHOUT_BUILD or (len(parts) == _WITH_BUILD and parts[2][:1].isdigit()):
-            key = Group(parts[0], parts[1].partition("+")[2], "-".join(parts[-3:]))
-            groups.setdefault(key, []).append(link)
+            groups.setdefault((parts[0], parts[1].partition("+")[2], "-".join(parts[-3:])), []).append(link)
     renamed: dict[Group, list[Link]] = {}
     for (project, local, tags), members in groups.items():
         key = Group(canonicalize_name(project), local.lower().replace("_", "."), tags)
@@ -73,27 +72,30 @@ def links_in_html(page: bytes) -> tuple[str | None, Iterator[Link]]:
 
 
 def _anchors(tree: Any) -> Iterator[Link]:  # noqa: ANN401 - a LexborHTMLParser
-    for anchor in tree.css("a"):
+    for anchor in tree.css("a[href]"):
         attributes = anchor.attributes
-        href, _, fragment = (attributes.get("href") or "").partition("#")
+        href, _, fragment = (attributes["href"] or "").partition("#")
         filename = href.partition("?")[0].rpartition("/")[2]
-        filename = filename.replace("%2B", "+")  # nearly always the only one, and unquote() takes long
         if "%" in filename:
-            filename = unquote(filename)
+            filename = filename.replace("%2B", "+")  # nearly always the only one, and unquote() takes long
+            filename = unquote(filename) if "%" in filename else filename
         if not filename.endswith(SUFFIX) or "/" in filename:
             continue
-        size = attributes.get("data-size") or ""
-        metadata = attributes.get("data-core-metadata") or attributes.get("data-dist-info-metadata")
-        yield Link(
-            filename,
-            href,
-            fragment[7:] if fragment.startswith("sha256=") else None,
-            int(size) if size.isdecimal() else None,
-            attributes.get("data-requires-python"),
-            metadata.removeprefix("sha256=") if metadata else None,
-            attributes.get("data-upload-time"),
-            (attributes["data-yanked"] or "") if "data-yanked" in attributes else None,
-        )
+        sha256 = fragment[7:] if fragment.startswith("sha256=") else None
+        yield Link(filename, href, sha256, *(_said_by(attributes) if len(attributes) > 1 else ()))
+
+
+def _said_by(attributes: Mapping[str, str | None]) -> tuple[int | None, str | None, str | None, str | None, str | None]:
+    """Size, Requires-Python, METADATA, upload time and yanked."""
+    size = attributes.get("data-size") or ""
+    metadata = attributes.get("data-core-metadata") or attributes.get("data-dist-info-metadata")
+    return (
+        int(size) if size.isdecimal() else None,
+        attributes.get("data-requires-python"),
+        metadata.removeprefix("sha256=") if metadata else None,
+        attributes.get("data-upload-time"),
+        (attributes["data-yanked"] or "") if "data-yanked" in attributes else None,
+    )
 
 
 def links_in_json(page: Mapping[str, Any]) -> Iterator[Link]:

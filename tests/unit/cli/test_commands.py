@@ -1,0 +1,40 @@
+"""The list of commands: what help says without importing them, and that they are there."""
+
+import importlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+from wheelmill.cli import COMMANDS
+
+SLOW = ["pydantic", "httpx", "yaml", "rich.console", "selectolax", "sqlite3", "tomlkit"]
+
+
+def loaded_by(*arguments: str) -> list[str]:
+    """Which of the modules that take long a command imports."""
+    code = (
+        "import json, sys\nfrom wheelmill.cli import application\n"
+        f"try: application({list(arguments)!r})(standalone_mode=False, args={list(arguments)!r})\n"
+        f"finally: print(json.dumps([name for name in {SLOW!r} if name in sys.modules]), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return list(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_help_imports_nothing_that_takes_long() -> None:
+    assert loaded_by("--help") == []
+
+
+def test_a_described_target_is_shown_without_network_and_configuration() -> None:
+    described = ("--python", "3.12", "--torch", "2.8", "--cuda", "12.8", "--platform", "linux_x86_64", "--json")
+    assert loaded_by("environment", *described) == ["sqlite3"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_its_module(name: str) -> None:
+    module_name, description = COMMANDS[name]
+    module = importlib.import_module(f"wheelmill.cli.{module_name}")
+    assert callable(getattr(module, name, None)) or hasattr(module, "app")
+    assert description.endswith(".")
