@@ -11,8 +11,8 @@ from urllib.parse import urljoin
 import httpx
 
 from wheelmill.client.credentials import authorization_for, origin_of, without_credentials
-from wheelmill.config.http_tries import NoAnswerError, answer_to
 from wheelmill.errors import WheelmillError
+from wheelmill.http_tries import NoAnswerError, answer_to
 
 _REDIRECTS: Final = 10
 _TIMEOUT: Final = httpx.Timeout(30, connect=10)
