@@ -14,7 +14,6 @@ from wheelmill.cli.index_check import check
 from wheelmill.cli.options import ConfigOption, StoreOption, folder_at, own_config_at, store_at
 from wheelmill.cli.terminal import STDERR
 from wheelmill.config.listing import load_listing
-from wheelmill.errors import SiteError
 from wheelmill.index.serve import project_lists_below, root_of, serving
 
 app = typer.Typer(no_args_is_help=True, help="Generate, serve and check static package indexes.")

@@ -11,10 +11,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
+from wheelmill.errors import SiteError
+
 JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
 """What clients ask for that read the JSON of an index, and what they must be told that they get (PEP 691)."""
-
-from wheelmill.errors import SiteError
 
 
 def project_lists_below(directory: Path) -> list[Path]:
