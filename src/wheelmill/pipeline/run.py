@@ -71,7 +71,7 @@ def run(
         policy: ``auto``, or a platform policy without its machine.
         store: where releases are kept.
         config: what the site says of packages, and which published wheels are yanked or removed.
-        output: gets ``built``, of that ``wheels`` with those that passed, and ``site``.
+        output: gets ``built``, ``wheels`` with those of them that passed, and ``site``.
         progress: told of every stage.
         seconds: time for builds and smoke; None sets no limit.
         publishes: whether the wheels are released and the site is made.
