@@ -15,6 +15,8 @@ from tests.page_server import Answer, PageServer, links_page, page_server
 ROOT = Path(__file__).parents[2]
 NAMES = (ROOT / "tests/data/flash-attn-wheel-names.txt").read_text().splitlines()
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64")
+RESOLVE = ("resolve", "--no-look")
+"""There are no wheels behind the links of these tests."""
 
 Wheelmill = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -45,7 +47,7 @@ def wheelmill(tmp_path: Path, server: PageServer) -> Wheelmill:
 
 
 def test_json_is_the_one_thing_on_stdout_where_gpkg_prints_a_banner_before_it(wheelmill: Wheelmill) -> None:
-    done = wheelmill("resolve", "flash-attn>=2.7,<3", "other", *TARGET, "--json", exit_code=8)
+    done = wheelmill(*RESOLVE, "flash-attn>=2.7,<3", "other", *TARGET, "--json", exit_code=8)
     content = json.loads(done.stdout)
     assert content["schema"] == "wheelmill.resolve/1"
     (resolved,) = content["resolved"].values()
@@ -55,39 +57,39 @@ def test_json_is_the_one_thing_on_stdout_where_gpkg_prints_a_banner_before_it(wh
 
 
 def test_nothing_resolved_is_json_and_exit_code_8_where_gpkg_prints_none(wheelmill: Wheelmill) -> None:
-    done = wheelmill("resolve", "other", *TARGET, "--json", exit_code=8)
+    done = wheelmill(*RESOLVE, "other", *TARGET, "--json", exit_code=8)
     assert json.loads(done.stdout)["resolved"] == {}
 
 
 def test_the_text_is_a_project_with_hashed_urls(wheelmill: Wheelmill, tmp_path: Path) -> None:
-    text = wheelmill("resolve", "flash-attn", *TARGET).stdout
+    text = wheelmill(*RESOLVE, "flash-attn", *TARGET).stdout
     project = tomllib.loads(text)
     assert project["project"]["dependencies"] == ["torch==2.8.*", "flash-attn"]
     assert project["tool"]["uv"]["sources"]["flash-attn"]["url"].endswith("#sha256=" + "0" * 64)
     assert project["tool"]["uv"]["index"][0]["explicit"] is True
-    wheelmill("resolve", "flash-attn", *TARGET, "-o", "new.toml")
+    wheelmill(*RESOLVE, "flash-attn", *TARGET, "-o", "new.toml")
     assert (tmp_path / "new.toml").read_text() == text
 
 
 def test_a_file_that_is_there_is_not_overwritten_where_gpkg_overwrites_it(wheelmill: Wheelmill, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\n")
-    wheelmill("resolve", "flash-attn", *TARGET, "-o", "pyproject.toml", exit_code=2)
+    wheelmill(*RESOLVE, "flash-attn", *TARGET, "-o", "pyproject.toml", exit_code=2)
     assert (tmp_path / "pyproject.toml").read_text() == "[project]\n"
 
 
 def test_a_second_time_the_page_comes_from_the_cache(wheelmill: Wheelmill, server: PageServer) -> None:
-    first = wheelmill("resolve", "flash-attn", *TARGET, "--json").stdout
+    first = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--json").stdout
     assert len(server.asked) == 1
-    assert wheelmill("resolve", "flash-attn", *TARGET, "--json").stdout == first
-    assert wheelmill("resolve", "flash-attn", *TARGET, "--json", "--offline").stdout == first
+    assert wheelmill(*RESOLVE, "flash-attn", *TARGET, "--json").stdout == first
+    assert wheelmill(*RESOLVE, "flash-attn", *TARGET, "--json", "--offline").stdout == first
     assert len(server.asked) == 1
-    wheelmill("resolve", "flash-attn", *TARGET, "--refresh")
-    wheelmill("resolve", "flash-attn", *TARGET, "--no-cache")
+    wheelmill(*RESOLVE, "flash-attn", *TARGET, "--refresh")
+    wheelmill(*RESOLVE, "flash-attn", *TARGET, "--no-cache")
     assert len(server.asked) == 3
 
 
 def test_a_server_that_is_away_is_named_where_gpkg_finds_nothing(wheelmill: Wheelmill) -> None:
-    done = wheelmill("resolve", "flash-attn", *TARGET, "--offline", exit_code=8)
+    done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--offline", exit_code=8)
     assert "/wheels/ is not in the cache, and this is offline" in done.stderr
 
 
@@ -140,7 +142,7 @@ def test_all_of_gpkgs_sources_ship(wheelmill: Wheelmill) -> None:
 
 
 def test_the_cache_is_counted_and_cleaned(wheelmill: Wheelmill) -> None:
-    wheelmill("resolve", "flash-attn", *TARGET)
+    wheelmill(*RESOLVE, "flash-attn", *TARGET)
     assert json.loads(wheelmill("cache", "info", "--json").stdout)["files"] == 1
     assert "deleted 0 files" in wheelmill("cache", "clean", "--older-than", "1h").stdout
     assert json.loads(wheelmill("cache", "clean", "--json").stdout)["files"] == 1
@@ -157,5 +159,5 @@ def test_a_registry_of_gpkg_is_a_source(wheelmill: Wheelmill, server: PageServer
         f'[[sources]]\npackage = "flash-attn"\ntype = "find-links"\nurl_template = "{server.url}/wheels/"\n'
         'wheel_name = "flash_attn-{version}+cu{cuda}torch{torch}-{pytag}-{platform}.whl"\n'
     )
-    done = wheelmill("resolve", "flash-attn", *TARGET, "--json", "--source", "registry.toml")
+    done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--json", "--source", "registry.toml")
     assert json.loads(done.stdout)["resolved"]["flash-attn"]["source"] == f"{server.url}/wheels/"

@@ -88,6 +88,7 @@ class SearchOptions:
     offline: Annotated[bool, typer.Option("--offline", help="Use what the cache has.")] = False
     refresh: Annotated[bool, typer.Option("--refresh", help="Ask for every page, however fresh.")] = False
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
+    no_look: Annotated[bool, typer.Option("--no-look", help="Choose by names, without looking into wheels.")] = False
 
     def search(self) -> Search:
         """The options as the client takes them.
@@ -103,6 +104,7 @@ class SearchOptions:
             offline=self.offline,
             refresh=self.refresh,
             use_cache=not self.no_cache,
+            look=not self.no_look,
         )
 
 

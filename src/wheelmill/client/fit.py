@@ -26,7 +26,7 @@ def refusals(
     yield from _of_tags(candidate.tags, target)
     yield from _of_label(candidate.label, candidate.source, target, facts)
     yield from _of_gpus(candidate.source, target)
-    if not _within(candidate.requires_python, target.full_python):
+    if not within(candidate.requires_python, target.full_python):
         yield Refusal(stage=Stage.PYTHON, reason=f"requires Python {candidate.requires_python}")
     if not requirement.specifier.contains(candidate.version, prereleases=True):
         yield Refusal(stage=Stage.VERSION, reason=f"is not {requirement.specifier}")
@@ -114,7 +114,7 @@ def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -
         return None
     if label.torch is None:
         wanted = source.torch
-        return None if wanted is None or _within(str(wanted), Version(str(target.torch))) else f"is for torch {wanted}"
+        return None if wanted is None or within(str(wanted), Version(str(target.torch))) else f"is for torch {wanted}"
     if label.torch == target.torch or (label.and_newer and label.torch < target.torch):
         return None
     return f"is built for torch {label.torch}{' and newer' * label.and_newer}, the target has {target.torch}"
@@ -190,7 +190,8 @@ def lacks_code_for(
     return None
 
 
-def _within(specifier: str | None, version: Version) -> bool:
+def within(specifier: str | None, version: Version) -> bool:
+    """Whether a version is in a range; no range, and one that cannot be read, hold every version."""
     if not specifier:
         return True
     try:

@@ -14,6 +14,7 @@ from platformdirs import user_cache_path
 from wheelmill.client.choose import choose, targets_of
 from wheelmill.client.facts import read_facts
 from wheelmill.client.fit import group_fits
+from wheelmill.client.inspected import looked_into
 from wheelmill.client.links import Group
 from wheelmill.client.listing import Place, candidates_of, places_of
 from wheelmill.client.page_cache import PageCache
@@ -37,6 +38,8 @@ class Search:
     refresh: bool = False
     """Whether to ask for pages that are still fresh, too."""
     use_cache: bool = True
+    look: bool = True
+    """Whether to look into wheels before they are chosen."""
 
     def open_cache(self) -> PageCache:
         """The cache of pages."""
@@ -63,12 +66,20 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
     projects = [canonicalize_name(requirement.name) for requirement in requirements]
     with finding(projects, environment, search) as found:
         candidates = {name: found.fitting(name) for name in projects}
-        resolution = choose(requirements, environment, candidates, found.facts)
-        if resolution.unresolved:
-            # Wheels that do not fit are read only where one of them must serve as advice.
-            candidates |= {name: found.all(name) for name in resolution.unresolved}
-            resolution = choose(requirements, environment, candidates, found.facts)
-        return replace(resolution, warnings=tuple(found.pages.warnings))
+
+        def chosen_without(refused: frozenset[str]) -> Resolution:
+            resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
+            if resolution.unresolved:
+                # Wheels that do not fit are read only where one of them must serve as advice.
+                candidates.update({name: found.all(name) for name in resolution.unresolved})
+                resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
+            return resolution
+
+        if search.look:
+            resolution = looked_into(chosen_without, found.pages.cache, offline=search.offline)
+        else:
+            resolution = chosen_without(frozenset())
+        return replace(resolution, warnings=(*found.pages.warnings, *resolution.warnings))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self
 
 from packaging.tags import Tag, compatible_tags, cpython_tags
+from packaging.version import Version
 
 from wheelmill.names import Platform, PythonVersion
 
@@ -37,6 +38,10 @@ class Libc:
         if family in ("", "glibc", "musl") and all(part.isascii() and part.isdigit() for part in (major, minor)):
             return cls("musl" if family == "musl" else "glibc", int(major), int(minor))
         raise ValueError(f"expected a C library such as '2.28', 'glibc 2.28' or 'musl 1.2', not {text!r}")
+
+    def lacks(self, glibc: Version) -> bool:
+        """Whether it is a glibc, and an older one."""
+        return self.family == "glibc" and Version(f"{self.major}.{self.minor}") < glibc
 
     def __str__(self) -> str:
         """``glibc 2.28``."""

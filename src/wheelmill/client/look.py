@@ -1,0 +1,223 @@
+"""Looking into a wheel without downloading it: METADATA, and its compiled code where that is small."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from wheelmill.client.fit import lacks_code_for, within
+from wheelmill.client.page_cache import PageCache
+from wheelmill.client.records import Candidate, Refusal, Stage, TargetEnvironment
+from wheelmill.errors import WheelmillError
+from wheelmill.names import Architecture
+
+if TYPE_CHECKING:
+    from wheelmill.client.web import Web
+    from wheelmill.wheel.elf import SharedObject
+
+_MOST_METADATA: Final = 1 << 20
+_MOST_CODE: Final = 4 << 20
+"""Bytes. More compiled code than this, packed, is left for when the wheel is downloaded."""
+_MOST_UNPACKED: Final = 64 << 20
+_PIECE: Final = 256 << 10
+"""Bytes that are asked for at once while code is read."""
+
+
+class LookError(WheelmillError):
+    """A wheel could not be looked into."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inside:
+    """What a wheel itself says."""
+
+    requires_dist: tuple[str, ...]
+    requires_python: str | None
+    glibc: str | None = None
+    """The newest that its code asks for."""
+    cuda_major: int | None = None
+    """Of the CUDA libraries that its code names."""
+    cxx11_abi: bool | None = None
+    sass: tuple[str, ...] = ()
+    """``9.0a``."""
+    ptx: tuple[str, ...] = ()
+    code_read: bool = False
+
+
+def look_into(candidate: Candidate, web: Web) -> Inside:
+    """Read what can be read without downloading.
+
+    Raises:
+        LookError: the server does not give pieces, or the wheel is not readable.
+    """
+    try:
+        return _look(candidate, web)
+    except (WheelmillError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        raise LookError(f"could not be looked into: {error}") from None
+
+
+def keep_inside(inside: Inside, candidate: Candidate, cache: PageCache) -> None:
+    """Keep what a wheel shows, under its hash; without one there is no telling whether it is still the same."""
+    if candidate.sha256:
+        cache.keep_fact(f"inside/1:{candidate.sha256}", json.dumps(asdict(inside)))
+
+
+def known_inside(candidate: Candidate, cache: PageCache) -> Inside | None:
+    """What the cache keeps of a wheel; None when it was never looked into."""
+    kept = cache.fact(f"inside/1:{candidate.sha256}") if candidate.sha256 else None
+    return _inside_of(kept) if kept else None
+
+
+def refusals_inside(inside: Inside, candidate: Candidate, target: TargetEnvironment) -> Iterator[Refusal]:
+    """Give every reason against a wheel that shows inside it."""
+    if not within(inside.requires_python, target.full_python):
+        yield Refusal(stage=Stage.PYTHON, reason=f"requires Python {inside.requires_python}")
+    for wanted in map(_torch_requirement, inside.requires_dist):
+        if wanted and target.torch and not _has_torch(wanted, target):
+            yield Refusal(stage=Stage.TORCH, reason=f"requires {wanted}, the target has {target.torch}")
+    if inside.glibc and target.libc and target.libc.lacks(Version(inside.glibc)):
+        yield Refusal(stage=Stage.GLIBC, reason=f"its code needs glibc {inside.glibc}, the target has {target.libc}")
+    if inside.cuda_major and target.cuda and inside.cuda_major != target.cuda.major:
+        reason = f"its code is linked to CUDA {inside.cuda_major}, the target has {target.cuda}"
+        yield Refusal(stage=Stage.CUDA, reason=reason)
+    if None not in (inside.cxx11_abi, target.cxx11_abi) and inside.cxx11_abi != target.cxx11_abi:
+        yield Refusal(stage=Stage.ABI, reason="its code has another C++ ABI than the target's torch")
+    for gpu in target.gpus if inside.sass or inside.ptx else ():
+        against = lacks_code_for(
+            gpu.capability,
+            map(Architecture.parse, inside.sass),
+            map(Architecture.parse, inside.ptx),
+            driver=target.driver_cuda,
+            cuda=candidate.label.cuda,
+        )
+        if against:
+            yield Refusal(stage=Stage.GPU, reason=against)
+
+
+def _has_torch(wanted: Requirement, target: TargetEnvironment) -> bool:
+    """Whether the target's torch is one that is required; where only its minor release is known, any of that."""
+    releases = [target.torch_release] if target.torch_release else [f"{target.torch}.{patch}" for patch in range(10)]
+    return any(wanted.specifier.contains(release, prereleases=True) for release in releases)
+
+
+def _torch_requirement(text: str) -> Requirement | None:
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        return None
+    return requirement if canonicalize_name(requirement.name) == "torch" and not requirement.marker else None
+
+
+def _look(candidate: Candidate, web: Web) -> Inside:
+    from wheelmill.client.remote_file import RemoteFile  # noqa: PLC0415 - asks a server
+    from wheelmill.wheel.metadata import dist_info_of, read_metadata  # noqa: PLC0415 - not for what the cache has
+
+    sidecar = _sidecar(candidate, web)
+    try:
+        with zipfile.ZipFile(io.BufferedReader(RemoteFile(web, candidate.url), _PIECE)) as archive:
+            content = sidecar or _read(archive, f"{dist_info_of(archive)}/METADATA", _MOST_METADATA)
+            code = _code_in(archive)
+    except (WheelmillError, OSError):
+        if sidecar is None:
+            raise
+        content, code = sidecar, None
+    metadata = read_metadata(content)
+    return _described(
+        tuple(map(str, metadata.requires_dist or ())),
+        str(metadata.requires_python) if metadata.requires_python is not None else None,
+        code,
+    )
+
+
+def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
+    """The METADATA beside a wheel (PEP 658); None when there is none, or another one than was promised."""
+    if not candidate.has_metadata:
+        return None
+    answer = web.get(f"{candidate.url}.metadata")
+    promised = candidate.metadata_sha256
+    if not answer.is_success or (promised and hashlib.sha256(answer.content).hexdigest() != promised):
+        return None
+    return answer.content
+
+
+def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    if archive.getinfo(name).file_size > most:
+        raise ValueError(f"{name} is larger than {most} bytes")
+    return archive.read(name)
+
+
+def _code_in(archive: zipfile.ZipFile) -> tuple[SharedObject, ...] | None:
+    """The shared objects of a wheel; None when they are too large to be read in passing."""
+    from wheelmill.wheel.elf import SharedObject  # noqa: PLC0415 - not for what the cache has
+
+    members = [member for member in archive.infolist() if ".so" in Path(member.filename).suffixes]
+    if sum(member.compress_size for member in members) > _MOST_CODE:
+        return None
+    if sum(member.file_size for member in members) > _MOST_UNPACKED:
+        return None
+    found = []
+    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
+        path = Path(folder) / "member"
+        for member in members:
+            path.write_bytes(archive.read(member))
+            found.append(SharedObject.read(path, name=member.filename))
+    return tuple(found)
+
+
+def _described(
+    requires_dist: tuple[str, ...], requires_python: str | None, code: tuple[SharedObject, ...] | None
+) -> Inside:
+    from wheelmill.smoke.evidence import cuda_major_of  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.glibc import newest  # noqa: PLC0415 - the same
+
+    if code is None:
+        return Inside(requires_dist=requires_dist, requires_python=requires_python)
+    glibc = newest(code, "GLIBC")
+    needed = {name for shared_object in code for name in shared_object.needed}
+    return Inside(
+        requires_dist=requires_dist,
+        requires_python=requires_python,
+        glibc=str(glibc) if glibc else None,
+        cuda_major=next((major for name in sorted(needed) if (major := cuda_major_of(name))), None),
+        cxx11_abi=_abi_of(code),
+        sass=tuple(sorted({_capability(each) for so in code for each in so.device_code.sass})),
+        ptx=tuple(sorted({_capability(each) for so in code for each in so.device_code.ptx})),
+        code_read=True,
+    )
+
+
+def _capability(code: str) -> str:
+    """``9.0a`` of ``sm_90a`` and ``compute_90a``."""
+    name = code.partition("_")[2]
+    number = name.rstrip("af")
+    return f"{number[:-1]}.{number[-1]}{name[len(number) :]}"
+
+
+def _abi_of(code: tuple[SharedObject, ...]) -> bool | None:
+    """Which C++ ABI code expects of torch, by the way that its symbols spell ``std::string``; None when none has one.
+
+    https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
+    """
+    names = {
+        symbol.name for each in code for symbol in each.undefined if "3c10" in symbol.name or "5torch" in symbol.name
+    }
+    if any("__cxx11" in name for name in names):
+        return True
+    return False if any("RKSs" in name for name in names) else None
+
+
+def _inside_of(kept: str) -> Inside:
+    plain = json.loads(kept)
+    return Inside(**plain | {key: tuple(plain[key]) for key in ("requires_dist", "sass", "ptx")})
