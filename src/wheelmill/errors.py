@@ -14,6 +14,7 @@ Only the command line catches these; a traceback is a bug.
     +- ReleaseError          6
     +- SiteError             7   the index
     +- NoWheelError          8   nothing there fits the target
+    +- InstallError          2   uv or pip could not do it; what they said is in the message
     +- IntegrityError        9   bytes are not what their hash says
 """
 
@@ -104,6 +105,12 @@ class NoWheelError(WheelmillError):
     """No wheel fits the target environment."""
 
     exit_code = 8
+
+
+class InstallError(WheelmillError):
+    """uv or pip could not install what was chosen."""
+
+    exit_code = 2
 
 
 class IntegrityError(WheelmillError):

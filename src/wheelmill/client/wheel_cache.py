@@ -1,0 +1,141 @@
+"""Wheels that were downloaded, each kept under its hash and checked again every time it is taken out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from platformdirs import user_cache_path
+
+from wheelmill.client.records import Candidate
+from wheelmill.errors import IntegrityError, UsageError
+from wheelmill.files import atomic_write, sha256_of, write_bytes
+from wheelmill.names import ProjectName, Sha256
+from wheelmill.progress import Progress
+
+_AT_ONCE: Final = 4
+"""Downloads that run side by side."""
+
+Opened = Callable[[str], AbstractContextManager[Iterator[bytes]]]
+"""Opens a URL and gives its bytes in pieces."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedWheel:
+    """A wheel to download."""
+
+    filename: str
+    url: str
+    sha256: Sha256 | None
+    """None when nobody said it: the first download decides."""
+    size: int | None
+    """Bytes."""
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> Self:
+        """What was chosen."""
+        return cls(filename=candidate.filename, url=candidate.url, sha256=candidate.sha256, size=candidate.size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CachedWheel:
+    """A wheel on disk whose bytes have this hash."""
+
+    path: Path
+    sha256: Sha256
+    size: int
+
+    @property
+    def project(self) -> ProjectName:
+        """The name that it is installed under."""
+        return parse_wheel_filename(self.path.name)[0]
+
+    @property
+    def reference(self) -> str:
+        """A requirement on exactly these bytes (PEP 508), which installers check once more."""
+        return f"{self.project} @ {self.path.as_uri()}#sha256={self.sha256}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelCache:
+    """A folder of wheels by hash."""
+
+    directory: Path
+    open_url: Opened
+    offline: bool = False
+
+    def fetch_all(self, wanted: Iterable[WantedWheel], progress: Progress) -> Sequence[CachedWheel]:
+        """Have wheels on disk; several are downloaded at once.
+
+        Raises:
+            IntegrityError: bytes have another hash than was promised; they are thrown away.
+            UsageError: one is not here and nothing may be downloaded.
+        """
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            return list(pool.map(lambda wheel: self.fetch(wheel, progress), wanted))
+
+    def fetch(self, wanted: WantedWheel, progress: Progress) -> CachedWheel:
+        """Have one wheel on disk; see `fetch_all`."""
+        filename = _checked(wanted.filename)
+        sha256 = wanted.sha256 or self._remembered(wanted.url)
+        if sha256 and (path := self.directory / sha256 / filename).exists():
+            if (found := sha256_of(path)) == sha256:
+                return CachedWheel(path=path, sha256=sha256, size=path.stat().st_size)
+            path.unlink()
+            raise IntegrityError(
+                f"{path} was changed on disk: it has sha256 {found}",
+                hint="it was removed from the cache; run the command again to download it anew",
+            )
+        if self.offline:
+            raise UsageError(f"{filename} is not in the cache, and --offline was given", hint=f"it is at {wanted.url}")
+        return self._downloaded(wanted, filename, progress)
+
+    def _downloaded(self, wanted: WantedWheel, filename: str, progress: Progress) -> CachedWheel:
+        partial = self.directory / "partial" / f"{hashlib.sha256(wanted.url.encode()).hexdigest()}.whl"
+        digest, size = hashlib.sha256(), 0
+        with atomic_write(partial) as file, self.open_url(wanted.url) as pieces:
+            for piece in pieces:
+                digest.update(piece)
+                size += len(piece)
+                file.write(piece)
+                progress.received(filename, size, wanted.size)
+        found = Sha256(digest.hexdigest())
+        if found != (wanted.sha256 or found):
+            partial.unlink()
+            raise IntegrityError(f"{wanted.url} has sha256 {found}; {wanted.sha256} was promised")
+        path = self.directory / found / filename
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.replace(path)
+        if wanted.sha256 is None:
+            write_bytes(self._memory_of(wanted.url), found.encode())
+        return CachedWheel(path=path, sha256=found, size=size)
+
+    def _remembered(self, url: str) -> Sha256 | None:
+        """The hash that a URL without a promised one had when it was first downloaded."""
+        memory = self._memory_of(url)
+        return Sha256(memory.read_text()) if memory.exists() else None
+
+    def _memory_of(self, url: str) -> Path:
+        return self.directory / "first-seen" / hashlib.sha256(url.encode()).hexdigest()
+
+
+def wheel_cache_directory() -> Path:
+    """Where this user's wheels are kept."""
+    return user_cache_path("wheelmill") / "wheels"
+
+
+def _checked(filename: str) -> str:
+    """Refuse a name that is no wheel's: it becomes part of a path."""
+    try:
+        parse_wheel_filename(filename)
+    except InvalidWheelFilename as error:
+        raise IntegrityError(f"an index names a file that is no wheel: {error}") from None
+    if "/" in filename or "\\" in filename:
+        raise IntegrityError(f"an index names a file that leads elsewhere: {filename!r}")
+    return filename

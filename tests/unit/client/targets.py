@@ -1,0 +1,61 @@
+"""Targets, candidates and resolutions for tests of what is done with them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from packaging.utils import parse_wheel_filename
+
+from wheelmill.client.built_for import BuiltFor
+from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.client.target_tags import Libc
+from wheelmill.names import CudaVersion, Platform, PythonVersion, Sha256, TorchVersion
+
+LINUX = TargetEnvironment(
+    python=PythonVersion(3, 12),
+    python_release="3.12.4",
+    interpreter=None,
+    platform=Platform("linux_x86_64"),
+    libc=Libc("glibc", 2, 28),
+    torch=TorchVersion(2, 11),
+    cuda=CudaVersion(13, 0),
+)
+ARM = replace(LINUX, platform=Platform("linux_aarch64"))
+LINUX_313 = replace(LINUX, python=PythonVersion(3, 13), python_release="3.13.1")
+
+INDEX = Source(name="wheels", kind=SourceKind.SIMPLE, url="https://wheels.example/simple/")
+PAGE = Source(name="page", kind=SourceKind.FIND_LINKS, url="https://page.example/")
+
+SHA = Sha256("ab" * 32)
+
+
+def candidate(filename: str, *, source: Source = PAGE, sha256: Sha256 | None = SHA, size: int | None = 7) -> Candidate:
+    project, version, _, tags = parse_wheel_filename(filename)
+    return Candidate(
+        filename=filename,
+        project=project,
+        version=version,
+        tags=tags,
+        label=BuiltFor.parse(version.local or ""),
+        url=f"{source.url}{filename.replace('+', '%2B')}",
+        sha256=sha256,
+        size=size,
+        requires_python=None,
+        metadata_sha256=None,
+        has_metadata=False,
+        uploaded_at=None,
+        yanked=None,
+        source=source,
+    )
+
+
+def resolution(
+    *candidates: Candidate, environment: TargetEnvironment = LINUX, requires: Sequence[str] = ()
+) -> Resolution:
+    return Resolution(
+        environment=environment,
+        choices={
+            each.project: Choice(project=each.project, candidate=each, requires_dist=tuple(requires))
+            for each in candidates
+        },
+        unresolved={},
+    )
