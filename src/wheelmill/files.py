@@ -45,6 +45,14 @@ def write_bytes(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def write_if_new(path: Path, content: bytes) -> bool:
+    """Replace a file's content; False when that is what it has."""
+    if path.exists() and path.read_bytes() == content:
+        return False
+    write_bytes(path, content)
+    return True
+
+
 def write_record(path: Path, record: object) -> None:
     """Keep a record as indented JSON."""
     write_bytes(path, record_bytes(record))

@@ -1,5 +1,6 @@
-"""Projects of every kind get a wheel, and uv has nothing left to do."""
+"""Projects of every kind get wheels from a server of this machine, and uv has nothing left to do."""
 
+import os
 import platform
 import subprocess
 import sys
@@ -7,27 +8,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
-from tests.unit.client.targets import LINUX, candidate, resolution
-from tests.wheel_site import add_wheel, write_site
-from wheelmill.client.installer import find_uv
-from wheelmill.client.project_change import add_wheels, remove_packages
-from wheelmill.client.records import Resolution, Source, SourceKind
-from wheelmill.client.uv_project import UvProject
-from wheelmill.errors import InstallError, IntegrityError
-from wheelmill.files import sha256_of
+from tests.wheel_site import write_site
 from wheelmill.index.serve import serving
-from wheelmill.names import Platform, PythonVersion, project_name
-from wheelmill.package_index import configured_index
-from wheelmill.progress import Progress
+from wheelmill.names import PythonVersion
 
 pytestmark = pytest.mark.real
 
 PYTHON = PythonVersion(*sys.version_info[:2])
-MACHINE = f"linux_{platform.machine()}"
-TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-{MACHINE}"
-WHEEL = f"demo_gpu-1.0+cu130torch2.11-{TAG}.whl"
+TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{platform.machine()}"
+BASE = Path(sys.base_prefix) / "bin" / f"python{PYTHON}"
 
 PROJECTS = {
     "empty": None,
@@ -62,73 +52,74 @@ rich-text = "^1.0"
 """,
 }
 
+Wheelmill = Callable[..., subprocess.CompletedProcess[str]]
+
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The only index there is; nothing is cached from other tests."""
-    folder = tmp_path / "site"
-    write_site(folder, TAG)
-    with serving(folder) as url:
-        monkeypatch.setenv("UV_DEFAULT_INDEX", f"{url}simple/")
-        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv-cache"))
-        monkeypatch.setenv("UV_FIND_LINKS", "")
-        monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-        monkeypatch.setenv("SITE", url)
-        configured_index.cache_clear()
-        yield folder
+def site(tmp_path: Path) -> Path:
+    write_site(tmp_path / "site", TAG)
+    return tmp_path / "site"
 
 
-@pytest.fixture(params=["index", "page"])
-def resolved(site: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Resolution:
-    import os
-
-    url = os.environ["SITE"]
-    kind, place = (SourceKind.SIMPLE, "simple/") if request.param == "index" else (SourceKind.FIND_LINKS, "files/")
-    source = Source(name="demo", kind=kind, url=url + place)
-    chosen = candidate(WHEEL, source=Source(name="x", kind=kind, url=f"{url}files/"), sha256=sha256_of(site / "files" / WHEEL))
-    from dataclasses import replace
-
-    environment = replace(LINUX, python=PYTHON, python_release=None, platform=Platform(MACHINE), interpreter=Path(sys.executable))
-    return resolution(replace(chosen, source=source), environment=environment)
-
-
-def uv_project(folder: Path) -> UvProject:
-    uv = find_uv()
-    assert uv
-    return UvProject(directory=folder, uv=uv, python=str(PYTHON), progress=Progress())
+@pytest.fixture
+def variables(site: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """An environment in which this site is the only index and no cache has anything."""
+    with serving(site) as url:
+        yield {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PIP_", "VIRTUAL_"))},
+            "PATH": f"{BASE.parent}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}/usr/bin{os.pathsep}/bin",
+            "UV_DEFAULT_INDEX": f"{url}simple/",
+            "UV_CACHE_DIR": str(tmp_path / "uv-cache"),
+            "UV_HTTP_RETRIES": "0",
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+            "SITE": url,
+        }
 
 
-def add(folder: Path, resolved: Resolution) -> None:
-    chosen = [choice.candidate for choice in resolved.choices.values()]
-    add_wheels(
-        folder / "pyproject.toml",
-        [Requirement("demo-gpu")],
-        [resolved],
-        lambda: uv_project(folder).sync(chosen),
-    )
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
 
 
-def uv_sync(folder: Path) -> str:
-    done = subprocess.run(["uv", "sync"], cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture
+def wheelmill(variables: dict[str, str], project: Path) -> Wheelmill:
+    """Run wheelmill in the project, for torch 2.11 and CUDA 13.0 where none is installed."""
+
+    def run(*arguments: str, exit_code: int = 0, source: str = "simple/") -> subprocess.CompletedProcess[str]:
+        chosen = {**variables, "WHEELMILL_SOURCES": variables["SITE"] + source}
+        argv = [sys.executable, "-m", "wheelmill", *arguments]
+        done = subprocess.run(argv, cwd=project, env=chosen, capture_output=True, text=True, check=False)
+        assert done.returncode == exit_code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run
+
+
+TARGET = ("--python", str(PYTHON), "--torch", "2.11", "--cuda", "13.0")
+
+
+def uv_sync(project: Path, variables: dict[str, str]) -> str:
+    done = subprocess.run(["uv", "sync"], cwd=project, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
 
+@pytest.mark.parametrize("source", ["simple/", "wheels.html"])
 @pytest.mark.parametrize("kind", PROJECTS)
-def test_uv_has_nothing_left_to_do(kind: str, tmp_path: Path, resolved: Resolution) -> None:
-    folder = tmp_path / kind
-    folder.mkdir()
+def test_uv_has_nothing_left_to_do(
+    kind: str, source: str, project: Path, wheelmill: Wheelmill, variables: dict[str, str]
+) -> None:
     if text := PROJECTS[kind]:
-        (folder / "pyproject.toml").write_text(text)
-    add(folder, resolved)
-    print((folder / "pyproject.toml").read_text())
-    assert "demo-gpu" in (folder / "pyproject.toml").read_text()
+        (project / "pyproject.toml").write_text(text)
+    wheelmill("add", "demo-gpu", *TARGET, source=source)
+    before = (project / "pyproject.toml").read_text()
     for _ in range(2):
-        talk = uv_sync(folder)
-        print(talk)
+        talk = uv_sync(project, variables)
         assert "Checked" in talk
         assert " + " not in talk
-    found = subprocess.run(
-        [folder / ".venv" / "bin" / "python", "-c", "import demo_gpu, torch"], check=False
-    )
-    assert found.returncode == 0
+    subprocess.run([project / ".venv" / "bin" / "python", "-c", "import demo_gpu, torch"], check=True)
+    wheelmill("add", "demo-gpu", *TARGET, source=source)
+    assert (project / "pyproject.toml").read_text() == before

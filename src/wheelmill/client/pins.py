@@ -83,6 +83,7 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
 
 def _pin(candidate: Candidate) -> Pin:
     if candidate.source.kind is SourceKind.SIMPLE:
-        index = Index(name=f"wheelmill-{candidate.source.name}", url=candidate.source.url)
+        name = candidate.source.name.partition("://")[2] or candidate.source.name
+        index = Index(name=f"wheelmill-{name}", url=candidate.source.url)
         return Pin(requirement=f"{distribution_of(candidate)}=={candidate.version}", index=index)
     return Pin(requirement=direct_reference(candidate))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from wheelmill.client.change import undone_on_failure
 from wheelmill.client.pins import Pin, pins_of
@@ -18,7 +20,9 @@ from wheelmill.errors import UsageError
 from wheelmill.files import write_bytes
 from wheelmill.names import ProjectName, TorchVersion, project_name
 
-_TORCH = project_name("torch")
+_TORCH: Final = project_name("torch")
+_MINOR_LENGTH: Final = 2
+"""Numbers in a minor release."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +80,17 @@ def remove_packages(path: Path, projects: Sequence[ProjectName], install: Callab
         pyproject.forget(project)
     _write_and_install(pyproject, install)
     return ProjectChange(notes=(), changed=True)
+
+
+def pinned_torch(path: Path) -> TorchVersion | None:
+    """The torch that a project pins: ``torch==2.11.0``, ``torch==2.11.*`` or ``torch~=2.11.0``; None for any other."""
+    requirement = Pyproject.read(path).requirement_on(_TORCH)
+    for specifier in requirement.specifier if requirement else ():
+        release = Version(specifier.version.removesuffix(".*")).release
+        whole = specifier.version.endswith(".*") or len(release) > _MINOR_LENGTH
+        if specifier.operator in ("==", "~=") and whole and len(release) >= _MINOR_LENGTH:
+            return TorchVersion(release[0], release[1])
+    return None
 
 
 def _write_and_install(pyproject: Pyproject, install: Callable[[], None]) -> None:

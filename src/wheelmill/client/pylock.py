@@ -28,7 +28,7 @@ from wheelmill.client.markers import distinguishing_markers, full_marker, marker
 from wheelmill.client.records import Candidate, Resolution, SourceKind, TargetEnvironment
 from wheelmill.client.wheel_cache import WantedWheel
 from wheelmill.errors import IntegrityError, NoWheelError, UsageError
-from wheelmill.files import write_bytes
+from wheelmill.files import write_if_new
 from wheelmill.names import Sha256
 
 _CREATED_BY: Final = "wheelmill"
@@ -137,11 +137,7 @@ def write_lock(path: Path, lock: Pylock) -> bool:
     """
     if not is_valid_pylock_path(path):
         raise UsageError(f"{path.name}: a lock is called pylock.toml or pylock.<name>.toml (PEP 751)")
-    text = text_of(lock)
-    if path.exists() and path.read_bytes() == text:
-        return False
-    write_bytes(path, text)
-    return True
+    return write_if_new(path, text_of(lock))
 
 
 def read_lock(path: Path) -> Pylock:

@@ -18,6 +18,7 @@ from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 
 _INDEX_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+"""What uv allows in one."""
 
 
 class Pyproject:
@@ -161,11 +162,13 @@ class Pyproject:
 
     def _draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Tell uv which index has a project, and that this index is for nothing else."""
-        self._prune("tool", "uv", "sources", *self._source_keys(project))
+        key = self._source_key(project)
         if pins:
             sources = self.make_table("tool", "uv", "sources")
             entries = [self._source_entry(pin) for pin in pins]
-            sources[project] = entries[0] if len(entries) == 1 else entries
+            sources[key] = entries[0] if len(entries) == 1 else entries
+        else:
+            self._prune("tool", "uv", "sources", key)
         self._drop_unused_indexes()
 
     def _source_entry(self, pin: Pin) -> InlineTable:
@@ -175,9 +178,10 @@ class Pyproject:
             entry["marker"] = pin.marker
         return entry
 
-    def _source_keys(self, project: ProjectName) -> list[str]:
+    def _source_key(self, project: ProjectName) -> str:
+        """How a project is spelled where uv is told about it."""
         sources = self.table("tool", "uv", "sources") or {}
-        return [key for key in sources if canonicalize_name(key) == project][:1] or [project]
+        return next((key for key in sources if canonicalize_name(key) == project), project)
 
     def _index_named(self, pin: Pin) -> str:
         """The name of the index with a pin's URL, which is added where it is missing."""
@@ -186,7 +190,8 @@ class Pyproject:
         for index in indexes:
             if str(index.get("url", "")).rstrip("/") == pin.index.url.rstrip("/"):
                 return str(index["name"])
-        name = "".join(c if c in _INDEX_NAME else "-" for c in pin.index.name.lower())
+        words = "".join(c if c in _INDEX_NAME else " " for c in pin.index.name.lower()).split()
+        name = "-".join(words)
         taken = {str(index.get("name")) for index in indexes}
         free = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
         added = tomlkit.table()

@@ -29,11 +29,12 @@ SHA = Sha256("ab" * 32)
 
 
 def candidate(filename: str, *, source: Source = PAGE, sha256: Sha256 | None = SHA, size: int | None = 7) -> Candidate:
-    project, version, _, tags = parse_wheel_filename(filename)
+    project, version, build, tags = parse_wheel_filename(filename)
     return Candidate(
         filename=filename,
         project=project,
         version=version,
+        build=build,
         tags=tags,
         label=BuiltFor.parse(version.local or ""),
         url=f"{source.url}{filename.replace('+', '%2B')}",

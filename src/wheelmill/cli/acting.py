@@ -1,0 +1,105 @@
+"""What the commands that change projects and environments share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from packaging.requirements import Requirement
+
+from wheelmill.cli.downloads import download_bars
+from wheelmill.cli.resolve import tell
+from wheelmill.cli.target import SearchOptions, TargetOptions
+from wheelmill.client.facts import read_facts
+from wheelmill.client.records import Resolution
+from wheelmill.client.resolve import resolve
+from wheelmill.client.wheel_cache import WheelCache, wheel_cache_directory
+from wheelmill.errors import NoWheelError
+from wheelmill.names import CudaTag, TorchVersion
+from wheelmill.progress import Progress
+
+ProjectOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--project", help="The pyproject.toml; the nearest one, else a new one in this folder.", metavar="FILE"
+    ),
+]
+
+
+def project_file(given: Path | None) -> Path:
+    """The ``pyproject.toml`` that was named, or is in this folder or the nearest above it, or could be made here."""
+    if given:
+        return given / "pyproject.toml" if given.is_dir() else given
+    here = Path.cwd()
+    found = next((path for folder in (here, *here.parents) if (path := folder / "pyproject.toml").exists()), None)
+    return found or here / "pyproject.toml"
+
+
+def resolve_for_all(
+    requirements: Sequence[Requirement],
+    target: TargetOptions,
+    search: SearchOptions,
+    torch: TorchVersion | None = None,
+) -> tuple[Resolution, ...]:
+    """Choose wheels for every Python and platform that was asked for, all with one torch and one CUDA.
+
+    Args:
+        requirements: one for each project.
+        target: the options that say what the wheels are for.
+        search: those that say where to look.
+        torch: taken where no torch is installed and none was given.
+
+    Raises:
+        NoWheelError: one of them has no wheel for a package.
+    """
+    found: list[Resolution] = []
+    for each in _every(target):
+        environment = each.detect()
+        environment = replace(environment, torch=environment.torch or torch)
+        if found:
+            first = found[0].environment
+            environment = replace(environment, torch=first.torch, cuda=first.cuda)
+        resolution = resolve(requirements, environment, search.search())
+        tell(resolution)
+        found.append(resolution)
+    if missing := sorted({name for resolution in found for name in resolution.unresolved}):
+        raise NoWheelError(f"no wheel for {', '.join(missing)}", hint="'wheelmill explain' shows every candidate")
+    return tuple(found)
+
+
+def _every(target: TargetOptions) -> Iterator[TargetOptions]:
+    """One for each Python and platform; both options take several, with commas."""
+    pythons = target.python.split(",") if target.python else [None]
+    platforms = target.platform.split(",") if target.platform else [None]
+    for python, platform in itertools.product(pythons, platforms):
+        yield replace(target, python=python, platform=platform)
+
+
+def torch_backends(resolutions: Sequence[Resolution], search: SearchOptions) -> dict[int, CudaTag]:
+    """Where torch comes from in environments for another CUDA than that of the torch on the usual index."""
+    with search.search().open_cache() as cache:
+        facts = read_facts(cache)
+    return {
+        place: cuda.tag
+        for place, resolution in enumerate(resolutions)
+        if (cuda := resolution.environment.cuda)
+        and (torch := resolution.environment.torch)
+        and torch in facts.torch
+        and facts.torch[torch].default_cuda != cuda
+    }
+
+
+@contextmanager
+def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
+    """The cache of wheels, and the bars that show downloads into it."""
+    from wheelmill.client.download import opener  # noqa: PLC0415 - httpx takes longer to import than most commands
+    from wheelmill.client.web import Web  # noqa: PLC0415
+
+    with Web() as web, download_bars() as shown:
+        directory = wheel_cache_directory()
+        yield WheelCache(directory=directory, open_url=opener(web), offline=search.offline), shown

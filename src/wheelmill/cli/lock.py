@@ -1,0 +1,118 @@
+"""``wheelmill lock``: everything that environments get, with hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, torch_backends, wheel_cache
+from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.options import JsonOption
+from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
+from wheelmill.cli.terminal import print_json, say
+from wheelmill.errors import NoWheelError, UsageError
+from wheelmill.names import ProjectName
+
+
+class LockFormat(StrEnum):
+    """What a lock is written as."""
+
+    PYLOCK = "pylock"
+    REQUIREMENTS = "requirements"
+
+
+@with_groups
+def lock(
+    requirements: Annotated[
+        list[str] | None,
+        typer.Argument(help="Packages; by default those that were added to the project.", metavar="[REQUIREMENT...]"),
+    ] = None,
+    *,
+    target: TargetOptions,
+    search: SearchOptions,
+    project: ProjectOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="pylock.toml, or requirements.txt, by default.", metavar="FILE"),
+    ] = None,
+    form: Annotated[
+        LockFormat, typer.Option("--format", help="PEP 751, or requirements with hashes.")
+    ] = LockFormat.PYLOCK,
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Take newer versions than an earlier lock has.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Lock everything that environments get, as pylock.toml (PEP 751).
+
+    --python and --platform take several values, with commas: one lock then serves all of them.
+    """
+    from wheelmill.client.locking import lock_environments  # noqa: PLC0415 - only what makes a lock
+    from wheelmill.client.project_change import pinned_torch  # noqa: PLC0415
+    from wheelmill.client.pylock import merge, read_lock, write_lock  # noqa: PLC0415
+    from wheelmill.client.requirements_output import requirements_of as requirements_text  # noqa: PLC0415
+    from wheelmill.files import write_if_new  # noqa: PLC0415
+
+    path = project_file(project)
+    asked, beside = _wanted(requirements_of(requirements or ()), path)
+    written = output or path.with_name("pylock.toml" if form is LockFormat.PYLOCK else "requirements.txt")
+    earlier = written if form is LockFormat.PYLOCK else path.with_name("pylock.toml")
+    known = read_lock(earlier) if earlier.exists() and not upgrade else None
+    torch = pinned_torch(path)
+    kept = {package.name: package.version for package in known.packages} if known else {}
+    try:
+        resolutions = resolve_for_all(_kept(asked, kept), target, search, torch)
+    except NoWheelError:
+        if not kept:
+            raise
+        resolutions = resolve_for_all(asked, target, search, torch)
+    with wheel_cache(search) as (cache, shown):
+        locks = lock_environments(
+            resolutions,
+            beside=beside,
+            torch_backends=torch_backends(resolutions, search),
+            known=known,
+            cache=cache,
+            progress=shown,
+        )
+    merged = merge(locks)
+    if form is LockFormat.PYLOCK:
+        changed = write_lock(written, merged)
+    else:
+        changed = write_if_new(written, requirements_text(locks))
+    say(f"{'wrote' if changed else 'nothing to change in'} {written}: {len(merged.packages)} packages")
+    if as_json:
+        packages = [{"name": package.name, "version": str(package.version)} for package in merged.packages]
+        print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
+
+
+def _wanted(requirements: list[Requirement], path: Path) -> tuple[list[Requirement], list[Requirement]]:
+    """What wheels are chosen for, and what else goes into the lock: the rest of a project when nothing was named."""
+    from wheelmill.client.pyproject import Pyproject  # noqa: PLC0415 - tomlkit
+
+    if requirements:
+        return requirements, []
+    pyproject = Pyproject.read(path)
+    asked = list(pyproject.asked)
+    if not asked:
+        raise UsageError(f"{path}: nothing to lock", hint="name packages, or add them to the project first")
+    names = {canonicalize_name(each.name) for each in asked} | {canonicalize_name("torch")}
+    return asked, [each for each in pyproject.requirements if canonicalize_name(each.name) not in names]
+
+
+def _kept(asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None]) -> list[Requirement]:
+    """Ask for the versions that were locked before."""
+    kept = []
+    for requirement in asked:
+        locked = versions.get(canonicalize_name(requirement.name))
+        pinned = Requirement(str(requirement))
+        if locked and requirement.specifier.contains(str(locked), prereleases=True):
+            pinned.specifier &= SpecifierSet(f"=={locked}")
+        kept.append(pinned)
+    return kept
