@@ -26,6 +26,12 @@ COMMANDS: Final = {
     "search": ("search", "List the sources that are looked in."),
     "available": ("available", "Show the CUDA, torch and Python releases that packages have wheels for."),
     "explain": ("explain", "Show every wheel of a package with every reason against it."),
+    "add": ("add", "Add wheels to a project: its pyproject.toml, its lock and its environment."),
+    "remove": ("add", "Take packages out of a project and its environment."),
+    "update": ("add", "Choose wheels of a project anew, within what was asked for."),
+    "lock": ("lock", "Lock everything that environments get, as pylock.toml (PEP 751)."),
+    "install": ("install", "Install wheels into an environment, or what a lock holds."),
+    "sync": ("install", "Make an environment hold what a lock holds, and nothing else."),
     "cache": ("cache", "Show and clean what was read and downloaded."),
 }
 """For each the module here that has it, as a function of its name or as an application ``app``, and what help says."""
