@@ -1,5 +1,6 @@
 """Projects of every kind get wheels from a server of this machine, and uv has nothing left to do."""
 
+import json
 import os
 import platform
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wheel_site import write_site
+from tests.wheel_site import add_wheel, write_site
 from wheelmill.index.serve import serving
 from wheelmill.names import PythonVersion
 
@@ -123,3 +124,152 @@ def test_uv_has_nothing_left_to_do(
     subprocess.run([project / ".venv" / "bin" / "python", "-c", "import demo_gpu, torch"], check=True)
     wheelmill("add", "demo-gpu", *TARGET, source=source)
     assert (project / "pyproject.toml").read_text() == before
+
+
+def files_of(project: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in project.iterdir() if path.is_file()}
+
+
+def test_a_failing_install_leaves_the_files_as_they_were(
+    project: Path, wheelmill: Wheelmill, site: Path, variables: dict[str, str]
+) -> None:
+    (project / "pyproject.toml").write_text(PROJECTS["fresh"] or "")
+    uv_sync(project, variables)
+    before = files_of(project)
+    (site / "simple" / "filelock" / "index.html").write_text("<!DOCTYPE html>")
+    done = wheelmill("add", "demo-gpu", *TARGET, exit_code=2)
+    assert "filelock" in done.stderr
+    assert files_of(project) == before
+
+
+def test_nothing_is_written_where_a_package_has_no_wheel(project: Path, wheelmill: Wheelmill) -> None:
+    """gpkg 0.4.3 writes the others and exits with 0."""
+    done = wheelmill("add", "demo-gpu", "nobody-built-this", *TARGET, exit_code=8)
+    assert "nobody-built-this" in done.stderr
+    assert files_of(project) == {}
+
+
+def test_a_removed_package_is_gone(project: Path, wheelmill: Wheelmill) -> None:
+    (project / "pyproject.toml").write_text(PROJECTS["fresh"] or "")
+    wheelmill("add", "demo-gpu", *TARGET)
+    removed = json.loads(wheelmill("remove", "Demo_GPU", "--json").stdout)
+    assert removed["removed"] == ["demo-gpu"]
+    assert "demo" not in (project / "pyproject.toml").read_text()
+    python = project / ".venv" / "bin" / "python"
+    assert subprocess.run([python, "-c", "import demo_gpu"], check=False, capture_output=True).returncode == 1
+    wheelmill("remove", "demo-gpu", exit_code=2)
+
+
+def test_an_update_takes_what_fits_and_is_newer(project: Path, wheelmill: Wheelmill, site: Path) -> None:
+    wheelmill("add", "demo-gpu<1.5", *TARGET)
+    for version in ("1.4", "2.0"):
+        add_wheel(site, f"demo_gpu-{version}+cu130torch2.11-{TAG}.whl", requires=("torch==2.11.*",))
+    wheelmill("update", "--refresh")
+    assert '"demo-gpu==1.4+cu130torch2.11"' in (project / "pyproject.toml").read_text()
+
+
+def flip_a_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("source", ["simple/", "wheels.html"])
+def test_a_served_wheel_with_a_flipped_byte_is_not_added(
+    source: str, project: Path, wheelmill: Wheelmill, site: Path
+) -> None:
+    flip_a_byte(site / "files" / f"demo_gpu-1.1+cu130torch2.11-{TAG}.whl")
+    wheelmill("add", "demo-gpu", *TARGET, source=source, exit_code=9)
+    assert files_of(project) == {}
+
+
+@pytest.fixture
+def environment(project: Path) -> Path:
+    """An empty virtual environment with pip."""
+    subprocess.run([BASE, "-m", "venv", project / ".venv"], check=True)
+    return project / ".venv" / "bin" / "python"
+
+
+def versions(python: Path) -> dict[str, str]:
+    code = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout))
+
+
+@pytest.fixture(params=["uv", "pip"])
+def installer(request: pytest.FixtureRequest, variables: dict[str, str], tmp_path: Path) -> str:
+    """With pip, this Python has no uv either."""
+    if request.param == "pip":
+        hidden = tmp_path / "hidden"
+        (hidden / "uv").mkdir(parents=True)
+        (hidden / "uv" / "__init__.py").write_text("raise ImportError('hidden by the test')\n")
+        variables["PYTHONPATH"] = str(hidden)
+        variables["PATH"] = f"{BASE.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
+        variables["PIP_INDEX_URL"] = variables["SITE"] + "simple/"
+        del variables["UV_DEFAULT_INDEX"]
+    return str(request.param)
+
+
+def test_wheels_are_installed_with_the_torch_they_are_for(
+    installer: str, environment: Path, wheelmill: Wheelmill
+) -> None:
+    wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0")
+    found = versions(environment)
+    assert found["demo-gpu"] == "1.1+cu130torch2.11", installer
+    assert found["torch"] == "2.11.0"
+
+
+def test_a_lock_is_the_same_bytes_and_is_installed_from_the_cache(
+    environment: Path, project: Path, wheelmill: Wheelmill, site: Path
+) -> None:
+    (project / "pyproject.toml").write_text(PROJECTS["fresh"] or "")
+    wheelmill("lock", "demo-gpu", *TARGET)
+    first = (project / "pylock.toml").read_bytes()
+    add_wheel(site, f"demo_gpu-1.2+cu130torch2.11-{TAG}.whl", requires=("torch==2.11.*",))
+    add_wheel(site, "filelock-3.21.0-py3-none-any.whl")
+    wheelmill("lock", "demo-gpu", *TARGET, "--refresh")
+    assert (project / "pylock.toml").read_bytes() == first
+    wheelmill("install", "--lock", "pylock.toml")
+    installed = versions(environment)
+    assert (installed["demo-gpu"], installed["torch"], installed["filelock"]) == (
+        "1.1+cu130torch2.11",
+        "2.11.0",
+        "3.20.0",
+    )
+    subprocess.run([BASE, "-m", "venv", "--clear", project / ".venv"], check=True)
+    for path in site.rglob("*.*"):
+        path.unlink()
+    wheelmill("sync", "--offline")
+    assert versions(environment) == installed
+    wheelmill("lock", "demo-gpu", *TARGET, "--upgrade", "--refresh", exit_code=8)
+    assert (project / "pylock.toml").read_bytes() == first
+
+
+def test_a_flipped_byte_is_refused_before_anything_is_installed(
+    installer: str, environment: Path, project: Path, wheelmill: Wheelmill, tmp_path: Path
+) -> None:
+    wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0")
+    subprocess.run([BASE, "-m", "venv", "--clear", project / ".venv"], check=True)
+    before = versions(environment)
+    (cached,) = (tmp_path / "cache").rglob("demo_gpu-*.whl")
+    flip_a_byte(cached)
+    done = wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0", exit_code=9)
+    assert "was changed on disk" in done.stderr, installer
+    assert versions(environment) == before
+
+
+def test_a_lock_that_is_not_for_this_python_installs_nothing(environment: Path, wheelmill: Wheelmill) -> None:
+    """gpkg 0.4.3 installs a lock that was made for Windows."""
+    wheelmill("lock", "demo-gpu", *TARGET)
+    before = versions(environment)
+    wheelmill("install", "--lock", "pylock.toml", "--platform", "win_amd64", exit_code=8)
+    assert versions(environment) == before
+
+
+def test_requirements_with_hashes_are_what_pip_installs(
+    environment: Path, project: Path, wheelmill: Wheelmill, variables: dict[str, str]
+) -> None:
+    wheelmill("lock", "demo-gpu", *TARGET, "--format", "requirements")
+    pip = [environment, "-m", "pip", "install", "--require-hashes", "--index-url", variables["UV_DEFAULT_INDEX"]]
+    subprocess.run([*pip, "-r", "requirements.txt"], cwd=project, check=True)
+    assert versions(environment)["demo-gpu"] == "1.1+cu130torch2.11"

@@ -17,8 +17,9 @@ from wheelmill.names import CudaTag, ProjectName
 from wheelmill.progress import Progress
 from wheelmill.virtual_environment import installer_environment
 
-_HASH_REFUSALS: Final = ("Hash mismatch", "DO NOT MATCH THE HASHES")
-"""How uv and pip say that bytes are not what was promised."""
+_HASH_REFUSALS: Final = ("Hash mismatch", "Bad CRC", "Failed to extract archive", "DO NOT MATCH THE HASHES")
+"""How uv and pip say that bytes are not what was promised. uv unpacks while it downloads, so that an archive may break
+before its hash is known."""
 
 
 class Installer(Protocol):

@@ -37,7 +37,9 @@ class UvProject:
         options = ["--directory", str(self.directory), *(["--offline"] if offline else [])]
         if self.python:
             options += ["--python", self.python]
-        run_installer([self.uv, "lock", *options], self.progress)
+        # uv may have read a page of their index before they were on it.
+        anew = [word for each in chosen for word in ("--refresh-package", distribution_of(each))]
+        run_installer([self.uv, "lock", *options, *anew], self.progress)
         check_lock(self.directory / "uv.lock", chosen)
         run_installer([self.uv, "sync", *options], self.progress)
 
