@@ -270,6 +270,6 @@ def test_requirements_with_hashes_are_what_pip_installs(
     environment: Path, project: Path, wheelmill: Wheelmill, variables: dict[str, str]
 ) -> None:
     wheelmill("lock", "demo-gpu", *TARGET, "--format", "requirements")
-    pip = [environment, "-m", "pip", "install", "--require-hashes", "--index-url", variables["UV_DEFAULT_INDEX"]]
+    pip = [str(environment), "-m", "pip", "install", "--require-hashes", "--index-url", variables["UV_DEFAULT_INDEX"]]
     subprocess.run([*pip, "-r", "requirements.txt"], cwd=project, check=True)
     assert versions(environment)["demo-gpu"] == "1.1+cu130torch2.11"
