@@ -13,10 +13,9 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, torch_backends, wheel_cache
 from wheelmill.cli.downloads import download_bars
 from wheelmill.cli.option_groups import with_groups
-from wheelmill.cli.options import JsonOption
+from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.resolve import RequirementsArgument, resolution_content
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.cli.terminal import print_json, say
 from wheelmill.client.records import Resolution
 from wheelmill.client.wheel_cache import WheelCache
 from wheelmill.errors import UsageError

@@ -9,9 +9,8 @@ import typer
 
 from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, torch_backends, wheel_cache
 from wheelmill.cli.option_groups import with_groups
-from wheelmill.cli.options import JsonOption
+from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.cli.terminal import print_json, say
 from wheelmill.client.environment_change import Installed
 from wheelmill.errors import UsageError
 

@@ -15,9 +15,8 @@ from packaging.version import Version
 
 from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, torch_backends, wheel_cache
 from wheelmill.cli.option_groups import with_groups
-from wheelmill.cli.options import JsonOption
+from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.cli.terminal import print_json, say
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import ProjectName
 
