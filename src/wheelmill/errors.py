@@ -15,6 +15,7 @@ Only the command line catches these; a traceback is a bug.
     +- SiteError             7   the index
     +- NoWheelError          8   nothing there fits the target
     +- InstallError          2   uv or pip could not do it; what they said is in the message
+    +- FindingsError         9   something that was examined has faults, which were told
     +- IntegrityError        9   bytes are not what their hash says
 """
 
@@ -111,6 +112,12 @@ class InstallError(WheelmillError):
     """uv or pip could not install what was chosen."""
 
     exit_code = 2
+
+
+class FindingsError(WheelmillError):
+    """What was examined has faults; each was told before."""
+
+    exit_code = 9
 
 
 class IntegrityError(WheelmillError):

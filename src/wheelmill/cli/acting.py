@@ -12,15 +12,15 @@ from typing import Annotated
 import typer
 from packaging.requirements import Requirement
 
+from wheelmill.cli.built_here import with_built_wheels
 from wheelmill.cli.downloads import download_bars
 from wheelmill.cli.resolve import tell
 from wheelmill.cli.target import SearchOptions, TargetOptions
-from wheelmill.client.facts import read_facts
 from wheelmill.client.records import Resolution
 from wheelmill.client.resolve import resolve
 from wheelmill.client.wheel_cache import WheelCache, wheel_cache_directory
 from wheelmill.errors import NoWheelError
-from wheelmill.names import CudaTag, TorchVersion
+from wheelmill.names import TorchVersion
 from wheelmill.progress import Progress
 
 ProjectOption = Annotated[
@@ -45,6 +45,8 @@ def resolve_for_all(
     target: TargetOptions,
     search: SearchOptions,
     torch: TorchVersion | None = None,
+    *,
+    build: bool = False,
 ) -> tuple[Resolution, ...]:
     """Choose wheels for every Python and platform that was asked for, all with one torch and one CUDA.
 
@@ -53,6 +55,7 @@ def resolve_for_all(
         target: the options that say what the wheels are for.
         search: those that say where to look.
         torch: taken where no torch is installed and none was given.
+        build: whether a wheel that nobody has is built; what was built here before is taken in any case.
 
     Raises:
         NoWheelError: one of them has no wheel for a package.
@@ -65,10 +68,15 @@ def resolve_for_all(
             first = found[0].environment
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
         resolution = resolve(requirements, environment, search.search())
+        if resolution.unresolved:
+            resolution = with_built_wheels(resolution, requirements, build=build)
         tell(resolution)
         found.append(resolution)
     if missing := sorted({name for resolution in found for name in resolution.unresolved}):
-        raise NoWheelError(f"no wheel for {', '.join(missing)}", hint="'wheelmill explain' shows every candidate")
+        raise NoWheelError(
+            f"no wheel for {', '.join(missing)}",
+            hint="'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles what packages.yml has",
+        )
     return tuple(found)
 
 
@@ -78,20 +86,6 @@ def _every(target: TargetOptions) -> Iterator[TargetOptions]:
     platforms = target.platform.split(",") if target.platform else [None]
     for python, platform in itertools.product(pythons, platforms):
         yield replace(target, python=python, platform=platform)
-
-
-def torch_backends(resolutions: Sequence[Resolution], search: SearchOptions) -> dict[int, CudaTag]:
-    """Where torch comes from in environments for another CUDA than that of the torch on the usual index."""
-    with search.search().open_cache() as cache:
-        facts = read_facts(cache)
-    return {
-        place: cuda.tag
-        for place, resolution in enumerate(resolutions)
-        if (cuda := resolution.environment.cuda)
-        and (torch := resolution.environment.torch)
-        and torch in facts.torch
-        and facts.torch[torch].default_cuda != cuda
-    }
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import typer
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, torch_backends, wheel_cache
+from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, wheel_cache
 from wheelmill.cli.downloads import download_bars
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
@@ -33,13 +33,17 @@ def add(
     search: SearchOptions,
     project: ProjectOption = None,
     no_sync: NoSyncOption = False,
+    build: Annotated[
+        bool, typer.Option("--build", help="Compile what nobody has, for this machine's GPUs only.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Add wheels to a project: choose them, write them into its pyproject.toml, and install them.
 
     --python and --platform take several values, with commas; then each has its wheel behind a marker.
     """
-    _add(requirements_of(requirements), target, search, project_file(project), no_sync=no_sync, as_json=as_json)
+    asked = requirements_of(requirements)
+    _add(asked, target, search, project_file(project), no_sync=no_sync, build=build, as_json=as_json)
 
 
 @with_groups
@@ -113,15 +117,16 @@ def _add(
     *,
     no_sync: bool,
     as_json: bool,
+    build: bool = False,
 ) -> None:
     from wheelmill.client.project_change import add_wheels, pinned_torch  # noqa: PLC0415 - only what changes things
 
-    resolutions = resolve_for_all(asked, target, search, pinned_torch(path))
+    resolutions = resolve_for_all(asked, target, search, pinned_torch(path), build=build)
     with wheel_cache(search) as (cache, shown):
 
         def install() -> None:
             if not no_sync:
-                _install(resolutions, path, search, cache, shown)
+                _install(resolutions, path, cache, shown)
 
         change = add_wheels(path, asked, resolutions, install)
     for note in change.notes:
@@ -137,9 +142,7 @@ def _add(
         )
 
 
-def _install(
-    resolutions: Sequence[Resolution], path: Path, search: SearchOptions, cache: WheelCache, shown: Progress
-) -> None:
+def _install(resolutions: Sequence[Resolution], path: Path, cache: WheelCache, shown: Progress) -> None:
     """Bring the project's environment to what its file says: with uv, or else with pip, which locks nothing."""
     from wheelmill.client.environment_change import install_chosen, interpreter_of  # noqa: PLC0415
     from wheelmill.client.installer import find_uv, installer_for  # noqa: PLC0415
@@ -150,9 +153,8 @@ def _install(
         project = UvProject(directory=path.parent, uv=uv, python=_python_for_uv(resolution, path), progress=shown)
         project.sync([choice.candidate for each in resolutions for choice in each.choices.values()])
         return
-    backend = torch_backends(resolutions, search).get(0)
     installer = installer_for(interpreter_of(resolution.environment), shown)
-    install_chosen(resolution, cache, installer, torch_backend=backend, progress=shown)
+    install_chosen(resolution, cache, installer, progress=shown)
 
 
 def _python_for_uv(resolution: Resolution, path: Path) -> str | None:

@@ -19,6 +19,7 @@ from wheelmill.cli.options import (
     PythonOption,
     Sandbox,
     SandboxOption,
+    Texts,
     TorchOption,
     VersionOption,
     config_at,
@@ -26,8 +27,9 @@ from wheelmill.cli.options import (
     for_this_machine,
     policy_for,
 )
+from wheelmill.cli.target import TargetOptions, requirements_of
 from wheelmill.cli.terminal import progress, tell_plan
-from wheelmill.errors import BuildError
+from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.matrix import make_plan
 
 
@@ -47,8 +49,17 @@ def build(
     network: NetworkOption = "none",
     config: ConfigOption = None,
     output: Annotated[Path, typer.Option(help="Folder for the wheels.", metavar="DIR")] = Path("out/wheels"),
+    here: Annotated[
+        bool, typer.Option("--here", help="For the project's Python, torch and this machine's GPUs only; kept.")
+    ] = False,
+    gpu: Annotated[
+        list[str] | None, typer.Option("--gpu", help="With --here: GPUs, 9.0 or sm_90.", metavar="X")
+    ] = None,
 ) -> None:
     """Build a package's wheels, without testing them."""
+    if here:
+        _build_here(project, TargetOptions(python=_one(python), torch=_one(torch), cuda=_one(cuda), gpu=gpu), version)
+        return
     from wheelmill.build.builder import build_wheel  # noqa: PLC0415 - part of the factory extra
     from wheelmill.cli.sandbox import builder_in  # noqa: PLC0415
 
@@ -77,3 +88,27 @@ def build(
                 failures.append(target.cell.id)
     if failures:
         raise BuildError(f"not built: {', '.join(failures)}")
+
+
+def _build_here(project: str, options: TargetOptions, version: Texts) -> None:
+    """Build for the environment that wheels would be chosen for; prints where the wheel is."""
+    from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.cli.built_here import target_for  # noqa: PLC0415
+    from wheelmill.pipeline.here import build_here  # noqa: PLC0415
+
+    (requirement,) = requirements_of([f"{project}=={_one(version)}" if version else project])
+    target = target_for(requirement, options.detect())
+    with progress() as shown:
+        wheel = build_here(target, LocalBuilder(), shown)
+    typer.echo(wheel.path)
+
+
+def _one(texts: Texts) -> str | None:
+    """The only value of an option.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if texts and (len(texts) > 1 or "," in texts[0]):
+        raise UsageError("--here builds one wheel: give one value for each option")
+    return texts[0] if texts else None

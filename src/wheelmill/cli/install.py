@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, torch_backends, wheel_cache
+from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, wheel_cache
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
@@ -48,7 +48,6 @@ def install(
             resolution,
             cache,
             installer_for(interpreter_of(resolution.environment), shown),
-            torch_backend=torch_backends([resolution], search).get(0),
             progress=shown,
         )
     _tell(installed, "install", as_json=as_json)

@@ -13,7 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, torch_backends, wheel_cache
+from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, wheel_cache
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
@@ -75,7 +75,6 @@ def lock(
         locks = lock_environments(
             resolutions,
             beside=beside,
-            torch_backends=torch_backends(resolutions, search),
             known=known,
             cache=cache,
             progress=shown,

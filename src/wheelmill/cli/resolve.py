@@ -13,6 +13,7 @@ from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
 from wheelmill.client.records import Choice, Resolution
 from wheelmill.client.resolve import resolve as resolve_requirements
 from wheelmill.errors import NoWheelError, UsageError
+from wheelmill.names import project_name
 
 RequirementsArgument = Annotated[
     list[str], typer.Argument(help="Packages: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT...")
@@ -91,10 +92,13 @@ def _choice_content(choice: Choice) -> dict[str, object]:
 
 
 def _write_text(resolution: Resolution, name: str, output: Path | None) -> None:
-    from wheelmill.client.pyproject_text import pyproject_text  # noqa: PLC0415 - JSON needs no TOML
+    from wheelmill.client.project_change import new_project_text  # noqa: PLC0415 - JSON needs no TOML
     from wheelmill.files import write_bytes  # noqa: PLC0415 - the same
 
-    text = pyproject_text(resolution, name=name)
+    try:
+        text = new_project_text(resolution, project_name(name))
+    except ValueError as error:
+        raise UsageError(f"--project: {error}") from None
     if output:
         write_bytes(output, text.encode())
         say(f"wrote {output}")

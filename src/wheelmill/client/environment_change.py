@@ -15,7 +15,7 @@ from wheelmill.client.pylock import wheels_for
 from wheelmill.client.records import Resolution, TargetEnvironment
 from wheelmill.client.wheel_cache import CachedWheel, WantedWheel, WheelCache
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaTag, ProjectName
+from wheelmill.names import ProjectName
 from wheelmill.progress import Progress
 from wheelmill.wheel.records import WheelName
 
@@ -50,7 +50,6 @@ def install_chosen(
     cache: WheelCache,
     installer: Installer,
     *,
-    torch_backend: CudaTag | None,
     progress: Progress,
 ) -> Installed:
     """Download, check and install chosen wheels; what they require comes from the configured index.
@@ -64,7 +63,7 @@ def install_chosen(
     wheels = cache.fetch_all(wanted, progress)
     torch = [f"torch=={environment.torch}.*"] if environment.torch else []
     # The torch that is there already is the one that was asked about.
-    backend = None if environment.torch_release else torch_backend
+    backend = None if environment.torch_release else resolution.torch_backend
     installer.install(wheels, torch, alone=False, torch_backend=backend)
     return Installed(wheels=wheels)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from wheelmill.client.pylock import EnvironmentLock
 from wheelmill.client.records import Choice, Resolution
 from wheelmill.client.wheel_cache import WantedWheel, WheelCache
 from wheelmill.errors import IntegrityError
-from wheelmill.names import CudaTag, ProjectName
+from wheelmill.names import ProjectName
 from wheelmill.progress import Progress
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 
@@ -26,7 +26,6 @@ def lock_environments(
     resolutions: Sequence[Resolution],
     *,
     beside: Iterable[Requirement],
-    torch_backends: Mapping[int, CudaTag],
     known: Pylock | None,
     cache: WheelCache,
     progress: Progress,
@@ -36,7 +35,6 @@ def lock_environments(
     Args:
         resolutions: what was chosen, for each environment.
         beside: what else is wanted in each, such as the other dependencies of a project.
-        torch_backends: by the place of a resolution, where torch comes from if not from the configured index.
         known: the lock as it was, whose versions are kept where they fit.
         cache: gets the wheels whose hash, size or requirements their source does not tell.
         progress: told of what is done.
@@ -46,14 +44,14 @@ def lock_environments(
         IntegrityError: a wheel has other bytes than was promised.
     """
     locks = []
-    for place, resolution in enumerate(resolutions):
+    for resolution in resolutions:
         whole = _told(resolution, cache, progress)
         chosen = [distribution_of(choice.candidate) for choice in whole.choices.values()]
         others = closure_of(
             _requirements(whole, beside),
             without=chosen,
             environment=whole.environment,
-            torch_backend=torch_backends.get(place),
+            torch_backend=resolution.torch_backend,
             known=known,
             progress=progress,
         )

@@ -9,7 +9,8 @@ from packaging.utils import parse_wheel_filename
 
 from wheelmill.client.markers import distinguishing_markers
 from wheelmill.client.records import Candidate, Resolution, SourceKind
-from wheelmill.names import ProjectName
+from wheelmill.client.torch_backend import url_of_backend
+from wheelmill.names import CudaTag, ProjectName, TorchVersion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +67,7 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
         for choice in resolution.choices.values():
             found.setdefault(distribution_of(choice.candidate), []).append(_pin(choice.candidate))
         if torch := resolution.environment.torch:
-            found.setdefault(ProjectName("torch"), []).append(Pin(requirement=f"torch=={torch}.*"))
+            found.setdefault(ProjectName("torch"), []).append(_torch_pin(torch, resolution.torch_backend))
     markers = None
     pins: dict[ProjectName, tuple[Pin, ...]] = {}
     for project, each in found.items():
@@ -79,6 +80,11 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
                 for pin, marker in zip(each, markers, strict=True)
             )
     return pins
+
+
+def _torch_pin(torch: TorchVersion, backend: CudaTag | None) -> Pin:
+    index = Index(name=f"wheelmill-pytorch-{backend}", url=url_of_backend(backend)) if backend else None
+    return Pin(requirement=f"torch=={torch}.*", index=index)
 
 
 def _pin(candidate: Candidate) -> Pin:

@@ -36,7 +36,10 @@ class ProjectChange:
 
 
 def add_wheels(
-    path: Path, asked: Sequence[Requirement], resolutions: Sequence[Resolution], install: Callable[[], None]
+    path: Path,
+    asked: Sequence[Requirement],
+    resolutions: Sequence[Resolution],
+    install: Callable[[], None],
 ) -> ProjectChange:
     """Make a project depend on wheels that were chosen.
 
@@ -60,6 +63,15 @@ def add_wheels(
     pyproject.ask(asked)
     _write_and_install(pyproject, install)
     return ProjectChange(notes=tuple(notes), changed=pyproject.text != before)
+
+
+def new_project_text(resolution: Resolution, name: ProjectName) -> str:
+    """The ``pyproject.toml`` of a project that depends on chosen wheels and on nothing else."""
+    pyproject = Pyproject.empty(Path(name) / "pyproject.toml")
+    complete_project_table(pyproject, resolution.environment.python)
+    for project, pins in pins_of([resolution]).items():
+        pyproject.pin(project, pins)
+    return pyproject.text
 
 
 def remove_packages(path: Path, projects: Sequence[ProjectName], install: Callable[[], None]) -> ProjectChange:

@@ -38,9 +38,14 @@ class Pyproject:
         try:
             return cls(path, tomlkit.parse(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
-            return cls(path, tomlkit.document())
+            return cls.empty(path)
         except (TOMLKitError, UnicodeDecodeError) as error:
             raise UsageError(f"{path} is not TOML: {error}") from None
+
+    @classmethod
+    def empty(cls, path: Path) -> Self:
+        """A file that is not there yet."""
+        return cls(path, tomlkit.document())
 
     @property
     def text(self) -> str:

@@ -14,7 +14,16 @@ from packaging.version import Version
 
 from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.target_tags import Libc, tag_places
-from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, Sha256, TorchVersion
+from wheelmill.names import (
+    Architecture,
+    CudaTag,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    PythonVersion,
+    Sha256,
+    TorchVersion,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,5 +203,7 @@ class Resolution:
     """The target; where it left torch and CUDA open, with those that were chosen."""
     choices: Mapping[ProjectName, Choice]
     unresolved: Mapping[ProjectName, Unresolved]
+    torch_backend: CudaTag | None = None
+    """The CUDA in whose tree torch's own index has that torch; None where the usual index has the right one."""
     warnings: tuple[str, ...] = ()
     """Sources that did not answer, or were read from the cache."""

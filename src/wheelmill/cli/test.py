@@ -1,0 +1,91 @@
+"""``wheelmill test`` and ``list``: what is installed, and whether it works."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.output import JsonOption, print_json, say
+from wheelmill.cli.target import TargetOptions
+from wheelmill.client.built_for import BuiltFor
+from wheelmill.client.environment_change import interpreter_of
+from wheelmill.client.installed import installed_in
+from wheelmill.client.trial import Trial, compiled_projects, try_packages
+from wheelmill.errors import FindingsError, UsageError
+from wheelmill.names import ProjectName, project_name
+
+ProjectsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(help="Packages; by default all whose version names a CUDA or a torch.", metavar="[PROJECT...]"),
+]
+
+
+@with_groups
+def test(
+    projects: ProjectsArgument = None,  # noqa: PT028 - no test of ours
+    *,
+    target: TargetOptions,
+    as_json: JsonOption = False,  # noqa: PT028 - the same
+) -> None:
+    """Import installed wheels, and launch kernels where there is a GPU. Exits with 9 when one fails."""
+    from wheelmill import resources  # noqa: PLC0415 - reads YAML
+    from wheelmill.config.load import load_config  # noqa: PLC0415
+
+    environment = target.detect()
+    interpreter = interpreter_of(environment)
+    installed = _chosen(projects, installed_in(interpreter))
+    packages = load_config(resources.CONFIG).packages
+    known = {name: package.expectations for name, package in packages.items()}
+    trials = []
+    for trial in try_packages(installed, interpreter, environment, known):
+        trials.append(trial)
+        _tell(trial)
+    if as_json:
+        print_json("wheelmill.test/1", packages=[asdict(trial) for trial in trials])
+    if not trials:
+        say("nothing to test: no installed version names a CUDA or a torch")
+    if failed := [trial.project for trial in trials if trial.failure]:
+        raise FindingsError(f"failed: {', '.join(failed)}")
+
+
+@with_groups
+def list_(projects: ProjectsArgument = None, *, target: TargetOptions, as_json: JsonOption = False) -> None:
+    """List installed wheels that name a CUDA or a torch, and what they were built for."""
+    from packaging.version import Version  # noqa: PLC0415 - the others do without
+
+    rows = []
+    for name, version in _chosen(projects, installed_in(interpreter_of(target.detect()))).items():
+        label = BuiltFor.parse(Version(version).local or "")
+        cuda = label.cuda or label.cuda_major
+        rows.append((name, version, str(cuda) if cuda else None, str(label.torch) if label.torch else None))
+    if as_json:
+        keys = ("project", "version", "cuda", "torch")
+        print_json("wheelmill.list/1", packages=[dict(zip(keys, row, strict=True)) for row in rows])
+        return
+    for row in rows:
+        print("  ".join(value or "-" for value in row))  # noqa: T201 - the result
+
+
+def _chosen(projects: list[str] | None, installed: dict[ProjectName, str]) -> dict[ProjectName, str]:
+    """What was named, or everything compiled.
+
+    Raises:
+        UsageError: something named is not installed.
+    """
+    try:
+        names = [project_name(name) for name in projects] if projects else compiled_projects(installed)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if missing := [name for name in names if name not in installed]:
+        raise UsageError(f"not installed: {', '.join(missing)}")
+    return {name: installed[name] for name in names}
+
+
+def _tell(trial: Trial) -> None:
+    verdict = f"{trial.failure.code}: {trial.failure.explanation}" if trial.failure else "imports"
+    say(f"{trial.project} {trial.version}: {verdict}; kernel: {trial.kernel}")
+    if trial.failure:
+        say(trial.failure.detail)
