@@ -273,3 +273,32 @@ def test_requirements_with_hashes_are_what_pip_installs(
     pip = [str(environment), "-m", "pip", "install", "--require-hashes", "--index-url", variables["UV_DEFAULT_INDEX"]]
     subprocess.run([*pip, "-r", "requirements.txt"], cwd=project, check=True)
     assert versions(environment)["demo-gpu"] == "1.1+cu130torch2.11"
+
+
+def test_what_is_installed_is_listed_and_tried(environment: Path, wheelmill: Wheelmill) -> None:
+    """gpkg 0.4.3 exits with 1 where there is no GPU, and takes a module's name for granted."""
+    wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0")
+    (listed,) = json.loads(wheelmill("list", "--json").stdout)["packages"]
+    assert listed == {"project": "demo-gpu", "version": "1.1+cu130torch2.11", "cuda": "13.0", "torch": "2.11"}
+    (tried,) = json.loads(wheelmill("test", "--json").stdout)["packages"]
+    assert (tried["imports"], tried["failure"]) == (["demo_gpu"], None)
+    assert tried["kernel"] != "ran"
+    assert versions(environment)["demo-gpu"]
+
+
+def test_a_failing_import_has_its_reason(environment: Path, wheelmill: Wheelmill, site: Path) -> None:
+    code = "raise ImportError('demo_gpu.so: undefined symbol: _ZN3c10')"
+    add_wheel(site, f"demo_gpu-1.3+cu130torch2.11-{TAG}.whl", code=code)
+    wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0")
+    done = wheelmill("test", "demo-gpu", "--json", exit_code=9)
+    assert json.loads(done.stdout)["packages"][0]["failure"]["code"] == "undefined-symbol"
+    assert environment.exists()
+
+
+def test_the_doctor_finds_a_url_that_is_gone(project: Path, wheelmill: Wheelmill, site: Path) -> None:
+    wheelmill("add", "demo-gpu", *TARGET, source="wheels.html")
+    wheelmill("doctor")
+    (site / "files" / f"demo_gpu-1.1+cu130torch2.11-{TAG}.whl").unlink()
+    (fault,) = json.loads(wheelmill("doctor", "--json", exit_code=9).stdout)["faults"]
+    assert (fault["code"], fault["subject"]) == ("url", "demo-gpu")
+    assert (project / "uv.lock").exists()

@@ -88,4 +88,5 @@ def _tell(trial: Trial) -> None:
     verdict = f"{trial.failure.code}: {trial.failure.explanation}" if trial.failure else "imports"
     say(f"{trial.project} {trial.version}: {verdict}; kernel: {trial.kernel}")
     if trial.failure:
-        say(trial.failure.detail)
+        for line in trial.failure.detail.splitlines()[-2:]:
+            say(f"  {line}")

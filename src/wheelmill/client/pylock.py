@@ -91,14 +91,14 @@ def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
         marker = None
         if len(found) < len(locks):
             markers = distinguishing_markers(environments)
-            marker = Marker(" or ".join(f"({markers[place]})" for place, _ in found))
+            marker = Marker(" or ".join(sorted(f"({markers[place]})" for place, _ in found)))
         packages.append(_one_of([package for _, package in found], marker))
     return Pylock(
         lock_version=Version("1.0"),
         environments=[Marker(text) for text in sorted({full_marker(environment) for environment in environments})],
         created_by=_CREATED_BY,
         packages=packages,
-        tool={"wheelmill": {"environments": [_described(environment) for environment in environments]}},
+        tool={"wheelmill": {"environments": sorted(map(_described, environments), key=str)}},
     )
 
 
