@@ -69,7 +69,7 @@ def test_two_pythons_the_whole_way(wheelmill: Command, demo: Path, tmp_path: Pat
             str(images.manylinux[Platform("linux_x86_64")]),
             str(bases[0]),
         ]
-    assert ["auditwheel repair" in path.read_text() for path in tmp_path.glob("wheels/*.log")] == [True, True]
+    assert ["auditwheel repair" in path.read_text() for path in tmp_path.glob("built/*.log")] == [True, True]
     subprocess.run(pip_install(tmp_path, "cu130", "wheelmill-demo", tmp_path / "installed"), check=True)
     assert (tmp_path / "installed" / "wheelmill_demo-1.0.0+cu130.dist-info").is_dir()
 
