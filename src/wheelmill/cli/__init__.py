@@ -32,14 +32,14 @@ COMMANDS: Final = {
     "lock": ("lock", "Lock everything that environments get, as pylock.toml (PEP 751)."),
     "install": ("install", "Install wheels into an environment, or what a lock holds."),
     "sync": ("install", "Make an environment hold what a lock holds, and nothing else."),
-    "list": ("test", "List installed wheels and what they were built for."),
+    "list": ("listing", "List installed wheels and what they were built for."),
     "test": ("test", "Import installed wheels, and launch kernels where there is a GPU."),
     "doctor": ("doctor", "Look for what is wrong with a project, its lock and its environment."),
     "cache": ("cache", "Show and clean what was read and downloaded."),
 }
 """For each the module here that has it, and what help says.
 
-The module has a function of the command's name (``list_`` for ``list``), or an application ``app``.
+The module has a function of the command's name, or an application ``app``.
 """
 
 _FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "requests", "uv"})
@@ -61,7 +61,7 @@ def application(words: Sequence[str]) -> typer.Typer:
             app.command(name, help=text)(_not_named)
             continue
         module = importlib.import_module(f"wheelmill.cli.{module_name}")
-        if command := getattr(module, name, None) or getattr(module, f"{name}_", None):
+        if command := getattr(module, name, None):
             app.command(name)(command)
         else:
             app.add_typer(module.app, name=name)

@@ -1,4 +1,4 @@
-"""``wheelmill test`` and ``list``: what is installed, and whether it works."""
+"""``wheelmill test``: whether what is installed works."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import TargetOptions
-from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.environment_change import interpreter_of
 from wheelmill.client.installed import installed_in
 from wheelmill.client.trial import Trial, compiled_projects, try_packages
@@ -36,7 +35,7 @@ def test(
 
     environment = target.detect()
     interpreter = interpreter_of(environment)
-    installed = _chosen(projects, installed_in(interpreter))
+    installed = chosen_packages(projects, installed_in(interpreter))
     packages = load_config(resources.CONFIG).packages
     known = {name: package.expectations for name, package in packages.items()}
     trials = []
@@ -51,25 +50,7 @@ def test(
         raise FindingsError(f"failed: {', '.join(failed)}")
 
 
-@with_groups
-def list_(projects: ProjectsArgument = None, *, target: TargetOptions, as_json: JsonOption = False) -> None:
-    """List installed wheels that name a CUDA or a torch, and what they were built for."""
-    from packaging.version import Version  # noqa: PLC0415 - the others do without
-
-    rows = []
-    for name, version in _chosen(projects, installed_in(interpreter_of(target.detect()))).items():
-        label = BuiltFor.parse(Version(version).local or "")
-        cuda = label.cuda or label.cuda_major
-        rows.append((name, version, str(cuda) if cuda else None, str(label.torch) if label.torch else None))
-    if as_json:
-        keys = ("project", "version", "cuda", "torch")
-        print_json("wheelmill.list/1", packages=[dict(zip(keys, row, strict=True)) for row in rows])
-        return
-    for row in rows:
-        print("  ".join(value or "-" for value in row))  # noqa: T201 - the result
-
-
-def _chosen(projects: list[str] | None, installed: dict[ProjectName, str]) -> dict[ProjectName, str]:
+def chosen_packages(projects: list[str] | None, installed: dict[ProjectName, str]) -> dict[ProjectName, str]:
     """What was named, or everything compiled.
 
     Raises:
