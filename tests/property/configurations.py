@@ -13,6 +13,7 @@ from wheelmill.config.records import (
     Config,
     CudaRelease,
     Expectations,
+    Listing,
     Lock,
     Package,
     Part,
@@ -118,6 +119,7 @@ configs = st.builds(
     ),
     compatibility=compatibilities,
     lock=st.just(Lock(sdists={})),
+    listing=st.just(Listing()),
 )
 
 
