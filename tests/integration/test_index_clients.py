@@ -135,3 +135,13 @@ def test_what_vanished_is_refused_and_the_site_stays(python: Command, folder: Pa
     (tmp_path / "config" / "removed.yml").write_text(f'wheels: {{{OLD}: "its licence forbids it"}}\n')
     build(python, tmp_path, "site", "--previous", folder / "site")
     assert OLD not in (tmp_path / "site" / "wheels.json").read_text()
+
+
+def test_a_lost_sidecar_is_refused(python: Command, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "releases", tmp_path / "releases")
+    (tmp_path / "config").mkdir()
+    (sidecar,) = (tmp_path / "releases").glob(f"*/{OLD}.metadata")
+    sidecar.unlink()
+    said = build(python, tmp_path, "site", exit_code=7)
+    assert said.splitlines()[0] == f"error: {sidecar.parent.name}/{OLD}: its release has no {sidecar.name}"
+    assert not (tmp_path / "site").exists()

@@ -22,6 +22,7 @@ from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.records import WheelFile, WheelName
 
 NOTHING_SAID: Final = Listing()
+NOTHING_ABSENT: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
 NOTHING_DEPLOYED: Final[Mapping[str, Sha256]] = MappingProxyType({})
 
 
@@ -30,7 +31,7 @@ def site_of_releases(
     base_url: str,
     listing: Listing = NOTHING_SAID,
     *,
-    assets: Mapping[ReleaseTag, Container[str]] | None = None,
+    absent: Mapping[ReleaseTag, Container[str]] = NOTHING_ABSENT,
     deployed: Mapping[str, Sha256] = NOTHING_DEPLOYED,
 ) -> Site:
     """Make the site of all releases.
@@ -39,7 +40,7 @@ def site_of_releases(
         manifests: of every release.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         listing: which wheels are yanked or removed, and the status of projects.
-        assets: the names of the files of every release; without it, every file that a manifest names is there.
+        absent: the names of files that a manifest names and its release lacks, by the release's tag.
         deployed: hashes by file name, of the index that people use now.
 
     Raises:
@@ -49,7 +50,7 @@ def site_of_releases(
     files: list[IndexFile] = []
     faults: list[str] = []
     for manifest in sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag)):
-        there = assets.get(manifest.tag, ()) if assets is not None else None
+        lacking = absent.get(manifest.tag, ())
         folder = _url(base_url, manifest.tag)
         for entry in manifest.wheels:
             if entry.filename in listing.removed:
@@ -59,7 +60,7 @@ def site_of_releases(
             except ValueError as error:
                 faults.append(f"{manifest.tag}/{entry.filename}: {error}")
                 continue
-            wrong = faults_of_entry(entry, name, there)
+            wrong = faults_of_entry(entry, name, lacking)
             faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
             if not wrong:
                 files.append(_file_of(entry, name, manifest, folder, listing))

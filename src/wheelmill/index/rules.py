@@ -23,7 +23,7 @@ from wheelmill.wheel.records import WheelName
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
-def faults_of_entry(entry: ManifestEntry, name: WheelName, assets: Container[str] | None) -> list[str]:
+def faults_of_entry(entry: ManifestEntry, name: WheelName, absent: Container[str]) -> list[str]:
     """What is wrong with one entry of a manifest by itself, and with the files of its release.
 
     PEP 658: a sidecar that an index names must be there, or pip and uv cannot install the wheel.
@@ -39,9 +39,8 @@ def faults_of_entry(entry: ManifestEntry, name: WheelName, assets: Container[str
         faults.append(f"its manifest says that it has {entry.size} bytes")
     if wrong := metadata_fault(name, entry.name, entry.version):
         faults.append(wrong)
-    if assets is not None:
-        wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)
-        faults.extend(f"its release has no {filename}" for filename in wanted if filename not in assets)
+    wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)
+    faults.extend(f"its release has no {filename}" for filename in wanted if filename in absent)
     return faults
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +16,10 @@ from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import pages_of
 from wheelmill.index.site import site_pages
 from wheelmill.index.write import SiteSize, write_site
+from wheelmill.names import ReleaseTag
 from wheelmill.progress import Progress
 from wheelmill.release.publish import publish
+from wheelmill.release.records import SIDECAR_SUFFIX, Manifest
 from wheelmill.release.store import Publication, Store
 from wheelmill.smoke.records import tested_wheel_at
 
@@ -64,11 +67,26 @@ def build_index(
         ReleaseError: a manifest cannot be read.
         SiteError: with everything that must not be published; the old site stays as it is.
     """
+    manifests = store.manifests()
     site = site_of_releases(
-        store.manifests(),
+        manifests,
         base_url,
         listing,
-        assets=store.assets(),
+        absent=_absent(manifests, store),
         deployed=deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED,
     )
     return write_site(itertools.chain(pages_of(site), site_pages(site, catalogue)), output)
+
+
+def _absent(manifests: Sequence[Manifest], store: Store) -> dict[ReleaseTag, frozenset[str]]:
+    """What manifests name and their releases lack."""
+    there = store.assets()
+    return {
+        manifest.tag: frozenset(
+            filename
+            for entry in manifest.wheels
+            for filename in (entry.filename, entry.filename + SIDECAR_SUFFIX)
+            if filename not in there.get(manifest.tag, ())
+        )
+        for manifest in manifests
+    }

@@ -84,9 +84,9 @@ def test_a_label_that_installers_would_write_differently_is_refused(
 
 def test_a_release_without_the_files_that_its_manifest_names_is_refused(release: Release) -> None:
     manifests = release(NO_TORCH)
-    there = {"manifest.json", NO_TORCH}
-    assert faults_of(*manifests, assets={manifests[0].tag: there}) == [
-        f"v2026-11-21/{NO_TORCH}: its release has no {NO_TORCH}.metadata"
+    sidecar = f"{NO_TORCH}.metadata"
+    assert faults_of(*manifests, absent={manifests[0].tag: {sidecar}}) == [
+        f"v2026-11-21/{NO_TORCH}: its release has no {sidecar}"
     ]
 
 
