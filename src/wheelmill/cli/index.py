@@ -39,6 +39,7 @@ def build(
         typer.Option(
             help="The site that people use now, a folder or its URL: nothing may change or vanish without a reason.",
             metavar="URL_OR_DIR",
+            envvar="WHEELMILL_PREVIOUS",
         ),
     ] = None,
 ) -> None:
