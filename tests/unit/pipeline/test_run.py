@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.plan.conftest import target
+from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import certified_wheel
 from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
@@ -52,7 +53,7 @@ def _as_if(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(targets: tuple[BuildTarget, ...], folder: Path, **options: Any) -> pipeline.Report:
     store = DirectoryStore(directory=folder / "releases")
-    options = {"policy": "auto", "store": store, "output": folder, "progress": Progress(), **options}
+    options = {"policy": "auto", "store": store, "config": CONFIG, "output": folder, "progress": Progress(), **options}
     return pipeline.run(targets, LocalBuilder(), LocalRooms(), **options)
 
 
