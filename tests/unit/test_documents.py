@@ -21,6 +21,8 @@ RUN_BY = {
     "wheelmill index build --store github:OWNER/REPO --output site": "real/test_github.py",
     "wheelmill index check https://example.org/simple/": "integration/test_index_check_command.py",
     "wheelmill index check public/ --all-files": "integration/test_index_check_command.py",
+    "wheelmill add flash-attn": "real/test_client_project.py",
+    "wheelmill explain flash-attn": "integration/test_finding_commands.py",
     "wheelmill config check": "integration/test_config_command.py",
     "wheelmill config lock PROJECT": "integration/test_lock_command.py",
     "wheelmill plan PROJECT": "integration/test_plan_command.py",
