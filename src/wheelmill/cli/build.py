@@ -29,6 +29,7 @@ from wheelmill.cli.options import (
 )
 from wheelmill.cli.target import TargetOptions, requirements_of
 from wheelmill.cli.terminal import progress, tell_plan
+from wheelmill.config.records import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.matrix import make_plan
 
@@ -58,7 +59,8 @@ def build(
 ) -> None:
     """Build a package's wheels, without testing them."""
     if here:
-        _build_here(project, TargetOptions(python=_one(python), torch=_one(torch), cuda=_one(cuda), gpu=gpu), version)
+        options = TargetOptions(python=_one(python), torch=_one(torch), cuda=_one(cuda), gpu=gpu)
+        _build_here(project, options, version, config_at(config))
         return
     from wheelmill.build.builder import build_wheel  # noqa: PLC0415 - part of the factory extra
     from wheelmill.cli.sandbox import builder_in  # noqa: PLC0415
@@ -90,14 +92,14 @@ def build(
         raise BuildError(f"not built: {', '.join(failures)}")
 
 
-def _build_here(project: str, options: TargetOptions, version: Texts) -> None:
+def _build_here(project: str, options: TargetOptions, version: Texts, config: Config) -> None:
     """Build for the environment that wheels would be chosen for; prints where the wheel is."""
     from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
     from wheelmill.cli.built_here import target_for  # noqa: PLC0415
     from wheelmill.pipeline.here import build_here  # noqa: PLC0415
 
     (requirement,) = requirements_of([f"{project}=={_one(version)}" if version else project])
-    target = target_for(requirement, options.detect())
+    target = target_for(requirement, options.detect(), config)
     with progress() as shown:
         wheel = build_here(target, LocalBuilder(), shown)
     typer.echo(wheel.path)

@@ -11,6 +11,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.output import say
 from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.config.records import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.plan.records import BuildTarget
@@ -38,7 +39,7 @@ def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement
         if project not in missing or project not in config.packages:
             continue
         try:
-            target = target_for(requirement, resolution.environment)
+            target = target_for(requirement, resolution.environment, config)
         except (BuildError, UsageError):
             if build:
                 raise
@@ -50,15 +51,13 @@ def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement
     return replace(resolution, choices=choices, unresolved=missing)
 
 
-def target_for(requirement: Requirement, environment: TargetEnvironment) -> BuildTarget:
+def target_for(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:
     """What would be built for an environment: for its GPUs only."""
-    from wheelmill import resources  # noqa: PLC0415 - reads YAML
-    from wheelmill.config.load import load_config  # noqa: PLC0415
-    from wheelmill.pipeline.here import target_here  # noqa: PLC0415
+    from wheelmill.pipeline.here import target_here  # noqa: PLC0415 - needs the factory extra
 
     return target_here(
         requirement,
-        load_config(resources.CONFIG),
+        config,
         python=environment.python,
         cuda=environment.cuda,
         torch=environment.torch,

@@ -51,7 +51,9 @@ def target_here(
     if not wanted:
         reasons = {skip.reason for skip in plan.skips} or {"packages.yml has no such version"}
         raise BuildError(f"{requirement} cannot be built: {'; '.join(sorted(reasons))}")
-    newest = max(wanted, key=lambda target: (target.cell.cuda, target.cell.torch or TorchVersion(0, 0)))
+    newest = max(
+        wanted, key=lambda target: (target.cell.version, target.cell.cuda, target.cell.torch or TorchVersion(0, 0))
+    )
     return replace(newest, architectures=architectures)
 
 
