@@ -62,7 +62,7 @@ def test_from_tested_wheels_to_an_index(
         assert not release["draft"]
         assert {asset["name"]: asset["size"] for asset in release["assets"]}.keys() == {
             *names,
-            *(f"{name}.metadata" for name in names),
+            *(f"{name}{suffix}" for name in names for suffix in (".metadata", ".cdx.json")),
             "manifest.json",
         }
         assert all(f"`{name}`" in release["body"] for name in names)
