@@ -7,47 +7,24 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.options import (
-    ConfigOption,
-    CpusOption,
-    CudaOption,
-    ForceOption,
-    MemoryOption,
-    NetworkOption,
-    PlatformOption,
-    PolicyOption,
-    PythonOption,
-    Sandbox,
-    SandboxOption,
-    Texts,
-    TorchOption,
-    VersionOption,
-    config_at,
-    filters_of,
-    for_this_machine,
-    policy_for,
-)
+from wheelmill.cli.filters import FilterOptions
+from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.options import ConfigOption, config_at
+from wheelmill.cli.sandbox import BuildOptions
 from wheelmill.cli.target import TargetOptions, requirements_of
 from wheelmill.cli.terminal import progress, tell_plan
 from wheelmill.config.records import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.records import Filters
 
 
+@with_groups
 def build(
     project: Annotated[str, typer.Argument(help="A package of packages.yml.", metavar="PROJECT")],
     *,
-    version: VersionOption = None,
-    python: PythonOption = None,
-    cuda: CudaOption = None,
-    torch: TorchOption = None,
-    platform: PlatformOption = None,
-    force: ForceOption = False,
-    sandbox: SandboxOption = Sandbox.LOCAL,
-    policy: PolicyOption = None,
-    memory: MemoryOption = None,
-    cpus: CpusOption = None,
-    network: NetworkOption = "none",
+    filters: FilterOptions,
+    where: BuildOptions,
     config: ConfigOption = None,
     output: Annotated[Path, typer.Option(help="Folder for the wheels.", metavar="DIR")] = Path("out/wheels"),
     here: Annotated[
@@ -58,28 +35,21 @@ def build(
     ] = None,
 ) -> None:
     """Build a package's wheels, without testing them."""
-    if here:
-        options = TargetOptions(python=_one(python), torch=_one(torch), cuda=_one(cuda), gpu=gpu)
-        _build_here(project, options, version, config_at(config))
-        return
-    from wheelmill.build.builder import build_wheel  # noqa: PLC0415 - part of the factory extra
-    from wheelmill.cli.sandbox import builder_in  # noqa: PLC0415
-
-    filters = filters_of(
-        projects=[project],
-        version=version,
-        python=python,
-        cuda=cuda,
-        torch=torch,
-        platforms=platform,
-        force=force,
-    )
-    filters = for_this_machine(filters)
-    policy = policy_for(sandbox, policy)
     configuration = config_at(config)
-    planned = make_plan(configuration, filters, published={})
+    if here:
+        _build_here(project, filters, gpu, configuration)
+    else:
+        _build_all(filters.for_this_machine([project]), where, configuration, output)
+
+
+def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Path) -> None:
+    """Build what the filters leave; what fails does not hold up the others."""
+    from wheelmill.build.builder import build_wheel  # noqa: PLC0415 - part of the factory extra
+
+    policy = where.checked_policy()
+    planned = make_plan(config, filters, published={})
     tell_plan(planned, filters)
-    builder = builder_in(sandbox, configuration, memory=memory, cpus=cpus, network=network)
+    builder = where.builder(config)
     failures = []
     with progress() as shown:
         for target in planned.targets:
@@ -92,20 +62,22 @@ def build(
         raise BuildError(f"not built: {', '.join(failures)}")
 
 
-def _build_here(project: str, options: TargetOptions, version: Texts, config: Config) -> None:
+def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, config: Config) -> None:
     """Build for the environment that wheels would be chosen for; prints where the wheel is."""
     from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
     from wheelmill.cli.built_here import target_for  # noqa: PLC0415
     from wheelmill.pipeline.here import build_here  # noqa: PLC0415
 
-    (requirement,) = requirements_of([f"{project}=={_one(version)}" if version else project])
+    version = _one(filters.version)
+    (requirement,) = requirements_of([f"{project}=={version}" if version else project])
+    options = TargetOptions(python=_one(filters.python), torch=_one(filters.torch), cuda=_one(filters.cuda), gpu=gpus)
     target = target_for(requirement, options.detect(), config)
     with progress() as shown:
         wheel = build_here(target, LocalBuilder(), shown)
     typer.echo(wheel.path)
 
 
-def _one(texts: Texts) -> str | None:
+def _one(texts: list[str] | None) -> str | None:
     """The only value of an option.
 
     Raises:

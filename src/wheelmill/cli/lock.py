@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from packaging.requirements import Requirement
@@ -18,7 +18,12 @@ from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
 from wheelmill.errors import NoWheelError, UsageError
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, TorchVersion
+
+if TYPE_CHECKING:
+    from packaging.pylock import Pylock
+
+    from wheelmill.client.records import Resolution
 
 
 class LockFormat(StrEnum):
@@ -63,22 +68,9 @@ def lock(
     written = output or path.with_name("pylock.toml" if form is LockFormat.PYLOCK else "requirements.txt")
     earlier = written if form is LockFormat.PYLOCK else path.with_name("pylock.toml")
     known = read_lock(earlier) if earlier.exists() and not upgrade else None
-    torch = pinned_torch(path)
-    kept = {package.name: package.version for package in known.packages} if known else {}
-    try:
-        resolutions = resolve_for_all(_kept(asked, kept), target, search, torch)
-    except NoWheelError:
-        if not kept:
-            raise
-        resolutions = resolve_for_all(asked, target, search, torch)
+    resolutions = _resolutions(asked, known, target, search, pinned_torch(path))
     with wheel_cache(search) as (cache, shown):
-        locks = lock_environments(
-            resolutions,
-            beside=beside,
-            known=known,
-            cache=cache,
-            progress=shown,
-        )
+        locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
     merged = merge(locks)
     if form is LockFormat.PYLOCK:
         changed = write_lock(written, merged)
@@ -102,6 +94,23 @@ def _wanted(requirements: list[Requirement], path: Path) -> tuple[list[Requireme
         raise UsageError(f"{path}: nothing to lock", hint="name packages, or add them to the project first")
     names = {canonicalize_name(each.name) for each in asked} | {canonicalize_name("torch")}
     return asked, [each for each in pyproject.requirements if canonicalize_name(each.name) not in names]
+
+
+def _resolutions(
+    asked: Sequence[Requirement],
+    known: Pylock | None,
+    target: TargetOptions,
+    search: SearchOptions,
+    torch: TorchVersion | None,
+) -> tuple[Resolution, ...]:
+    """Choose the versions that an earlier lock has, or others where they do not fit any longer."""
+    kept = {package.name: package.version for package in known.packages} if known else {}
+    try:
+        return resolve_for_all(_kept(asked, kept), target, search, torch)
+    except NoWheelError:
+        if not kept:
+            raise
+        return resolve_for_all(asked, target, search, torch)
 
 
 def _kept(asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None]) -> list[Requirement]:

@@ -9,21 +9,9 @@ from typing import Annotated, Final
 import typer
 from rich.table import Table
 
-from wheelmill.cli.options import (
-    DEFAULT_STORE,
-    ConfigOption,
-    CudaOption,
-    ForceOption,
-    GroupOption,
-    PlatformOption,
-    PythonOption,
-    StoreOption,
-    TorchOption,
-    VersionOption,
-    config_at,
-    filters_of,
-    store_at,
-)
+from wheelmill.cli.filters import FilterOptions
+from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.options import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
 from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.terminal import STDOUT
 from wheelmill.config.changes import changed_since
@@ -36,18 +24,17 @@ from wheelmill.plan.sample import sample_of
 from wheelmill.release.publish import past_builds, published_cells
 
 
+@with_groups
 def plan(
     projects: Annotated[
         list[str] | None, typer.Argument(help="Packages; all by default.", metavar="[PROJECT...]")
     ] = None,
     *,
-    version: VersionOption = None,
-    python: PythonOption = None,
-    cuda: CudaOption = None,
-    torch: TorchOption = None,
-    platform: PlatformOption = None,
-    group: GroupOption = None,
-    force: ForceOption = False,
+    filters: FilterOptions,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", help="Groups, as --matrix names them. Repeatable, commas allowed.", metavar="X"),
+    ] = None,
     since: Annotated[
         str | None,
         typer.Option(
@@ -68,22 +55,13 @@ def plan(
     ] = False,
 ) -> None:
     """List the wheels that would be built, and why the others would not."""
-    filters = filters_of(
-        projects=projects,
-        version=version,
-        python=python,
-        cuda=cuda,
-        torch=torch,
-        platforms=platform,
-        groups=group,
-        force=force,
-    )
+    wanted = filters.of(projects or (), group or ())
     configuration = config_at(config)
     if since:
         configuration = _narrowed(configuration, since)
     releases = store_at(store)
     manifests = releases.manifests()
-    planned = make_plan(configuration, filters, published_cells(manifests), releases.failures.read())
+    planned = make_plan(configuration, wanted, published_cells(manifests), releases.failures.read())
     if sample:
         planned = sample_of(planned)
     cost = estimate(planned, past_builds(manifests), runners=runners)

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from wheelmill.cli.options import (
-    ConfigOption,
-    CpusOption,
-    CudaOption,
-    ForceOption,
-    MemoryOption,
-    NetworkOption,
-    PlatformOption,
-    PolicyOption,
-    PythonOption,
-    Sandbox,
-    SandboxOption,
-    TorchOption,
-    VersionOption,
-    config_at,
-    filters_of,
-    for_this_machine,
-    policy_for,
-    store_at,
-)
+from wheelmill.cli.filters import FilterOptions
+from wheelmill.cli.option_groups import with_groups
+from wheelmill.cli.options import ConfigOption, config_at, store_at
 from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.plan import plan_content
+from wheelmill.cli.sandbox import BuildOptions, rooms_in
 from wheelmill.cli.smoke import verdict_content
 from wheelmill.cli.terminal import STDERR, progress, tell_plan
 from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
 from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.records import Plan
 from wheelmill.release.publish import published_cells
+
+if TYPE_CHECKING:
+    from wheelmill.pipeline.run import Report
 
 _STAGES: Final = {BuildError.exit_code: "build", SmokeError.exit_code: "smoke", ReleaseError.exit_code: "release"}
 
@@ -46,20 +34,12 @@ class Until(StrEnum):
     INDEX = "index"
 
 
+@with_groups
 def run(
     projects: Annotated[list[str], typer.Argument(help="Packages of packages.yml.", metavar="PROJECT...")],
     *,
-    version: VersionOption = None,
-    python: PythonOption = None,
-    cuda: CudaOption = None,
-    torch: TorchOption = None,
-    platform: PlatformOption = None,
-    force: ForceOption = False,
-    sandbox: SandboxOption = Sandbox.LOCAL,
-    policy: PolicyOption = None,
-    memory: MemoryOption = None,
-    cpus: CpusOption = None,
-    network: NetworkOption = "none",
+    filters: FilterOptions,
+    where: BuildOptions,
     config: ConfigOption = None,
     store: Annotated[
         str | None,
@@ -81,29 +61,18 @@ def run(
 ) -> None:
     """Plan, build, smoke, release and index: what is published already is not built again."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.cli.sandbox import builder_in, rooms_in  # noqa: PLC0415
 
-    filters = filters_of(
-        projects=projects,
-        version=version,
-        python=python,
-        cuda=cuda,
-        torch=torch,
-        platforms=platform,
-        force=force,
-    )
-    policy = policy_for(sandbox, policy)
+    wanted = filters.for_this_machine(projects)
+    policy = where.checked_policy()
     configuration = config_at(config)
     releases = store_at(store or f"dir:{output / 'releases'}")
-    filters = for_this_machine(filters)
-    planned = make_plan(configuration, filters, published_cells(releases.manifests()), releases.failures.read())
-    tell_plan(planned, filters)
-    builder = builder_in(sandbox, configuration, memory=memory, cpus=cpus, network=network)
+    planned = make_plan(configuration, wanted, published_cells(releases.manifests()), releases.failures.read())
+    tell_plan(planned, wanted)
     with progress() as shown:
         report = pipeline.run(
             planned.targets,
-            builder,
-            rooms_in(sandbox, configuration),
+            where.builder(configuration),
+            rooms_in(where.sandbox, configuration),
             policy=policy,
             store=releases,
             config=configuration,
@@ -113,23 +82,26 @@ def run(
             publishes=until is Until.INDEX,
         )
     if as_json:
-        print_json(
-            "wheelmill.run/1",
-            **plan_content(planned),
-            wheels=[verdict_content(verdict) for verdict in report.verdicts],
-            releases=report.releases,
-            failures=[
-                {
-                    "id": failure.id,
-                    "stage": _STAGES[failure.error.exit_code],
-                    "message": failure.error.explained,
-                }
-                for failure in report.failures
-            ],
-            left=[target.cell.id for target in report.left],
-        )
+        print_json("wheelmill.run/1", **plan_content(planned), **_report_content(report))
     place = f"index: {output / 'site'}" if until is Until.INDEX else f"wheels that passed: {output / 'wheels'}"
     STDERR.print(f"wheels examined: {len(report.verdicts)}; failures: {len(report.failures)}; {place}")
+    _raise_for(report, planned)
+
+
+def _report_content(report: Report) -> dict[str, object]:
+    return {
+        "wheels": [verdict_content(verdict) for verdict in report.verdicts],
+        "releases": report.releases,
+        "failures": [
+            {"id": failure.id, "stage": _STAGES[failure.error.exit_code], "message": failure.error.explained}
+            for failure in report.failures
+        ],
+        "left": [target.cell.id for target in report.left],
+    }
+
+
+def _raise_for(report: Report, planned: Plan) -> None:
+    """End with the exit code of the first failure, or of time that is over."""
     if report.failures:
         kind = type(report.failures[0].error)
         raise kind(f"{len(report.failures)} of {len(planned.targets)} targets failed; each is explained above")

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from wheelmill.cli.options import ConfigOption, Sandbox, SandboxOption, config_at
+from wheelmill.cli.options import ConfigOption, config_at
 from wheelmill.cli.output import JsonOption, print_json
+from wheelmill.cli.sandbox import Sandbox, SandboxOption, rooms_in
 from wheelmill.cli.terminal import STDERR, progress
 from wheelmill.errors import SmokeError
 from wheelmill.smoke.records import Verdict, certify
@@ -26,7 +27,6 @@ def smoke(
 ) -> None:
     """Examine wheels: their bytes first, then install and import them in clean rooms. Exits with 5 on findings."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.cli.sandbox import rooms_in  # noqa: PLC0415
     from wheelmill.pipeline.neighbours import neighbours_on_disk  # noqa: PLC0415
 
     rooms = rooms_in(sandbox, config_at(config))
