@@ -153,7 +153,7 @@ class PackageEntry(Entry):
     smoke_script: File | None = None
     """A Python file inside the configuration folder that is run with the wheel where there is a GPU."""
     runner: Runner | None = None
-    """The label of the machines that build it; by default GitHub's own for the platform."""
+    """Which of GitHub's own machines build it; by default the newest for the platform."""
     memory_per_job: WholeNumber | None = None
     """GB that one compiler takes at its peak."""
     timeout: WholeNumber | None = None

@@ -82,7 +82,7 @@ EVERY_KEY = """
     abi: abi3
     needs: [nvrtc, driver]
     cudart: static
-    runner: gpu-builder
+    runner: ubuntu-22.04-arm
     memory_per_job: 8
     timeout: 90
   other:
@@ -117,7 +117,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
             cudart="static",
         ),
         abi="abi3",
-        runner="gpu-builder",
+        runner="ubuntu-22.04-arm",
         description="Sums numbers",
         source=tmp_path / "demo",
         licence="MIT OR Apache-2.0",
