@@ -1,0 +1,147 @@
+"""Workflows run by act on this machine; stand-ins take the place of actions, and a folder that of Pages."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+from tests.github_server import REPOSITORY, TOKEN
+from tests.real.conftest import DEMO, ROOT
+from tests.real.github_emulator import Front
+from wheelmill.index.serve import serving
+
+ACTIONS: Final = Path(__file__).parent / "actions"
+PINNED: Final = re.compile(r"uses: (actions/[\w-]+)(?:/[\w-]+)?@([0-9a-f]{40})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A repository of the demo packages, and what stands in for GitHub."""
+
+    repository: Path
+    served: Path
+    """Has the pages, and the releases where they are kept in a folder."""
+    url: str
+    """Of that folder."""
+    variables: Mapping[str, str]
+    """The repository's."""
+    environment: Mapping[str, str]
+    """Of every job."""
+
+    @property
+    def artifacts(self) -> Path:
+        """What the jobs of the last run handed to each other."""
+        return self.repository.with_name("artifacts")
+
+    @property
+    def log(self) -> Path:
+        """What the stand-ins were asked for."""
+        return self.repository.with_name("log.txt")
+
+    def dispatch(self, inputs: Mapping[str, str], *, exit_code: int = 0) -> str:
+        """Run wheels.yml to its end and return what was printed."""
+        options = (word for name, value in inputs.items() for word in ("--input", f"{name}={value}"))
+        return self.run("workflow_dispatch", "wheels", *options, exit_code=exit_code)
+
+    def run(
+        self, event: str, workflow: str, *options: str, payload: Mapping[str, Any] | None = None, exit_code: int = 0
+    ) -> str:
+        """Run a workflow and return what was printed."""
+        shutil.rmtree(self.artifacts, ignore_errors=True)
+        self.artifacts.mkdir()
+        event_file = self.repository.with_name("event.json")
+        event_file.write_text(json.dumps(payload))
+        environment = {
+            **self.environment,
+            "STAND_INS": str(ACTIONS),
+            "STAND_IN_ARTIFACTS": str(self.artifacts),
+            "STAND_IN_PAGES": str(self.served / "pages"),
+            "STAND_IN_PAGES_URL": f"{self.url}pages/",
+            "STAND_IN_LOG": str(self.log),
+        }
+        workflows = "\n".join(path.read_text() for path in (ROOT / ".github").rglob("*.yml"))
+        argv = [
+            *(f"{Path(sys.executable).parent}/act", event, "-W", f".github/workflows/{workflow}.yml", *options),
+            *("-P", "ubuntu-24.04=-self-hosted", "--no-cache-server", "--concurrent-jobs", "1"),
+            *(("--eventpath", str(event_file)) if payload else ()),  # inputs are not read beside one
+            *("--secret", f"GITHUB_TOKEN={TOKEN}"),
+            *(word for name, value in self.variables.items() for word in ("--var", f"{name}={value}")),
+            *(word for name, value in environment.items() for word in ("--env", f"{name}={value}")),
+            *(
+                f"--local-repository={action}@{commit}={ACTIONS / action.removeprefix('actions/')}"
+                for action, commit in sorted(set(PINNED.findall(workflows)))
+            ),
+        ]
+        path = {"PATH": f"{ACTIONS / 'bin'}:{os.environ['PATH']}"}  # has the stand-in for gh
+        done = subprocess.run(
+            argv, cwd=self.repository, env=os.environ | path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == exit_code, done.stdout[-8000:] + done.stderr[-2000:]
+        return done.stdout
+
+    def commit(self) -> str:
+        """Commit everything and return the commit before."""
+        before = git(self.repository, "rev-parse", "HEAD").strip()
+        git(self.repository, "commit", "--quiet", "--all", "--message=change")
+        return before
+
+    def planned(self) -> list[str]:
+        """The groups that the last run planned."""
+        (plan,) = self.artifacts.glob("*plan/plan.json")
+        shards = json.loads(plan.read_bytes())["shards"]
+        return [group["group"] for shard in shards for group in shard["include"]]
+
+    def installed_by_pip(self, folder: Path) -> str:
+        """Have pip install wheelmill-demo from the deployed index into a folder; returns the wheel's URL."""
+        index = f"{self.url}pages/cu130/simple/"
+        install = [sys.executable, "-m", "pip", "install", "--isolated", "--index-url", index, "wheelmill-demo"]
+        # For the wheel's Python: the interpreter of the tests is another one.
+        aside = ["--no-deps", "--target", str(folder), "--python-version", "3.12", "--only-binary", ":all:"]
+        subprocess.run([*install, *aside, "--report", str(folder / "report.json")], check=True)
+        assert (folder / "wheelmill_demo" / "__init__.py").exists()
+        (installed,) = json.loads((folder / "report.json").read_bytes())["install"]
+        return unquote(installed["download_info"]["url"])
+
+
+def git(repository: Path, *words: str) -> str:
+    """Run git as somebody."""
+    author = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
+    return subprocess.run(["git", *author, *words], cwd=repository, capture_output=True, text=True, check=True).stdout
+
+
+@contextmanager
+def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
+    """Have a repository, whose releases are GitHub's where there is one and kept in a folder elsewhere."""
+    repository, served = folder / "repository", folder / "served"
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
+    for name in listed.stdout.decode().splitlines():
+        if not name.startswith("config/") and (ROOT / name).is_file():
+            (repository / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, repository / name)
+    for workflow in (repository / ".github" / "workflows").iterdir():
+        workflow.write_text(workflow.read_text().replace("queue: max", "# act does not know queue"))
+    shutil.copytree(DEMO, repository / "config")
+    (repository / ".venv").symlink_to(ROOT / ".venv")
+    (repository / ".gitignore").write_text("/out/\n")
+    git(repository, "init", "--quiet", "--initial-branch=main")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "--message=demo")
+    git(repository, "remote", "add", "origin", f"https://github.com/{REPOSITORY}.git")
+    (served / "releases").mkdir(parents=True)
+    with serving(served) as url:
+        in_a_folder = {"WHEELMILL_STORE": f"dir:{served / 'releases'}", "WHEELMILL_BASE_URL": f"{url}releases"}
+        yield Host(
+            repository=repository,
+            served=served,
+            url=url,
+            variables={"WHEELMILL_SANDBOX": "local"} | ({} if github else in_a_folder),
+            environment=github.environment if github else {},
+        )
