@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from tests.github_server import REPOSITORY, TOKEN
-from tests.real.conftest import DEMO, ROOT
+from tests.real.conftest import ROOT, portable_demo
 from tests.real.github_emulator import Front
 from wheelmill.index.serve import serving
 
@@ -31,7 +31,7 @@ class Host:
     """Has the pages, and the releases where they are kept in a folder."""
     url: str
     """Of that folder."""
-    variables: Mapping[str, str]
+    variables: dict[str, str]
     """The repository's."""
     environment: Mapping[str, str]
     """Of every job."""
@@ -111,6 +111,13 @@ class Host:
         return unquote(installed["download_info"]["url"])
 
 
+def change_entry(repository: Path, project: str, *lines: str) -> None:
+    """Add keys to an entry of packages.yml."""
+    packages = repository / "config" / "packages.yml"
+    added = "".join(f"    {line}\n" for line in lines)
+    packages.write_text(packages.read_text().replace(f"  {project}:\n", f"  {project}:\n{added}"))
+
+
 def git(repository: Path, *words: str) -> str:
     """Run git as somebody."""
     author = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
@@ -128,7 +135,7 @@ def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
             shutil.copy2(ROOT / name, repository / name)
     for workflow in (repository / ".github" / "workflows").iterdir():
         workflow.write_text(workflow.read_text().replace("queue: max", "# act does not know queue"))
-    shutil.copytree(DEMO, repository / "config")
+    portable_demo(repository / "config")
     (repository / ".venv").symlink_to(ROOT / ".venv")
     (repository / ".gitignore").write_text("/out/\n")
     git(repository, "init", "--quiet", "--initial-branch=main")

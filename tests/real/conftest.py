@@ -38,6 +38,19 @@ def wheelmill() -> Command:
     return run
 
 
+def portable_demo(folder: Path) -> Path:
+    """Copy the demo packages into a folder, the first of them so that its wheels are for glibc 2.28 and older systems.
+
+    A static CUDA runtime takes the newest functions of the glibc that it is linked on.
+    """
+    shutil.copytree(DEMO, folder)
+    setup = folder / "wheelmill-demo" / "setup.py"
+    setup.write_text(setup.read_text().replace('"-cudart", "static"', '"-cudart", "shared"'))
+    packages = folder / "packages.yml"
+    packages.write_text(packages.read_text().replace('["8.0", "9.0", "12.0+PTX"]', '["9.0"]'))
+    return folder
+
+
 @contextmanager
 def docker_alone() -> Iterator[None]:
     """Keep the other processes that run tests away from Docker."""

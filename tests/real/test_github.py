@@ -10,7 +10,7 @@ import pytest
 from pypi_simple import ProjectPage
 
 from tests.github_server import REPOSITORY, Call
-from tests.real.conftest import Command
+from tests.real.conftest import Command, portable_demo
 from tests.real.github_emulator import Description, Front, emulator, npm_packages
 from tests.unit.release.conftest import certified_wheel
 from wheelmill.files import write_record
@@ -84,6 +84,28 @@ def test_from_tested_wheels_to_an_index(
     description = Description(modules)
     assert [fault for call in front.calls for fault in description.faults(call)] == []
     assert {call.method for call in front.calls} == {"GET", "POST", "PATCH"}
+
+
+def test_the_whole_way_ends_in_a_release_and_goes_there_once(
+    wheelmill: Command, front: Front, modules: Path, tmp_path: Path
+) -> None:
+    demo = portable_demo(tmp_path / "demo")
+    axes = ("--config", demo, "--python", "3.12", "--cuda", "13.0")
+    arguments = ("run", "wheelmill-demo", *axes, "--store", STORE, "--output", tmp_path / "out")
+    assert "released as v" in wheelmill(*arguments).stderr
+    (release,) = front.releases()
+    (wheel,) = (asset["name"] for asset in release["assets"] if asset["name"].endswith(".whl"))
+    page = (tmp_path / "out" / "site" / "cu130" / "simple" / "wheelmill-demo" / "index.html").read_bytes()
+    (package,) = ProjectPage.from_html("wheelmill-demo", page, base_url="https://index.test/").packages
+    assert unquote(package.url) == f"{front.origin}/{REPOSITORY}/releases/download/{release['tag_name']}/{wheel}"
+    assert "findings: 0; read: 2 of 2 project pages, 1 of 1 files" in (
+        wheelmill("index", "check", tmp_path / "out" / "site").stderr
+    )
+
+    assert "wheels examined: 0" in wheelmill(*arguments).stderr
+    assert [each["tag_name"] for each in front.releases()] == [release["tag_name"]]
+    description = Description(modules)
+    assert [fault for call in front.calls for fault in description.faults(call)] == []
 
 
 @pytest.mark.parametrize(

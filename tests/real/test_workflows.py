@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.github_server import REPOSITORY
-from tests.real.act import Host, new_host
+from tests.real.act import Host, change_entry, new_host
 from wheelmill.files import sha256_of
 
 pytestmark = pytest.mark.real
@@ -88,3 +89,34 @@ def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> N
     assert "does not build" in failure["message"]
     (log,) = kept.glob("built/*")
     assert kernels.name in log.read_text()
+
+
+def test_a_push_plans_the_entry_that_it_changes_and_a_schedule_everything(tmp_path: Path) -> None:
+    with new_host(tmp_path) as host:
+        change_entry(host.repository, "wheelmill-demo-average", 'python: "==3.12"')
+        before = host.commit()
+        host.run("push", "wheels", "--job", "plan", payload={"before": before, "ref": "refs/heads/main"})
+        groups = host.planned()
+        assert groups
+        assert {group.partition("-1.0.0")[0] for group in groups} == {"wheelmill-demo-average"}
+
+        host.run("schedule", "wheels", "--job", "plan")
+        everything = host.planned()
+        assert {group.partition("-1.0.0")[0] for group in everything} == {
+            "wheelmill-demo"
+        }  # which the other one awaits
+
+
+def test_machines_of_our_own_are_named_by_a_variable(tmp_path: Path) -> None:
+    with new_host(tmp_path) as host:
+        own = {"WHEELMILL_RUNNERS": json.dumps({"wheelmill-demo": {"linux_x86_64": "machine-of-ours"}})}
+        one_group = (
+            "--input",
+            "package=wheelmill-demo",
+            "--input",
+            "cuda_versions=13.0",
+            "--input",
+            "platforms=linux_x86_64",
+        )
+        given = replace(host, variables=host.variables | own)
+        assert "`-P machine-of-ours=...`" in given.run("workflow_dispatch", "wheels", "--job", "build", *one_group)

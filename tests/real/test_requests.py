@@ -1,0 +1,56 @@
+"""request.yml under act: what becomes of a pull request, and of a hostile one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.act import Host, change_entry, new_host
+
+pytestmark = pytest.mark.real
+
+ONE_GROUP = ('python: "==3.12"', 'cuda: "==13.0"', "platforms: [linux_x86_64]")
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    with new_host(tmp_path) as made:
+        yield made
+
+
+def opened(host: Host, *, exit_code: int = 0) -> str:
+    """Commit what was changed, open a pull request with it, and return what request.yml printed."""
+    base = host.commit()
+    payload = {"number": 1, "pull_request": {"number": 1, "base": {"sha": base, "ref": "main"}, "head": {"ref": "x"}}}
+    return host.run("pull_request", "request", payload=payload, exit_code=exit_code)
+
+
+def test_a_request_is_checked_planned_and_sampled(host: Host) -> None:
+    change_entry(host.repository, "wheelmill-demo", *ONE_GROUP)
+    opened(host)
+    assert host.planned() == ["wheelmill-demo-1.0.0+cu130-linux_x86_64"]
+    (report,) = host.artifacts.glob("request-wheelmill-demo-*/reports/*.json")
+    (wheel,) = json.loads(report.read_bytes())["wheels"]
+    assert wheel["passed"]
+    assert not list(host.served.glob("releases/*"))
+    said = (host.artifacts / "comment" / "request.txt").read_text()
+    for part in ("2 packages, no faults", "wheelmill-demo", "13.0"):
+        assert part in said
+
+
+def test_a_hostile_request_ends_at_config_and_nothing_of_it_is_run(host: Host, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    with (host.repository / "config" / "packages.yml").open("a") as packages:
+        packages.write(
+            f'  "$(touch {trace})":\n    versions: ["1.0"]\n'
+            f'  evil:\n    versions: ["`touch {trace}`"]\n    runner: self-hosted\n'
+            '    description: "${{ secrets.GITHUB_TOKEN }}\\n::set-output name=plan::x"\n'
+        )
+    printed = opened(host, exit_code=1)
+    said = (host.artifacts / "comment" / "request.txt").read_text()
+    for fault in ("packages.$(touch", "evil.versions", "evil.runner: expected one of GitHub's own", "evil.description"):
+        assert fault in said
+    assert "wheelmill run" not in printed
+    assert not list(host.artifacts.glob("request-*/plan.json"))
+    assert not trace.exists()
