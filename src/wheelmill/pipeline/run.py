@@ -140,6 +140,8 @@ class _Work:
         if rebuilt is None:
             self.progress.step(f"{built.file.filename} is published already, byte for byte")
             return
+        if reason := self.store.reason_to_refuse(rebuilt.file):
+            raise BuildError(f"{rebuilt.file.filename} {reason}")
         verdict = smoke(rebuilt.file, self.rooms, available=self.available, progress=self.progress)
         self.verdicts.append(verdict)
         tested = _delivered(certify(verdict), self.output / "wheels")

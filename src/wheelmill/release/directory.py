@@ -60,6 +60,10 @@ class DirectoryStore:
             raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
 
+    def reason_to_refuse(self, wheel: WheelFile) -> str | None:  # noqa: ARG002 - it takes every wheel
+        """See `Store.reason_to_refuse`."""
+        return None
+
     def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:  # noqa: ARG002 - nothing takes long
         """See `Store.publish`. A release is made beside the others and then gets its name, so it appears whole."""
         used = {manifest.tag for manifest in self.manifests()}

@@ -56,6 +56,9 @@ class Store(Protocol):
             ReleaseError: it is not there, or has other bytes than its manifest says.
         """
 
+    def reason_to_refuse(self, wheel: WheelFile) -> str | None:
+        """Why a wheel will not be published here, whatever its tests say; None when it can be."""
+
     def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
         """Release wheels together, under a tag of today that was never used.
 

@@ -20,6 +20,7 @@ from wheelmill.progress import Progress
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.smoke.local import LocalRooms
 from wheelmill.smoke.records import Verdict
+from wheelmill.wheel.records import WheelFile
 
 FAST, SLOW, BROKEN = (target(python=version) for version in ("3.11", "3.12", "3.13"))
 
@@ -81,3 +82,17 @@ def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_
     store = DirectoryStore(directory=tmp_path / "releases")
     (manifest,) = pipeline.release_folder(tmp_path / "wheels", store, progress=Progress()).releases
     assert [entry.filename for entry in manifest.wheels] == [wheel.name]
+
+
+class Choosy(DirectoryStore):
+    def reason_to_refuse(self, wheel: WheelFile) -> str:  # noqa: ARG002 - it takes nothing
+        return "is for newer machines"
+
+
+def test_what_the_store_will_not_take_is_not_tried_out(tmp_path: Path) -> None:
+    report = run((FAST,), tmp_path, store=Choosy(directory=tmp_path / "releases"), publishes=False)
+    (failure,) = report.failures
+    assert isinstance(failure.error, BuildError)
+    assert str(failure.error) == "demo-1.0+cu130-cp311-cp311-linux_x86_64.whl is for newer machines"
+    assert report.verdicts == ()
+    assert not (tmp_path / "wheels").exists()

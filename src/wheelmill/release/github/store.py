@@ -70,6 +70,10 @@ class GitHubStore:
                 raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
 
+    def reason_to_refuse(self, wheel: WheelFile) -> str | None:
+        """See `Store.reason_to_refuse`."""
+        return reason_to_refuse(wheel)
+
     def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
         """See `Store.publish`."""
         if self.repository.token is None:
