@@ -58,7 +58,7 @@ class Host:
         shutil.rmtree(self.artifacts, ignore_errors=True)
         self.artifacts.mkdir()
         event_file = self.repository.with_name("event.json")
-        event_file.write_text(json.dumps(payload))
+        event_file.write_text(json.dumps(payload or {}))
         environment = {
             **self.environment,
             "STAND_INS": str(ACTIONS),
