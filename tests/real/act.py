@@ -19,7 +19,7 @@ from tests.real.github_emulator import Front
 from wheelmill.index.serve import serving
 
 ACTIONS: Final = Path(__file__).parent / "actions"
-PINNED: Final = re.compile(r"uses: (actions/[\w-]+)(?:/[\w-]+)?@([0-9a-f]{40})")
+PINNED: Final = re.compile(r"uses: ([\w-]+/[\w-]+)(?:/[\w-]+)?@([0-9a-f]{40})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class Host:
             *(word for name, value in self.variables.items() for word in ("--var", f"{name}={value}")),
             *(word for name, value in environment.items() for word in ("--env", f"{name}={value}")),
             *(
-                f"--local-repository={action}@{commit}={ACTIONS / action.removeprefix('actions/')}"
+                f"--local-repository={action}@{commit}={ACTIONS / action.partition('/')[2]}"
                 for action, commit in sorted(set(PINNED.findall(workflows)))
             ),
         ]
@@ -101,6 +101,7 @@ class Host:
 
     def installed_by_pip(self, folder: Path) -> str:
         """Have pip install wheelmill-demo from the deployed index into a folder; returns the wheel's URL."""
+        folder.mkdir(exist_ok=True)
         index = f"{self.url}pages/cu130/simple/"
         install = [sys.executable, "-m", "pip", "install", "--isolated", "--index-url", index, "wheelmill-demo"]
         # For the wheel's Python: the interpreter of the tests is another one.

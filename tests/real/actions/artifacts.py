@@ -4,6 +4,7 @@
 """
 
 import fnmatch
+import glob
 import os
 import shutil
 import sys
@@ -15,7 +16,7 @@ STORE = Path(os.environ["STAND_IN_ARTIFACTS"])
 def upload(name: str, paths: str, missing: str, overwrite: str) -> None:
     """Keep files below their least common folder, as the real action does."""
     wanted = [line.strip() for line in paths.splitlines() if line.strip()]
-    found = [match for pattern in wanted for match in Path().glob(pattern)]
+    found = [match for pattern in wanted for match in map(Path, glob.glob(pattern))]  # noqa: PTH207 - one may be absolute
     files = [file for match in found for file in ([match] if match.is_file() else match.rglob("*")) if file.is_file()]
     if not files:
         sys.exit(f"no files at {wanted}" if missing == "error" else 0)
