@@ -28,7 +28,7 @@ def opened(host: Host, *, exit_code: int = 0) -> str:
 
 def test_a_request_is_checked_planned_and_sampled(host: Host) -> None:
     change_entry(host.repository, "wheelmill-demo", *ONE_GROUP)
-    opened(host)
+    assert "Build and smoke" in opened(host)
     assert host.planned() == ["wheelmill-demo-1.0.0+cu130-linux_x86_64"]
     (report,) = host.artifacts.glob("request-wheelmill-demo-*/reports/*.json")
     (wheel,) = json.loads(report.read_bytes())["wheels"]
@@ -51,6 +51,6 @@ def test_a_hostile_request_ends_at_config_and_nothing_of_it_is_run(host: Host, t
     said = (host.artifacts / "comment" / "request.txt").read_text()
     for fault in ("packages.$(touch", "evil.versions", "evil.runner: expected one of GitHub's own", "evil.description"):
         assert fault in said
-    assert "wheelmill run" not in printed
+    assert "Build and smoke" not in printed
     assert not list(host.artifacts.glob("request-*/plan.json"))
     assert not trace.exists()

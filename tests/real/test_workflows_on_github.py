@@ -31,7 +31,8 @@ def test_a_dispatch_ends_with_a_release_an_index_and_pip_installing_from_it(tmp_
         releases = f"{front.origin}/{REPOSITORY}/releases/download"
         assert host.installed_by_pip(tmp_path / "installed") == f"{releases}/{release['tag_name']}/{wheel}"
 
-        assert "wheelmill release" not in host.dispatch(WANTED)
+        assert "Main Release" in printed
+        assert "Main Release" not in host.dispatch(WANTED)
         assert len(front.releases()) == 1
         description = Description(modules)
         assert [fault for call in front.calls for fault in description.faults(call)] == []
