@@ -21,6 +21,7 @@ cuda: {checked: 2026-11-21, source: "https://example.org/cuda", releases: {}}
 torch:
   checked: 2026-11-21 # by hand
   source: "https://example.org/torch"
+  index: "https://torch.example/cu{cuda}"
   releases:
     "2.11":
       release: "2.11.0"

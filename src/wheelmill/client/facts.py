@@ -51,6 +51,7 @@ def _facts_of(plain: dict[str, Any]) -> Compatibility:
             )
             for version, release in plain["torch"]["releases"].items()
         },
+        torch_index=plain["torch"]["index"],
         pythons=tuple(sorted(map(PythonVersion.parse, plain["pythons"]))),
         platforms=tuple(map(Platform, plain["platforms"])),
     )

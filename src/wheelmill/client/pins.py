@@ -9,8 +9,7 @@ from packaging.utils import parse_wheel_filename
 
 from wheelmill.client.markers import distinguishing_markers
 from wheelmill.client.records import Candidate, Resolution, SourceKind
-from wheelmill.client.torch_backend import url_of_backend
-from wheelmill.names import CudaTag, ProjectName, TorchVersion
+from wheelmill.names import ProjectName, TorchVersion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +66,7 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
         for choice in resolution.choices.values():
             found.setdefault(distribution_of(choice.candidate), []).append(_pin(choice.candidate))
         if torch := resolution.environment.torch:
-            found.setdefault(ProjectName("torch"), []).append(_torch_pin(torch, resolution.torch_backend))
+            found.setdefault(ProjectName("torch"), []).append(_torch_pin(torch, resolution))
     markers = None
     pins: dict[ProjectName, tuple[Pin, ...]] = {}
     for project, each in found.items():
@@ -82,8 +81,9 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
     return pins
 
 
-def _torch_pin(torch: TorchVersion, backend: CudaTag | None) -> Pin:
-    index = Index(name=f"wheelmill-pytorch-{backend}", url=url_of_backend(backend)) if backend else None
+def _torch_pin(torch: TorchVersion, resolution: Resolution) -> Pin:
+    url = resolution.torch_index
+    index = Index(name=f"wheelmill-pytorch-{resolution.torch_backend}", url=url) if url else None
     return Pin(requirement=f"torch=={torch}.*", index=index)
 
 

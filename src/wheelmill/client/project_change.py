@@ -16,6 +16,7 @@ from wheelmill.client.pins import Pin, pins_of
 from wheelmill.client.project_table import complete_project_table
 from wheelmill.client.pyproject import Pyproject
 from wheelmill.client.records import Resolution
+from wheelmill.client.uv_sources import UvSources
 from wheelmill.errors import UsageError
 from wheelmill.files import write_bytes
 from wheelmill.names import ProjectName, TorchVersion, project_name
@@ -115,7 +116,7 @@ def _write_and_install(pyproject: Pyproject, install: Callable[[], None]) -> Non
 def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[Resolution]) -> Iterator[str]:
     """Keep a project to the torch that its wheels are linked to.
 
-    A dependency that already admits no other minor release stays as it is.
+    A dependency that already admits no other minor release stays as it is, and so does a source of its own.
     """
     wanted = {resolution.environment.torch for resolution in resolutions} - {None}
     had = [each for each in pyproject.requirements if canonicalize_name(each.name) == _TORCH]
@@ -128,9 +129,15 @@ def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[
                 )
     narrow = had and all(_admits_only(requirement, wanted) for requirement in had)
     if not narrow:
-        pyproject.pin(_TORCH, pins)
+        pyproject.depend(_TORCH, pins)
         for requirement in had:
             yield f"{requirement} became {', '.join(pin.dependency for pin in pins)}: the wheels are linked to it"
+    sources = UvSources(pyproject)
+    if not sources.by_hand(_TORCH):
+        sources.draw_from(_TORCH, pins)
+    elif any(pin.index for pin in pins):
+        cuda = ", ".join(sorted({str(resolution.environment.cuda) for resolution in resolutions}))
+        yield f"torch stays with the source that {pyproject.path.name} has for it: let that be one for CUDA {cuda}"
 
 
 def _admits(requirement: Requirement, torch: TorchVersion) -> bool:

@@ -204,6 +204,8 @@ class Resolution:
     choices: Mapping[ProjectName, Choice]
     unresolved: Mapping[ProjectName, Unresolved]
     torch_backend: CudaTag | None = None
-    """The CUDA in whose tree torch's own index has that torch; None where the usual index has the right one."""
+    """The CUDA that torch has to be taken for, as uv calls it; None where the usual index has the right one."""
+    torch_index: str | None = None
+    """The simple index that has it."""
     warnings: tuple[str, ...] = ()
     """Sources that did not answer, or were read from the cache."""

@@ -21,7 +21,7 @@ from wheelmill.client.page_cache import PageCache
 from wheelmill.client.pages import Pages
 from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
 from wheelmill.client.sources import read_sources
-from wheelmill.client.torch_backend import torch_backend_of
+from wheelmill.client.torch_backend import torch_backend_of, torch_index_of
 from wheelmill.config.records.compatibility import Compatibility
 from wheelmill.names import ProjectName
 
@@ -80,9 +80,11 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
             resolution = looked_into(chosen_without, found.pages.cache, offline=search.offline)
         else:
             resolution = chosen_without(frozenset())
+        backend = torch_backend_of(resolution.environment, found.facts)
         return replace(
             resolution,
-            torch_backend=torch_backend_of(resolution.environment, found.facts),
+            torch_backend=backend,
+            torch_index=torch_index_of(backend, found.facts) if backend else None,
             warnings=(*found.pages.warnings, *resolution.warnings),
         )
 

@@ -62,6 +62,9 @@ class CudaFacts(_Facts):
 class TorchFacts(_Facts):
     """torch releases, with where and when they were looked up."""
 
+    index: Text
+    """The simple index of torch's own builds for one CUDA; ``{cuda}`` is ``130``. Projects name it where the usual
+    package index has torch for another CUDA."""
     releases: Annotated[dict[TorchVersion, TorchEntry], EachKeyOnce]
 
 
@@ -98,6 +101,7 @@ def compatibility_of(file: CompatibilityFile) -> Compatibility:
             )
             for version, entry in file.torch.releases.items()
         },
+        torch_index=file.torch.index,
         pythons=tuple(sorted(file.pythons)),
         platforms=tuple(file.platforms),
     )

@@ -23,7 +23,14 @@ from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, 
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    for name in ("GITHUB_TOKEN", "WHEELMILL_SOURCES", "UV_TORCH_BACKEND", "UV_CUDA_DRIVER_VERSION", "VIRTUAL_ENV"):
+    for name in (
+        "GITHUB_TOKEN",
+        "WHEELMILL_SOURCES",
+        "WHEELMILL_TORCH_INDEX",
+        "UV_TORCH_BACKEND",
+        "UV_CUDA_DRIVER_VERSION",
+        "VIRTUAL_ENV",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

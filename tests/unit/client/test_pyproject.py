@@ -1,12 +1,16 @@
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.unit.client.targets import ARM, INDEX, LINUX, SHA, candidate, resolution
 from wheelmill.client.pins import Pin, pins_of
+from wheelmill.client.project_change import ProjectChange, add_wheels
 from wheelmill.client.pyproject import Pyproject
 from wheelmill.errors import UsageError
-from wheelmill.names import project_name
+from wheelmill.names import CudaVersion, TorchVersion, project_name
 
 FLASH = project_name("flash-attn")
 
@@ -137,3 +141,35 @@ def test_what_was_asked_for_is_kept_and_forgotten(tmp_path: Path) -> None:
 def test_what_cannot_be_changed_is_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read(tmp_path, text).pin(FLASH, [Pin(requirement="flash-attn==1")])
+
+
+OTHER_CUDA = replace(LINUX, torch=TorchVersion(2, 8), cuda=CudaVersion(12, 6))
+TORCH_INDEX = "https://mirror.example/whl/cu126"
+
+
+def add_for_another_cuda(path: Path) -> ProjectChange:
+    chosen = resolution(candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl"), environment=OTHER_CUDA)
+    chosen = replace(chosen, torch_backend=CudaVersion(12, 6).tag, torch_index=TORCH_INDEX)
+    return add_wheels(path, [Requirement("flash-attn")], [chosen], lambda: None)
+
+
+@pytest.mark.parametrize("dependency", ["torch>=2", "torch==2.8.*", "torch==2.8.0"])
+def test_torch_for_another_cuda_comes_from_its_index(tmp_path: Path, dependency: str) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(f'[project]\nname = "mine"\nversion = "1"\ndependencies = ["{dependency}"]\n')
+    add_for_another_cuda(path)
+    uv = tomllib.loads(path.read_text())["tool"]["uv"]
+    assert uv["sources"]["torch"] == {"index": "wheelmill-pytorch-cu126"}
+    assert uv["index"] == [{"name": "wheelmill-pytorch-cu126", "url": TORCH_INDEX, "explicit": True}]
+
+
+def test_torch_stays_with_the_mirror_that_a_project_names(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(
+        '[project]\nname = "mine"\nversion = "1"\ndependencies = ["torch"]\n[tool.uv.sources]\n'
+        'torch = {index = "near"}\n[[tool.uv.index]]\nname = "near"\nurl = "https://near.example/cu126"\n'
+    )
+    change = add_for_another_cuda(path)
+    assert 'torch = {index = "near"}' in path.read_text()
+    assert TORCH_INDEX not in path.read_text()
+    assert any("CUDA 12.6" in note for note in change.notes)

@@ -59,6 +59,7 @@ FACTS: Final = Compatibility(
             toolkit="12.8.1", minimum_driver="525.60.13", host_gcc=14, architectures=frozenset({"7.0", "9.0", "12.0"})
         ),
     },
+    torch_index="https://torch.example/cu{cuda}",
     torch={
         TORCH_11: TorchRelease(
             release="2.11.0",

@@ -48,6 +48,8 @@ class Compatibility:
 
     cuda: Mapping[CudaVersion, CudaRelease]
     torch: Mapping[TorchVersion, TorchRelease]
+    torch_index: str
+    """The simple index of torch's own builds for one CUDA; ``{cuda}`` is ``130``."""
     pythons: tuple[PythonVersion, ...]
     """Pythons that packages without torch are built for."""
     platforms: tuple[Platform, ...]

@@ -1,0 +1,80 @@
+"""A TOML file that a person wrote, changed where it must be: every comment and the order of the rest stay."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any, Self
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.toml_document import TOMLDocument
+
+from wheelmill.errors import UsageError
+
+
+class TomlTables:
+    """A document that is read, changed in memory, and written by whoever asked for the changes."""
+
+    def __init__(self, path: Path, document: TOMLDocument) -> None:
+        self.path = path
+        self._document = document
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file; one that is not there is an empty document.
+
+        Raises:
+            UsageError: it is not TOML.
+        """
+        try:
+            return cls(path, tomlkit.parse(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return cls.empty(path)
+        except (TOMLKitError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path} is not TOML: {error}") from None
+
+    @classmethod
+    def empty(cls, path: Path) -> Self:
+        """A file that is not there yet."""
+        return cls(path, tomlkit.document())
+
+    @property
+    def text(self) -> str:
+        """The document as it is now."""
+        return tomlkit.dumps(self._document)
+
+    def table(self, *keys: str) -> MutableMapping[str, Any] | None:
+        """The table under some keys; None when there is none.
+
+        Raises:
+            UsageError: something else is there.
+        """
+        found: Any = self._document
+        for depth, key in enumerate(keys, 1):
+            found = found.get(key)
+            if found is None:
+                return None
+            if not isinstance(found, MutableMapping):
+                raise UsageError(f"{self.path}: {'.'.join(keys[:depth])}: expected a table")
+        return found  # type: ignore[no-any-return]  # tomlkit's containers are mappings
+
+    def make_table(self, *keys: str) -> MutableMapping[str, Any]:
+        """The table under some keys, made where it is missing."""
+        here: MutableMapping[str, Any] = self._document
+        for depth, key in enumerate(keys, 1):
+            if self.table(*keys[:depth]) is None:
+                here[key] = tomlkit.table(is_super_table=depth < len(keys))
+            here = here[key]
+        return here
+
+    def prune(self, *keys: str) -> None:
+        """Remove a key, and the tables around it that it leaves empty."""
+        for depth in range(len(keys), 0, -1):
+            around = self.table(*keys[: depth - 1]) if depth > 1 else self._document
+            if around is None:
+                continue
+            if depth == len(keys):
+                around.pop(keys[-1], None)
+            elif keys[depth - 1] in around and not around[keys[depth - 1]]:
+                del around[keys[depth - 1]]
