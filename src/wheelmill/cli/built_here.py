@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill import resources
 from wheelmill.cli.output import say
 from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
@@ -15,6 +18,7 @@ from wheelmill.config.records import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.plan.records import BuildTarget
+from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.records import WheelFile, WheelName
 
 
@@ -29,10 +33,10 @@ def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement
     Raises:
         BuildError: a build failed, or no such wheel can be.
     """
-    from wheelmill import resources  # noqa: PLC0415 - reads YAML, and needs the factory extra where it builds
+    from wheelmill.cli.options import CONFIG_VARIABLE  # noqa: PLC0415 - reads YAML
     from wheelmill.config.load import load_config  # noqa: PLC0415
 
-    config = load_config(resources.CONFIG)
+    config = load_config(Path(os.environ.get(CONFIG_VARIABLE) or resources.CONFIG))
     choices, missing = dict(resolution.choices), dict(resolution.unresolved)
     for requirement in requirements:
         project = canonicalize_name(requirement.name)
@@ -46,7 +50,9 @@ def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement
             continue
         if wheel := _wheel_of(target, build=build):
             say(f"  {project}: {wheel.filename}, built on this machine")
-            choices[project] = Choice(project=project, candidate=_candidate(project, wheel))
+            choices[project] = Choice(
+                project=project, candidate=_candidate(project, wheel), requires_dist=requires_dist_of(wheel.path)
+            )
             del missing[project]
     return replace(resolution, choices=choices, unresolved=missing)
 

@@ -15,9 +15,15 @@ from wheelmill.errors import UsageError
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
 
+CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", help="Configuration folder; ./config, else the one that ships.", metavar="DIR"),
+    typer.Option(
+        "--config",
+        help="Configuration folder; ./config, else the one that ships.",
+        metavar="DIR",
+        envvar=CONFIG_VARIABLE,
+    ),
 ]
 StoreOption = Annotated[
     str,

@@ -211,5 +211,5 @@ def _overridden(found: TargetEnvironment, overrides: Overrides, *, elsewhere: bo
     if "torch" in given or "cuda" in given:  # then it is not the installed torch that is meant
         found = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)
     if given.get("python", found.python) != found.python:
-        found = replace(found, python_release=None)
+        found = replace(found, python_release=None, interpreter=None)  # what was found is another Python's
     return replace(found, **given, origins=origins)

@@ -61,7 +61,7 @@ def install_chosen(
     environment = resolution.environment
     wanted = [WantedWheel.of(choice.candidate) for choice in resolution.choices.values()]
     wheels = cache.fetch_all(wanted, progress)
-    torch = [f"torch=={environment.torch}.*"] if environment.torch else []
+    torch = [f"torch=={resolution.torch}.*"] if resolution.torch else []
     # The torch that is there already is the one that was asked about.
     backend = None if environment.torch_release else resolution.torch_backend
     installer.install(wheels, torch, alone=False, torch_backend=backend)

@@ -19,7 +19,7 @@ from wheelmill.client.wheel_cache import WantedWheel, WheelCache
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ProjectName
 from wheelmill.progress import Progress
-from wheelmill.wheel.metadata import metadata_bytes, read_metadata
+from wheelmill.wheel.metadata import requires_dist_of
 
 
 def lock_environments(
@@ -61,7 +61,7 @@ def lock_environments(
 
 def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list[str]:
     found = [str(each) for each in beside]
-    if torch := resolution.environment.torch:
+    if torch := resolution.torch:
         found.append(f"torch=={torch}.*")
     for choice in resolution.choices.values():
         found += without_extras(choice.requires_dist or ())
@@ -88,6 +88,6 @@ def _told(resolution: Resolution, cache: WheelCache, progress: Progress) -> Reso
 
 def _requires_dist(wheel: Path) -> tuple[str, ...]:
     try:
-        return tuple(str(each) for each in read_metadata(metadata_bytes(wheel)).requires_dist or ())
+        return requires_dist_of(wheel)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise IntegrityError(f"{wheel.name} is not a wheel that can be read: {error}") from None

@@ -65,7 +65,7 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
     for resolution in resolutions:
         for choice in resolution.choices.values():
             found.setdefault(distribution_of(choice.candidate), []).append(_pin(choice.candidate))
-        if torch := resolution.environment.torch:
+        if torch := resolution.torch:
             found.setdefault(ProjectName("torch"), []).append(_torch_pin(torch, resolution))
     markers = None
     pins: dict[ProjectName, tuple[Pin, ...]] = {}

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
-from packaging.utils import BuildTag
+from packaging.utils import BuildTag, canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.built_for import BuiltFor
@@ -184,6 +185,14 @@ class Choice:
     notes: tuple[str, ...] = ()
     """What could not be checked, or should be known: ``its GPU architectures are not known``."""
 
+    @property
+    def needs_torch(self) -> bool:
+        """Whether it is linked to torch, or that is not known."""
+        requires = self.requires_dist
+        if self.candidate.label.torch or requires is None:
+            return True
+        return any(canonicalize_name(Requirement(each).name) == "torch" for each in requires)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Unresolved:
@@ -209,3 +218,8 @@ class Resolution:
     """The simple index that has it."""
     warnings: tuple[str, ...] = ()
     """Sources that did not answer, or were read from the cache."""
+
+    @property
+    def torch(self) -> TorchVersion | None:
+        """The torch that must stand beside the wheels; None when none of them is linked to it."""
+        return self.environment.torch if any(choice.needs_torch for choice in self.choices.values()) else None

@@ -96,3 +96,14 @@ def metadata_bytes(wheel: Path) -> bytes:
     """The METADATA of a wheel that can be read, as it stands in it: what a PEP 658 sidecar holds."""
     with zipfile.ZipFile(wheel) as archive:
         return archive.read(f"{dist_info_of(archive)}/METADATA")
+
+
+def requires_dist_of(wheel: Path) -> tuple[str, ...]:
+    """What a wheel requires.
+
+    Raises:
+        ValueError: its METADATA cannot be read, or is not there.
+        KeyError: the same.
+        zipfile.BadZipFile: it is no wheel.
+    """
+    return tuple(map(str, read_metadata(metadata_bytes(wheel)).requires_dist or ()))

@@ -148,7 +148,9 @@ TORCH_INDEX = "https://mirror.example/whl/cu126"
 
 
 def add_for_another_cuda(path: Path) -> ProjectChange:
-    chosen = resolution(candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl"), environment=OTHER_CUDA)
+    chosen = resolution(
+        candidate("flash_attn-2.8.3+cu126torch2.8-cp312-cp312-linux_x86_64.whl"), environment=OTHER_CUDA
+    )
     chosen = replace(chosen, torch_backend=CudaVersion(12, 6).tag, torch_index=TORCH_INDEX)
     return add_wheels(path, [Requirement("flash-attn")], [chosen], lambda: None)
 
@@ -173,3 +175,8 @@ def test_torch_stays_with_the_mirror_that_a_project_names(tmp_path: Path) -> Non
     assert 'torch = {index = "near"}' in path.read_text()
     assert TORCH_INDEX not in path.read_text()
     assert any("CUDA 12.6" in note for note in change.notes)
+
+
+def test_torch_is_not_added_beside_wheels_that_do_not_need_it() -> None:
+    pins = pins_of([resolution(candidate("demo-1.0+cu130-cp312-cp312-linux_x86_64.whl"))])
+    assert list(pins) == ["demo"]

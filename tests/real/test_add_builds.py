@@ -1,0 +1,76 @@
+"""A package that nobody built for this combination is compiled by ``add``, once."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from uv import find_uv_bin
+
+from tests.real.conftest import DEMO, ROOT, Command
+
+pytestmark = pytest.mark.real
+
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+BASE = Path(sys.base_prefix) / "bin" / f"python{PYTHON}"
+UV = find_uv_bin()
+ACCEPTABLE_SECONDS = 60
+"""Of an `add` that compiles nothing: uv locks and installs, which is torch for one of the packages."""
+
+Add = Callable[..., tuple[Path, str]]
+
+
+@pytest.fixture
+def add(tmp_path: Path, wheelmill: Command) -> Add:
+    """Add a package to a fresh project; gives its folder and what was said."""
+    uv_cache = subprocess.run([UV, "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
+
+    def run(project: str, package: str, *options: str, config: Path) -> tuple[Path, str]:
+        folder = tmp_path / project
+        folder.mkdir()
+        (folder / "pyproject.toml").write_text(
+            f'[project]\nname = "{project}"\nversion = "1"\nrequires-python = "=={PYTHON}.*"\ndependencies = []\n'
+        )
+        env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "UV_CACHE_DIR": uv_cache, "WHEELMILL_CONFIG": str(config)}
+        target = ("--python-path", str(BASE), "--cuda", "13.0", "--gpu", "sm_90", *options)
+        start = time.monotonic()
+        done = wheelmill("add", package, "--project", folder, *target, env=env)
+        print(f"{project}: {time.monotonic() - start:.1f} s")  # noqa: T201 - pytest -rA shows it
+        return folder, done.stderr
+
+    return run
+
+
+def synced(project: Path) -> str:
+    """What ``uv sync`` says of a project."""
+    done = subprocess.run([UV, "sync"], cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "options", "config"),
+    [
+        ("wheelmill-demo", [], DEMO),
+        pytest.param("torch-spline-conv", ["--torch", "2.11"], ROOT / "config", marks=pytest.mark.long),
+    ],
+)
+def test_the_second_project_takes_the_wheel_that_the_first_one_built(
+    package: str, options: list[str], config: Path, add: Add, tmp_path: Path
+) -> None:
+    first, said = add("first", package, "--build", *options, config=config)
+    assert "compiling" in said
+    built = {path: path.stat().st_mtime_ns for path in tmp_path.glob("cache/wheelmill/built-here/*/*")}
+    start = time.monotonic()
+    second, said = add("second", package, *options, config=config)
+    assert time.monotonic() - start < ACCEPTABLE_SECONDS
+    assert "compiling" not in said
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("cache/wheelmill/built-here/*/*")} == built
+    (wheel,) = (path for path in built if path.suffix == ".whl")
+    for project in (first, second):
+        assert wheel.as_uri() in (project / "pyproject.toml").read_text()
+        assert " + " not in synced(project)
+        module = package.replace("-", "_")
+        subprocess.run([project / ".venv" / "bin" / "python", "-c", f"import {module}"], check=True)
