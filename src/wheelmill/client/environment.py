@@ -106,6 +106,8 @@ def _environment_of(interpreter: Path) -> TargetEnvironment:
         raise UsageError(f"{interpreter} does not say what it is{tail}", hint="is it a Python 3.8 or newer?") from None
     if facts["implementation"] != "cpython":
         raise UsageError(f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
+    executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
+    platform = Platform(facts["platform"])
     torch = facts["torch"] or {}
     release = str(torch.get("__version__") or "") or None
     cuda = torch.get("cuda")
@@ -113,9 +115,9 @@ def _environment_of(interpreter: Path) -> TargetEnvironment:
     return TargetEnvironment(
         python=_python_of(facts),
         python_release=facts["python"],
-        interpreter=Path(facts["executable"]),  # behind what PATH may have, such as pyenv's scripts
-        platform=Platform(facts["platform"]),
-        libc=_libc_of(facts),
+        interpreter=executable,
+        platform=platform,
+        libc=_libc_of(facts["glibc"], executable, platform),
         torch=_torch_of(release),
         torch_release=release,
         cuda=CudaVersion.parse(cuda) if cuda else None,
@@ -142,10 +144,14 @@ def _torch_of(release: str | None) -> TorchVersion | None:
     return TorchVersion(int(major), int(minor))
 
 
-def _libc_of(facts: Mapping[str, Any]) -> Libc | None:
-    if facts["glibc"]:
-        return Libc.parse(facts["glibc"])
-    return Libc("musl", 1, 2) if "musl" in (facts["host"] or "") else None
+def _libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | None:
+    if glibc:
+        return Libc.parse(glibc)
+    if not platform.startswith("linux_"):
+        return None
+    from wheelmill.client.musl import musl_of  # noqa: PLC0415 - most machines have glibc
+
+    return musl_of(interpreter)
 
 
 def _driver_cuda(number: int | None) -> CudaVersion | None:
@@ -156,12 +162,13 @@ def _driver_cuda(number: int | None) -> CudaVersion | None:
 def _described(python: PythonVersion) -> TargetEnvironment:
     """This machine with a Python that need not be there."""
     name, number = this_platform.libc_ver()
+    platform = Platform(sysconfig.get_platform().replace("-", "_"))
     return TargetEnvironment(
         python=python,
         python_release=None,
         interpreter=None,
-        platform=Platform(sysconfig.get_platform().replace("-", "_")),
-        libc=Libc.parse(number) if name == "glibc" else None,
+        platform=platform,
+        libc=_libc_of(number if name == "glibc" else None, Path(sys.executable), platform),
         torch=None,
         cuda=None,
         origins={"libc": "this machine"},

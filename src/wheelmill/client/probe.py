@@ -28,7 +28,6 @@ def main() -> None:
                 "python": platform.python_version(),
                 "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
                 "platform": sysconfig.get_platform().replace("-", "_").replace(".", "_"),
-                "host": sysconfig.get_config_var("HOST_GNU_TYPE"),
                 "glibc": glibc(),
                 "torch": torch(),
                 "driver_cuda": driver_cuda(),
