@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.client.explain import Explanation
+from wheelmill.client.explain import Explanation, Verdict
 from wheelmill.client.explain import explain as explain_requirement
 
 
@@ -32,19 +33,21 @@ def explain(
         print_json("wheelmill.explain/1", **_content(explanation, fitting=fitting))
         return
     print(f"for {explanation.environment}:")  # noqa: T201 - the result
-    for candidate, against in explanation.verdicts:
-        if fitting and against:
+    for verdict in explanation.verdicts:
+        if fitting and verdict.against:
             continue
-        mark = "-" if against else "+"
-        print(f"{mark} {candidate.filename}  [{candidate.source.name}]")  # noqa: T201
-        for refusal in against:
+        mark = "-" if verdict.against else "+"
+        print(f"{mark} {verdict.candidate.filename}  [{verdict.candidate.source.name}]")  # noqa: T201
+        if verdict.inside is not None:
+            print(f"    inside: {verdict.inside}")  # noqa: T201
+        for refusal in verdict.against:
             print(f"    {refusal.stage}: {refusal.reason}")  # noqa: T201
     _print_counts(explanation)
 
 
 def _print_counts(explanation: Explanation) -> None:
-    counts = Counter(stage for _, against in explanation.verdicts for stage in {refusal.stage for refusal in against})
-    fits = sum(not against for _, against in explanation.verdicts)
+    counts = Counter(stage for verdict in explanation.verdicts for stage in {each.stage for each in verdict.against})
+    fits = sum(not verdict.against for verdict in explanation.verdicts)
     stages = "".join(f", {count} refused for {stage}" for stage, count in counts.most_common())
     print(f"{len(explanation.verdicts)} wheels: {fits} fit{stages}")  # noqa: T201
 
@@ -53,14 +56,19 @@ def _content(explanation: Explanation, *, fitting: bool) -> dict[str, object]:
     return {
         "environment": str(explanation.environment),
         "candidates": [
-            {
-                "filename": candidate.filename,
-                "url": candidate.url,
-                "source": candidate.source.name,
-                "fits": not against,
-                "refusals": [{"stage": refusal.stage, "reason": refusal.reason} for refusal in against],
-            }
-            for candidate, against in explanation.verdicts
-            if not (fitting and against)
+            _verdict_content(verdict) for verdict in explanation.verdicts if not (fitting and verdict.against)
         ],
+    }
+
+
+def _verdict_content(verdict: Verdict) -> dict[str, object]:
+    candidate, inside = verdict.candidate, verdict.inside
+    return {
+        "filename": candidate.filename,
+        "url": candidate.url,
+        "source": candidate.source.name,
+        "fits": not verdict.against,
+        "refusals": [{"stage": refusal.stage, "reason": refusal.reason} for refusal in verdict.against],
+        "inside": None if isinstance(inside, str | None) else asdict(inside),
+        "note": inside if isinstance(inside, str) else None,
     }

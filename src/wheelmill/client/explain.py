@@ -9,8 +9,21 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose import choose, preference
 from wheelmill.client.fit import refusals
-from wheelmill.client.records import Candidate, Refusal, TargetEnvironment
+from wheelmill.client.inside import Inside
+from wheelmill.client.inspected import Inspection, inspect
+from wheelmill.client.records import Candidate, Refusal, Resolution, TargetEnvironment
 from wheelmill.client.resolve import Search, finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What is said of one wheel."""
+
+    candidate: Candidate
+    against: tuple[Refusal, ...]
+    """Every reason; none when it fits."""
+    inside: Inside | str | None
+    """What a look into it shows, or why there was none; None for a wheel that would not be chosen in any case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,13 +32,13 @@ class Explanation:
 
     environment: TargetEnvironment
     """With the torch and CUDA that were compared with."""
-    verdicts: tuple[tuple[Candidate, tuple[Refusal, ...]], ...]
-    """Every wheel with all that speaks against it: those that fit first, the best at the front."""
+    verdicts: tuple[Verdict, ...]
+    """Of every wheel: those that fit first, the best at the front."""
     warnings: tuple[str, ...]
 
 
 def explain(requirement: Requirement, environment: TargetEnvironment, search: Search) -> Explanation:
-    """Compare every wheel of a project with a target.
+    """Compare every wheel of a project with a target, and look into those that would be chosen.
 
     Args:
         requirement: the project, and the versions that are wanted.
@@ -35,11 +48,28 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
     project = canonicalize_name(requirement.name)
     with finding([project], environment, search) as found:
         candidates = found.all(project)
-        target = choose([requirement], environment, {project: candidates}, found.facts).environment
-        compared = [
-            (candidate, tuple(refusals(candidate, requirement, target, found.facts))) for candidate in candidates
+
+        def chosen_without(refused: frozenset[str]) -> Resolution:
+            return choose([requirement], environment, {project: candidates}, found.facts, refused=refused)
+
+        if search.look:
+            inspection = inspect(chosen_without, found.pages.cache, offline=search.offline)
+        else:
+            inspection = Inspection(resolution=chosen_without(frozenset()), seen={}, refused={})
+        target = inspection.resolution.environment
+        verdicts = [
+            Verdict(
+                candidate=candidate,
+                against=(
+                    *refusals(candidate, requirement, target, found.facts),
+                    *inspection.refused.get(candidate.url, ()),
+                ),
+                inside=inspection.seen.get(candidate.url),
+            )
+            for candidate in candidates
         ]
-        fit = [pair for pair in compared if not pair[1]]
-        fit.sort(key=lambda pair: preference(pair[0], target), reverse=True)
-        others = sorted((pair for pair in compared if pair[1]), key=lambda pair: (len(pair[1]), pair[0].filename))
+        fit = [verdict for verdict in verdicts if not verdict.against]
+        fit.sort(key=lambda verdict: preference(verdict.candidate, target), reverse=True)
+        others = [verdict for verdict in verdicts if verdict.against]
+        others.sort(key=lambda verdict: (len(verdict.against), verdict.candidate.filename))
         return Explanation(environment=target, verdicts=(*fit, *others), warnings=tuple(found.pages.warnings))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from wheelmill.client.look import Inside, LookError, keep_inside, known_inside, look_into, refusals_inside
+from wheelmill.client.inside import Inside, keep_inside, known_inside, refusals_inside
+from wheelmill.client.look import LookError, look_into
 from wheelmill.client.page_cache import PageCache
-from wheelmill.client.records import Choice, Resolution
+from wheelmill.client.records import Candidate, Choice, Refusal, Resolution
+from wheelmill.client.released import told_by_release
 from wheelmill.names import ProjectName
 
 if TYPE_CHECKING:
@@ -22,9 +24,19 @@ Looks = Mapping[ProjectName, Inside | str]
 """What each chosen wheel shows, or why it could not be looked into."""
 
 
-def looked_into(
-    chosen_without: Callable[[frozenset[str]], Resolution], cache: PageCache, *, offline: bool
-) -> Resolution:
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """A choice, and what was seen on the way to it."""
+
+    resolution: Resolution
+    """The choices, with what their wheels require."""
+    seen: Mapping[str, Inside | str]
+    """What each wheel that was looked into shows, by its URL, or why it could not be looked into."""
+    refused: Mapping[str, Sequence[Refusal]]
+    """What speaks against those that were left out, by their URLs."""
+
+
+def inspect(chosen_without: Callable[[frozenset[str]], Resolution], cache: PageCache, *, offline: bool) -> Inspection:
     """Look into the wheels that are chosen, and choose without those that do not fit after all.
 
     Args:
@@ -33,18 +45,24 @@ def looked_into(
         offline: whether to do with what it has.
 
     Returns:
-        The last choice, with what its wheels require; its warnings say what was left out, and why.
+        The last choice; its warnings say what was left out, and why.
     """
-    refused: dict[str, str] = {}
-    resolution = chosen_without(frozenset())
+    seen: dict[str, Inside | str] = {}
+    refused: dict[str, Sequence[Refusal]] = {}
+    warnings: list[str] = []
     for _ in range(_ROUNDS):
-        looks = _looks(resolution, cache, offline=offline)
-        found = dict(_refusals(resolution, looks))
-        if not found:
-            return _noted(resolution, looks, refused)
-        refused |= found
         resolution = chosen_without(frozenset(refused))
-    return _noted(resolution, {}, refused)
+        looks = _looks(resolution, cache, offline=offline)
+        seen |= {resolution.choices[name].candidate.url: look for name, look in looks.items()}
+        against = list(_refusals(resolution, looks))
+        if not against:
+            break
+        for candidate, reasons in against:
+            refused[candidate.url] = reasons
+            warnings.append(f"left out {candidate.filename}: {'; '.join(reason.reason for reason in reasons)}")
+    else:
+        resolution, looks = chosen_without(frozenset(refused)), {}
+    return Inspection(resolution=_noted(resolution, looks, warnings), seen=seen, refused=refused)
 
 
 def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
@@ -71,24 +89,21 @@ def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
 
 def _look(choice: Choice, web: Web) -> Inside | str:
     try:
-        return look_into(choice.candidate, web)
+        return told_by_release(choice.candidate, web) or look_into(choice.candidate, web)
     except LookError as error:
         return str(error)
 
 
-def _refusals(resolution: Resolution, looks: Looks) -> list[tuple[str, str]]:
-    """The URLs of wheels that do not fit, with a sentence each."""
-    found = []
+def _refusals(resolution: Resolution, looks: Looks) -> Iterator[tuple[Candidate, Sequence[Refusal]]]:
+    """The wheels that do not fit, with every reason."""
     for name, look in looks.items():
         candidate = resolution.choices[name].candidate
-        against = [] if isinstance(look, str) else list(refusals_inside(look, candidate, resolution.environment))
+        against = () if isinstance(look, str) else tuple(refusals_inside(look, candidate, resolution.environment))
         if against:
-            reasons = "; ".join(refusal.reason for refusal in against)
-            found.append((candidate.url, f"left out {candidate.filename}: {reasons}"))
-    return found
+            yield candidate, against
 
 
-def _noted(resolution: Resolution, looks: Looks, refused: Mapping[str, str]) -> Resolution:
+def _noted(resolution: Resolution, looks: Looks, warnings: Sequence[str]) -> Resolution:
     choices = dict(resolution.choices)
     for name, look in looks.items():
         choice = choices[name]
@@ -97,4 +112,4 @@ def _noted(resolution: Resolution, looks: Looks, refused: Mapping[str, str]) -> 
             continue
         unread = () if look.code_read else ("its compiled code was not looked into",)
         choices[name] = replace(choice, requires_dist=look.requires_dist, notes=(*choice.notes, *unread))
-    return replace(resolution, choices=choices, warnings=tuple(refused.values()))
+    return replace(resolution, choices=choices, warnings=tuple(warnings))

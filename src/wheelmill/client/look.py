@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-from packaging.version import Version
-
-from wheelmill.client.fit import lacks_code_for, within
-from wheelmill.client.page_cache import PageCache
-from wheelmill.client.records import Candidate, Refusal, Stage, TargetEnvironment
+from wheelmill.client.inside import Inside, capability_of
+from wheelmill.client.records import Candidate
 from wheelmill.errors import WheelmillError
-from wheelmill.names import Architecture
 
 if TYPE_CHECKING:
     from wheelmill.client.web import Web
@@ -39,23 +30,6 @@ class LookError(WheelmillError):
     """A wheel could not be looked into."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inside:
-    """What a wheel itself says."""
-
-    requires_dist: tuple[str, ...]
-    requires_python: str | None
-    glibc: str | None = None
-    """The newest that its code asks for."""
-    cuda_major: int | None = None
-    """Of the CUDA libraries that its code names."""
-    cxx11_abi: bool | None = None
-    sass: tuple[str, ...] = ()
-    """``9.0a``."""
-    ptx: tuple[str, ...] = ()
-    code_read: bool = False
-
-
 def look_into(candidate: Candidate, web: Web) -> Inside:
     """Read what can be read without downloading.
 
@@ -66,58 +40,6 @@ def look_into(candidate: Candidate, web: Web) -> Inside:
         return _look(candidate, web)
     except (WheelmillError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise LookError(f"could not be looked into: {error}") from None
-
-
-def keep_inside(inside: Inside, candidate: Candidate, cache: PageCache) -> None:
-    """Keep what a wheel shows, under its hash; without one there is no telling whether it is still the same."""
-    if candidate.sha256:
-        cache.keep_fact(f"inside/1:{candidate.sha256}", json.dumps(asdict(inside)))
-
-
-def known_inside(candidate: Candidate, cache: PageCache) -> Inside | None:
-    """What the cache keeps of a wheel; None when it was never looked into."""
-    kept = cache.fact(f"inside/1:{candidate.sha256}") if candidate.sha256 else None
-    return _inside_of(kept) if kept else None
-
-
-def refusals_inside(inside: Inside, candidate: Candidate, target: TargetEnvironment) -> Iterator[Refusal]:
-    """Give every reason against a wheel that shows inside it."""
-    if not within(inside.requires_python, target.full_python):
-        yield Refusal(stage=Stage.PYTHON, reason=f"requires Python {inside.requires_python}")
-    for wanted in map(_torch_requirement, inside.requires_dist):
-        if wanted and target.torch and not _has_torch(wanted, target):
-            yield Refusal(stage=Stage.TORCH, reason=f"requires {wanted}, the target has {target.torch}")
-    if inside.glibc and target.libc and target.libc.lacks(Version(inside.glibc)):
-        yield Refusal(stage=Stage.GLIBC, reason=f"its code needs glibc {inside.glibc}, the target has {target.libc}")
-    if inside.cuda_major and target.cuda and inside.cuda_major != target.cuda.major:
-        reason = f"its code is linked to CUDA {inside.cuda_major}, the target has {target.cuda}"
-        yield Refusal(stage=Stage.CUDA, reason=reason)
-    if None not in (inside.cxx11_abi, target.cxx11_abi) and inside.cxx11_abi != target.cxx11_abi:
-        yield Refusal(stage=Stage.ABI, reason="its code has another C++ ABI than the target's torch")
-    for gpu in target.gpus if inside.sass or inside.ptx else ():
-        against = lacks_code_for(
-            gpu.capability,
-            map(Architecture.parse, inside.sass),
-            map(Architecture.parse, inside.ptx),
-            driver=target.driver_cuda,
-            cuda=candidate.label.cuda,
-        )
-        if against:
-            yield Refusal(stage=Stage.GPU, reason=against)
-
-
-def _has_torch(wanted: Requirement, target: TargetEnvironment) -> bool:
-    """Whether the target's torch is one that is required; where only its minor release is known, any of that."""
-    releases = [target.torch_release] if target.torch_release else [f"{target.torch}.{patch}" for patch in range(10)]
-    return any(wanted.specifier.contains(release, prereleases=True) for release in releases)
-
-
-def _torch_requirement(text: str) -> Requirement | None:
-    try:
-        requirement = Requirement(text)
-    except InvalidRequirement:
-        return None
-    return requirement if canonicalize_name(requirement.name) == "torch" and not requirement.marker else None
 
 
 def _look(candidate: Candidate, web: Web) -> Inside:
@@ -192,17 +114,10 @@ def _described(
         glibc=str(glibc) if glibc else None,
         cuda_major=next((major for name in sorted(needed) if (major := cuda_major_of(name))), None),
         cxx11_abi=_abi_of(code),
-        sass=tuple(sorted({_capability(each) for so in code for each in so.device_code.sass})),
-        ptx=tuple(sorted({_capability(each) for so in code for each in so.device_code.ptx})),
+        sass=tuple(sorted({capability_of(each) for so in code for each in so.device_code.sass})),
+        ptx=tuple(sorted({capability_of(each) for so in code for each in so.device_code.ptx})),
         code_read=True,
     )
-
-
-def _capability(code: str) -> str:
-    """``9.0a`` of ``sm_90a`` and ``compute_90a``."""
-    name = code.partition("_")[2]
-    number = name.rstrip("af")
-    return f"{number[:-1]}.{number[-1]}{name[len(number) :]}"
 
 
 def _abi_of(code: tuple[SharedObject, ...]) -> bool | None:
@@ -216,8 +131,3 @@ def _abi_of(code: tuple[SharedObject, ...]) -> bool | None:
     if any("__cxx11" in name for name in names):
         return True
     return False if any("RKSs" in name for name in names) else None
-
-
-def _inside_of(kept: str) -> Inside:
-    plain = json.loads(kept)
-    return Inside(**plain | {key: tuple(plain[key]) for key in ("requires_dist", "sass", "ptx")})

@@ -14,7 +14,7 @@ from platformdirs import user_cache_path
 from wheelmill.client.choose import choose, targets_of
 from wheelmill.client.facts import read_facts
 from wheelmill.client.fit import group_fits
-from wheelmill.client.inspected import looked_into
+from wheelmill.client.inspected import inspect
 from wheelmill.client.links import Group
 from wheelmill.client.listing import Place, candidates_of, places_of
 from wheelmill.client.page_cache import PageCache
@@ -77,7 +77,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
             return resolution
 
         if search.look:
-            resolution = looked_into(chosen_without, found.pages.cache, offline=search.offline)
+            resolution = inspect(chosen_without, found.pages.cache, offline=search.offline).resolution
         else:
             resolution = chosen_without(frozenset())
         backend = torch_backend_of(resolution.environment, found.facts)

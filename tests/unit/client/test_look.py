@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET, candidates, chosen
 from tests.wheels import write_wheel
-from wheelmill.client.look import Inside, refusals_inside
+from wheelmill.client.inside import Inside, refusals_inside
 from wheelmill.client.records import Gpu, Resolution, Stage, TargetEnvironment
 from wheelmill.client.resolve import Search, resolve
 from wheelmill.client.target_tags import Libc
