@@ -8,7 +8,7 @@ from tests.github_server import REPOSITORY, GitHub, serving
 from tests.integration.conftest import Command
 from tests.unit.release.conftest import certified_wheel, everything_in
 from tests.wheels import write_wheel
-from wheelmill.files import write_record
+from wheelmill.files import sha256_of, write_record
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.smoke.records import certificate_path
 
@@ -95,3 +95,17 @@ def test_an_index_links_to_its_store_or_where_it_is_told(
     store = f"dir:{wheels.parent / 'releases'}"
     python("-m", "wheelmill", "index", "build", "--store", store, "--output", site, *base_url, exit_code=0)
     assert f'href="{href}v2' in (site / "simple" / "demo" / "index.html").read_text()
+
+
+def test_the_site_has_the_list_of_sources_for_clients(python: Command, wheels: Path, tmp_path: Path) -> None:
+    release(python, wheels)
+    folders = ("--config", tmp_path / "config", "--output", tmp_path / "site")
+    build = ("-m", "wheelmill", "index", "build", "--store", f"dir:{wheels.parent / 'releases'}", *folders)
+    sources = tmp_path / "config" / "sources.yml"
+    sources.parent.mkdir()
+    sources.write_text("sources: {new: {ftp: 'ftp://host.test/'}}\n")
+    assert "sources.yml:1:17: sources.new.ftp" in python(*build, exit_code=2).stderr
+    sources.write_text("sources: {new: {simple: 'https://host.test/simple/'}}\n")
+    python(*build, exit_code=0)
+    assert (tmp_path / "site" / "sources.yml").read_bytes() == sources.read_bytes()
+    assert (tmp_path / "site" / "sources.yml.sha256").read_text() == f"{sha256_of(sources)}  sources.yml\n"

@@ -14,6 +14,7 @@ from wheelmill.cli.index_check import check
 from wheelmill.cli.options import ConfigOption, StoreOption, folder_at, own_config_at, store_at
 from wheelmill.cli.terminal import STDERR
 from wheelmill.config.listing import load_listing
+from wheelmill.index.records import SOURCES
 from wheelmill.index.serve import project_lists_below, root_of, serving
 
 app = typer.Typer(no_args_is_help=True, help="Generate, serve and check static package indexes.")
@@ -55,8 +56,24 @@ def build(
         output=output,
         previous=previous,
         catalogue=pipeline.catalogue_of(own, releases.failures.read()) if own else None,
+        sources=_sources_in(folder_at(config)),
     )
     STDERR.print(escape(f"{output}: {size}"))
+
+
+def _sources_in(folder: Path) -> bytes | None:
+    """The list of sources of a configuration, if it has one.
+
+    Raises:
+        ConfigurationError: clients could not read it.
+    """
+    from wheelmill.client.sources_file import read_sources_file  # noqa: PLC0415 - only for building
+
+    path = folder / SOURCES
+    if not path.exists():
+        return None
+    read_sources_file(path)
+    return path.read_bytes()
 
 
 @app.command()

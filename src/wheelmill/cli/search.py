@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from wheelmill.cli.option_groups import with_groups
-from wheelmill.cli.output import JsonOption, print_json
+from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions
 from wheelmill.client.survey import known_sources
 
@@ -24,7 +24,7 @@ def search(
     """List the sources that are looked in: packages, descriptions and places."""
     sources = [
         source
-        for source in known_sources(where.search())
+        for source in known_sources(where.search(), lambda warning: say(f"warning: {warning}"))
         if all(
             word.lower() in " ".join((source.name, source.description, source.url, *source.projects)).lower()
             for word in words or ()

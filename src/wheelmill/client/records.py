@@ -117,6 +117,15 @@ class Source:
     """The torch its wheels are for, where their names don't say."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SourceList:
+    """What a file of sources says."""
+
+    site: str | None
+    """The site of an index that has a newer one; None when nothing does."""
+    sources: tuple[Source, ...]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
     """A wheel that could be installed somewhere."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from wheelmill.client.links import Group
 from wheelmill.client.listing import Place, candidates_of, places_of
 from wheelmill.client.page_cache import PageCache
 from wheelmill.client.pages import Pages
+from wheelmill.client.published_sources import PublishedSources
 from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
 from wheelmill.client.sources import read_sources
 from wheelmill.client.torch_backend import torch_backend_of, torch_index_of
@@ -41,6 +42,18 @@ class Search:
     use_cache: bool = True
     look: bool = True
     """Whether to look into wheels before they are chosen."""
+
+    def sources(self, cache: PageCache, warn: Callable[[str], None]) -> tuple[Source, ...]:
+        """The sources to look in.
+
+        Raises:
+            UsageError: one of them is not one.
+            ConfigurationError: a file of sources is wrong.
+        """
+        if not self.use_cache:
+            return read_sources(self.named, self.extra, cache)
+        published = PublishedSources(folder=cache_folder(), offline=self.offline, refresh=self.refresh, warn=warn)
+        return read_sources(self.named, self.extra, cache, published.newer_at)
 
     def open_cache(self) -> PageCache:
         """The cache of pages."""
@@ -99,10 +112,11 @@ def finding(projects: Sequence[ProjectName], environment: TargetEnvironment, sea
     """
     with search.open_cache() as cache:
         facts = read_facts(cache)
+        pages = Pages(cache, offline=search.offline, refresh=search.refresh)
         found = Finder(
-            sources=read_sources(search.named, search.extra, cache),
+            sources=search.sources(cache, pages.warnings.append),
             facts=facts,
-            pages=Pages(cache, offline=search.offline, refresh=search.refresh),
+            pages=pages,
             targets=targets_of(environment, facts),
         )
         found.pages.update(place.url for project in projects for place in found.places(project))

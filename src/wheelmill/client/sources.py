@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from packaging.specifiers import SpecifierSet
@@ -15,25 +15,39 @@ from packaging.specifiers import SpecifierSet
 from wheelmill import resources
 from wheelmill.client.credentials import github_api, without_credentials
 from wheelmill.client.page_cache import PageCache
-from wheelmill.client.records import Source, SourceKind
+from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, ProjectName
 
+SHIPPED: Final = resources.CONFIG / "sources.yml"
 
-def read_sources(named: Sequence[str], extra: Sequence[str], cache: PageCache) -> tuple[Source, ...]:
+
+def read_sources(
+    named: Sequence[str],
+    extra: Sequence[str],
+    cache: PageCache,
+    newer_at: Callable[[str], Path | None] = lambda _site: None,
+) -> tuple[Source, ...]:
     """Read the sources to look in, in the order of preference.
 
     Args:
         named: ``--source``, which replaces those that ship; so does ``WHEELMILL_SOURCES``, where words are sources.
         extra: ``--extra-source``, which come before the others.
         cache: keeps files that were read.
+        newer_at: gives the list of a site, to be read in place of the one that ships; None when it has none. The site
+            is the one that the shipped list names, or ``WHEELMILL_SITE``; empty, that leaves it at the shipped list.
 
     Raises:
         UsageError: a text is no source.
         ConfigurationError: a file of sources is wrong.
     """
-    chosen = list(named) or os.environ.get("WHEELMILL_SOURCES", "").split() or [str(resources.CONFIG / "sources.yml")]
-    return tuple(source for text in (*extra, *chosen) for source in _sources_at(text, cache))
+    first = [source for text in extra for source in _sources_at(text, cache)]
+    if chosen := list(named) or os.environ.get("WHEELMILL_SOURCES", "").split():
+        return (*first, *(source for text in chosen for source in _sources_at(text, cache)))
+    shipped = _in_file(SHIPPED, cache)
+    site = os.environ.get("WHEELMILL_SITE", shipped.site)
+    newer = newer_at(_web_url("WHEELMILL_SITE", site)) if site else None
+    return (*first, *(_in_file(newer, cache) if newer else shipped).sources)
 
 
 def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
@@ -54,19 +68,28 @@ def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
             except ValueError as error:
                 raise UsageError(f"--source {text}: {error}") from None
         case "http" | "https":
-            is_simple = urlsplit(text).path.rstrip("/").endswith("simple")
+            is_simple = urlsplit(_web_url("--source", text)).path.rstrip("/").endswith("simple")
             return (_named(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
         case _:
-            return _in_file(Path(text), cache)
+            return _in_file(Path(text), cache).sources
 
 
 def _named(kind: SourceKind, url: str) -> Source:
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise UsageError(f"--source {kind}:{without_credentials(url)}: expected a URL that begins with https://")
-    return Source(name=without_credentials(url), kind=kind, url=url)
+    return Source(name=without_credentials(_web_url(f"--source {kind}", url)), kind=kind, url=url)
 
 
-def _in_file(path: Path, cache: PageCache) -> tuple[Source, ...]:
+def _web_url(given_by: str, text: str) -> str:
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # "https://[": no host that could be read
+        parts = None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        shown = without_credentials(text) if parts else text
+        raise UsageError(f"{given_by}: expected a URL that begins with https://, not {shown!r}")
+    return text
+
+
+def _in_file(path: Path, cache: PageCache) -> SourceList:
     """Read a file, or what the cache keeps of exactly this content: reading YAML takes longer than choosing."""
     try:
         content = path.read_bytes()
@@ -75,14 +98,16 @@ def _in_file(path: Path, cache: PageCache) -> tuple[Source, ...]:
             f"--source {path}: {error.strerror}",
             hint="give a file of sources, a URL, simple:URL, find-links:URL or github:OWNER/REPOSITORY",
         ) from None
-    key = f"sources/1:{path.suffix}:{github_api()}:{hashlib.sha256(content).hexdigest()}"
+    key = f"sources/2:{path.suffix}:{github_api()}:{hashlib.sha256(content).hexdigest()}"
     kept = cache.fact(key)
     if kept is None:
         from wheelmill.client.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
 
-        kept = json.dumps([_plain(source) for source in read_sources_file(path)])
+        found = read_sources_file(path)
+        kept = json.dumps({"site": found.site, "sources": list(map(_plain, found.sources))})
         cache.keep_fact(key, kept)
-    return tuple(map(_source_of, json.loads(kept)))
+    plain = json.loads(kept)
+    return SourceList(site=plain["site"], sources=tuple(map(_source_of, plain["sources"])))
 
 
 def _plain(source: Source) -> dict[str, Any]:

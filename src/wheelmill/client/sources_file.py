@@ -10,7 +10,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wheelmill.client.credentials import github_api
-from wheelmill.client.records import Source, SourceKind
+from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.config.document import KeyPath
 from wheelmill.config.fields import Architectures, Entry, Name, Range, Text
 from wheelmill.config.read import read_file
@@ -43,22 +43,24 @@ class SourceEntry(Entry):
 class SourcesFile(Entry):
     """``sources.yml``."""
 
+    site: Text | None = None
+    """The site of an index that has a newer copy of this file."""
     sources: dict[Text, SourceEntry]
 
 
-def read_sources_file(path: Path) -> tuple[Source, ...]:
+def read_sources_file(path: Path) -> SourceList:
     """Read a file of sources: ``.toml`` is gpkg's form, anything else ours.
 
     Raises:
         ConfigurationError: with every fault.
     """
     if path.suffix == ".toml":
-        return _read_registry(path)
+        return SourceList(site=None, sources=_read_registry(path))
     faults: list[str] = []
     file = read_file(path, SourcesFile, faults, _contradictions)
     if file is None:
         raise ConfigurationError(tuple(faults))
-    return tuple(_source_of(name, entry) for name, entry in file.sources.items())
+    return SourceList(site=file.site, sources=tuple(_source_of(name, entry) for name, entry in file.sources.items()))
 
 
 def github_releases(repository: str) -> str:

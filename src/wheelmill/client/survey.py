@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from wheelmill.client.listing import candidates_of
 from wheelmill.client.records import Candidate, Source, TargetEnvironment
 from wheelmill.client.resolve import Search, finding
-from wheelmill.client.sources import read_sources
 from wheelmill.names import Platform, ProjectName
 
 
@@ -21,10 +20,10 @@ class Combination:
     pythons: tuple[str, ...]
 
 
-def known_sources(search: Search) -> tuple[Source, ...]:
-    """The sources that are looked in."""
+def known_sources(search: Search, warn: Callable[[str], None]) -> tuple[Source, ...]:
+    """The sources that are looked in; `warn` is told when a newer list of them cannot be had."""
     with search.open_cache() as cache:
-        return read_sources(search.named, search.extra, cache)
+        return search.sources(cache, warn)
 
 
 def combinations(

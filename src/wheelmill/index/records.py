@@ -15,6 +15,11 @@ from wheelmill.wheel.records import WheelName
 WHEELS_JSON: Final = "wheels.json"
 """Everything that the index lists, for programs; and for the next build, which compares itself with it."""
 
+SOURCES: Final = "sources.yml"
+"""Other people's wheels that clients of this index know; see `SOURCES_HASH`."""
+SOURCES_HASH: Final = f"{SOURCES}.sha256"
+"""The hash of `SOURCES` in the form of sha256sum: a client that has these bytes asks for no more."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IndexFile:

@@ -15,6 +15,7 @@ from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import pages_of
 from wheelmill.index.site import site_pages
+from wheelmill.index.source_list import source_list_pages
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.names import ReleaseTag
 from wheelmill.progress import Progress
@@ -52,6 +53,7 @@ def build_index(
     output: Path,
     previous: str | None = None,
     catalogue: Catalogue | None = None,
+    sources: bytes | None = None,
 ) -> SiteSize:
     """Regenerate the site of all releases.
 
@@ -62,6 +64,7 @@ def build_index(
         output: the site's folder.
         previous: the folder or URL of the site that people use now; nothing that it has may change or vanish.
         catalogue: what else is known of packages; without it, pages for people show only what is built.
+        sources: the ``sources.yml`` that clients of this site take.
 
     Raises:
         ReleaseError: a manifest cannot be read.
@@ -75,7 +78,8 @@ def build_index(
         absent=_absent(manifests, store),
         deployed=deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED,
     )
-    return write_site(itertools.chain(pages_of(site), site_pages(site, catalogue)), output)
+    listed = source_list_pages(sources) if sources is not None else ()
+    return write_site(itertools.chain(pages_of(site), listed, site_pages(site, catalogue)), output)
 
 
 def _absent(manifests: Sequence[Manifest], store: Store) -> dict[ReleaseTag, frozenset[str]]:

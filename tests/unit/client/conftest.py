@@ -27,6 +27,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "GITHUB_TOKEN",
         "WHEELMILL_SOURCES",
         "WHEELMILL_TORCH_INDEX",
+        "WHEELMILL_SITE",
         "UV_TORCH_BACKEND",
         "UV_CUDA_DRIVER_VERSION",
         "VIRTUAL_ENV",
