@@ -108,6 +108,7 @@ compatibilities = st.builds(
     Compatibility,
     cuda=st.dictionaries(st.sampled_from(CUDAS), cuda_releases, min_size=2),
     torch=st.dictionaries(st.sampled_from(TORCHES), torch_releases, min_size=1),
+    torch_index=st.just("https://torch.example/cu{cuda}"),
     pythons=some(PYTHONS, at_least=1),
     platforms=some(PLATFORMS, at_least=1),
 )

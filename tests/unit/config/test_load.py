@@ -44,6 +44,7 @@ torch:
       python: ["3.13t", "3.12"]
       default_cuda: "13.0"
       glibc: "2.28"
+  index: "https://torch.example/cu{cuda}"
 pythons: ["3.14t", "3.14", "3.9"]
 platforms: [linux_x86_64]
 """
@@ -127,7 +128,7 @@ def test_faults_of_every_file_are_named(tmp_path: Path) -> None:
     )
     packages, compatibility, lock = faults_of(tmp_path)
     assert packages == "packages.yml:1:1: packages: expected keys and values, not a list"
-    assert compatibility.startswith("compatibility.yml:18:13: platforms.0: expected linux_x86_64 or linux_aarch64, ")
+    assert compatibility.startswith("compatibility.yml:19:13: platforms.0: expected linux_x86_64 or linux_aarch64, ")
     assert lock.startswith("packages.lock:1:17: sdists.demo: expected a key in quotes")
 
 

@@ -28,6 +28,7 @@ torch:
       python: ["3.12"]
       default_cuda: "13.0"
       glibc: "2.28"
+  index: "https://torch.example/cu{cuda}"
 pythons: ["3.12"]
 platforms: [linux_x86_64]
 """
@@ -103,8 +104,8 @@ def test_what_is_meant_well_is_accepted(key: str, written: Any, read: Any) -> No
         ),
         ("host_gcc: 15", 'host_gcc: "15"', "5:62: cuda.releases.13.0.host_gcc: expected a whole number above 0"),
         ("pythons:", "python:", "1:1: pythons: is required"),
-        ("x86_64]\n", "x86_64, linux_x86_64]\n", "17:1: platforms: linux_x86_64 stands in the list more than once"),
-        ("[linux_x86_64]", "[]", "17:1: platforms: expected at least one item"),
+        ("x86_64]\n", "x86_64, linux_x86_64]\n", "18:1: platforms: linux_x86_64 stands in the list more than once"),
+        ("[linux_x86_64]", "[]", "18:1: platforms: expected at least one item"),
     ],
 )
 def test_a_fault_in_the_facts_is_named(tmp_path: Path, right: str, wrong: str, fault: str) -> None:
