@@ -13,15 +13,9 @@ from wheelmill.cli.acting import ProjectOption, project_file
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import TargetOptions
-from wheelmill.client.doctor import (
-    Fault,
-    faults_of_environment,
-    faults_of_lock,
-    faults_of_project,
-    faults_of_urls,
-    urls_of_project,
-)
+from wheelmill.client.doctor import faults_of_environment, faults_of_project
 from wheelmill.client.facts import read_facts
+from wheelmill.client.faults import Fault
 from wheelmill.client.installed import distributions_of
 from wheelmill.client.pylock import read_lock
 from wheelmill.client.pyproject import Pyproject
@@ -56,8 +50,6 @@ def doctor(
 
 
 def _faults(target: TargetOptions, path: Path, lock: Path | None, *, offline: bool) -> Iterator[Fault]:
-    from wheelmill.client.web import Web  # noqa: PLC0415 - httpx
-
     environment = target.detect()
     if environment.interpreter:
         with Search().open_cache() as cache:
@@ -67,6 +59,9 @@ def _faults(target: TargetOptions, path: Path, lock: Path | None, *, offline: bo
     yield from faults_of_project(pyproject)
     if offline:
         return
+    from wheelmill.client.web import Web  # noqa: PLC0415 - httpx
+    from wheelmill.client.wheel_urls import faults_of_lock, faults_of_urls, urls_of_project  # noqa: PLC0415
+
     with Web() as web:
         yield from faults_of_urls(urls_of_project(pyproject), web)
         locked = lock or path.with_name("pylock.toml")

@@ -1,59 +1,19 @@
-"""Looking for what is wrong with a project, its lock and its environment. Nothing is changed."""
+"""Looking for what is wrong with a project and its environment. Nothing is changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from http import HTTPStatus
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-from packaging.pylock import Pylock
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.built_for import BuiltFor
+from wheelmill.client.faults import Code, Fault
 from wheelmill.client.fit import minimum_driver
 from wheelmill.client.pyproject import Pyproject
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.records.compatibility import Compatibility
-from wheelmill.errors import WheelmillError
 from wheelmill.names import ProjectName
-
-if TYPE_CHECKING:
-    from wheelmill.client.web import Web
-
-
-class Code(StrEnum):
-    """What kind of fault it is. The values are part of the command's JSON."""
-
-    DRIVER = "driver"
-    """The driver is too old for the installed CUDA."""
-    CUDA = "cuda"
-    """A wheel was built for another CUDA than the installed torch."""
-    TORCH = "torch"
-    """A wheel was built for another torch than the installed one."""
-    ABI = "abi"
-    """A wheel was built with another C++ ABI than the installed torch."""
-    DUPLICATE = "duplicate"
-    """A project is installed twice."""
-    SHADOWED = "shadowed"
-    """The usual package index may give another file than the one that was chosen."""
-    URL = "url"
-    """A wheel is not where it was."""
-    SIZE = "size"
-    """A wheel has another size than the lock says."""
-    HASH = "hash"
-    """Nothing says which bytes a wheel has."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    """One thing that is wrong."""
-
-    code: Code
-    subject: str
-    detail: str
 
 
 def faults_of_environment(
@@ -121,40 +81,3 @@ def faults_of_project(pyproject: Pyproject) -> Iterator[Fault]:
                 subject=name,
                 detail="no URL and no entry of tool.uv.sources says where it is from: the usual index may have another",
             )
-
-
-def faults_of_lock(lock: Pylock, web: Web) -> Iterator[Fault]:
-    """Ask for every wheel of a lock, without reading it."""
-    for package in lock.packages:
-        for wheel in package.wheels or ():
-            if wheel.url and not wheel.url.startswith("file:"):
-                yield from _faults_of_url(wheel.filename, wheel.url, wheel.size, web)
-
-
-def urls_of_project(pyproject: Pyproject) -> Mapping[ProjectName, str]:
-    """The wheels that a project names by their URL."""
-    return {
-        canonicalize_name(requirement.name): requirement.url
-        for requirement in pyproject.requirements
-        if requirement.url and requirement.url.startswith("http")
-    }
-
-
-def faults_of_urls(urls: Mapping[ProjectName, str], web: Web) -> Iterator[Fault]:
-    """Ask for wheels, without reading them."""
-    for project, url in urls.items():
-        yield from _faults_of_url(project, url.partition("#")[0], None, web)
-
-
-def _faults_of_url(subject: str, url: str, size: int | None, web: Web) -> Iterator[Fault]:
-    try:
-        with web.open(url) as answer:
-            length = answer.headers.get("Content-Length", "")
-            if answer.status_code != HTTPStatus.OK:
-                yield Fault(
-                    code=Code.URL, subject=subject, detail=f"{url}: {answer.status_code} {answer.reason_phrase}"
-                )
-            elif size is not None and length.isdecimal() and int(length) != size:
-                yield Fault(code=Code.SIZE, subject=subject, detail=f"{url} has {length} bytes; the lock says {size}")
-    except WheelmillError as error:
-        yield Fault(code=Code.URL, subject=subject, detail=str(error))

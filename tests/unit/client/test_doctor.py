@@ -5,8 +5,9 @@ import pytest
 
 from tests.unit.client.targets import LINUX
 from wheelmill import resources
-from wheelmill.client.doctor import Code, faults_of_environment, faults_of_project
+from wheelmill.client.doctor import faults_of_environment, faults_of_project
 from wheelmill.client.failures import explain_failure
+from wheelmill.client.faults import Code
 from wheelmill.client.pyproject import Pyproject
 from wheelmill.config.load import load_config
 from wheelmill.names import project_name
