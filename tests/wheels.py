@@ -12,6 +12,18 @@ from types import MappingProxyType
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 
+def wheel_name(
+    version: str = "1.0.0",
+    *,
+    label: str = "cu128torch2.8",
+    tag: str = "cp312-cp312",
+    platform: str = "manylinux_2_28_x86_64",
+    project: str = "demo",
+) -> str:
+    """The file name of a wheel that is built for a CUDA and a torch."""
+    return f"{project}-{version}+{label}-{tag}-{platform}.whl"
+
+
 def write_wheel(
     path: Path,
     *,

@@ -1,15 +1,24 @@
 """Running commands as a person does."""
 
+import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.page_server import PageServer, page_server
+
 ROOT = Path(__file__).parents[2]
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+
+OF_THIS_MACHINE = {
+    *("GITHUB_TOKEN", "GITHUB_API_URL", "UV_TORCH_BACKEND", "UV_CUDA_DRIVER_VERSION", "VIRTUAL_ENV", "CONDA_PREFIX"),
+    *("WHEELMILL_SOURCES", "UV_OFFLINE"),
+}
+"""Variables that would decide what a test finds."""
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +29,39 @@ def python() -> Command:
         argv = [sys.executable, *map(str, arguments)]
         done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == exit_code, done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    with page_server() as served:
+        yield served
+
+
+@pytest.fixture
+def other_server() -> Iterator[PageServer]:
+    with page_server() as served:
+        yield served
+
+
+@pytest.fixture
+def wheelmill(tmp_path: Path, server: PageServer) -> Command:
+    """Run a client's command in an empty folder, with an empty cache and the server's ``/wheels/`` as the source."""
+    clean = {name: value for name, value in os.environ.items() if name not in OF_THIS_MACHINE}
+    own = {
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "NETRC": str(tmp_path / "netrc"),
+        "WHEELMILL_SOURCES": f"find-links:{server.url}/wheels/",
+    }
+
+    def run(*arguments: str | Path, exit_code: int = 0, **variables: str | Path) -> subprocess.CompletedProcess[str]:
+        argv = [sys.executable, "-m", "wheelmill", *map(str, arguments)]
+        env = clean | own | {name: str(value) for name, value in variables.items()}
+        done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert exit_code in (None, done.returncode), done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         return done
 

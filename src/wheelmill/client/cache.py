@@ -1,4 +1,4 @@
-"""What the client keeps in the cache folder: pages that were read, wheels that were downloaded."""
+"""What the client keeps in the cache folder: pages that were read, wheels that were downloaded or built here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
-_PARTS: Final = ("client", "wheels")
-"""The folders that the client alone uses; beside them are those of builds, which may be running."""
+_PARTS: Final = ("client", "wheels", "built-here")
+"""The folders whose files are whole; beside them are those that running builds use."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -114,10 +114,16 @@ def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -
         return None
     if label.torch is None:
         wanted = source.torch
-        return None if wanted is None or within(str(wanted), Version(str(target.torch))) else f"is for torch {wanted}"
+        return None if wanted is None or admits_torch(wanted, target) else f"is for torch {wanted}"
     if label.torch == target.torch or (label.and_newer and label.torch < target.torch):
         return None
     return f"is built for torch {label.torch}{' and newer' * label.and_newer}, the target has {target.torch}"
+
+
+def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
+    """Whether the target's torch is in a range; where only its minor release is known, whether any of that is."""
+    releases = [target.torch_release] if target.torch_release else [f"{target.torch}.{patch}" for patch in range(10)]
+    return any(wanted.contains(release, prereleases=True) for release in releases)
 
 
 def abi_of(target: TargetEnvironment, facts: Compatibility) -> bool | None:

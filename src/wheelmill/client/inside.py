@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.fit import lacks_code_for, within
+from wheelmill.client.fit import admits_torch, lacks_code_for, within
 from wheelmill.client.page_cache import PageCache
 from wheelmill.client.records import Candidate, Refusal, Stage, TargetEnvironment
 from wheelmill.names import Architecture
@@ -66,7 +66,7 @@ def refusals_inside(inside: Inside, candidate: Candidate, target: TargetEnvironm
     if not within(inside.requires_python, target.full_python):
         yield Refusal(stage=Stage.PYTHON, reason=f"requires Python {inside.requires_python}")
     for wanted in map(_torch_requirement, inside.requires_dist):
-        if wanted and target.torch and not _has_torch(wanted, target):
+        if wanted and target.torch and not admits_torch(wanted.specifier, target):
             yield Refusal(stage=Stage.TORCH, reason=f"requires {wanted}, the target has {target.torch}")
     if inside.glibc and target.libc and target.libc.lacks(Version(inside.glibc)):
         yield Refusal(stage=Stage.GLIBC, reason=f"its code needs glibc {inside.glibc}, the target has {target.libc}")
@@ -85,12 +85,6 @@ def refusals_inside(inside: Inside, candidate: Candidate, target: TargetEnvironm
         )
         if against:
             yield Refusal(stage=Stage.GPU, reason=against)
-
-
-def _has_torch(wanted: Requirement, target: TargetEnvironment) -> bool:
-    """Whether the target's torch is one that is required; where only its minor release is known, any of that."""
-    releases = [target.torch_release] if target.torch_release else [f"{target.torch}.{patch}" for patch in range(10)]
-    return any(wanted.specifier.contains(release, prereleases=True) for release in releases)
 
 
 def _torch_requirement(text: str) -> Requirement | None:

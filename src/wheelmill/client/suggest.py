@@ -94,15 +94,16 @@ def _cost(candidate: Candidate, found: list[Refusal], target: TargetEnvironment)
 
 def _change(candidate: Candidate, stages: set[Stage], target: TargetEnvironment, facts: Compatibility) -> str | None:
     """The options to give and the things to change; None when that would need a torch that was never published."""
-    label = candidate.label
-    torch = label.torch if Stage.TORCH in stages else target.torch
-    cuda = label.cuda if Stage.CUDA in stages else target.cuda
+    torch = _torch_of(candidate, facts) if Stage.TORCH in stages else target.torch
+    cuda = _cuda_of(candidate, torch, target.platform, facts) if Stage.CUDA in stages else target.cuda
+    if (Stage.TORCH in stages and torch is None) or (Stage.CUDA in stages and cuda is None):
+        return None
     python = _python_of(candidate) if Stage.PYTHON in stages else target.python
     if {Stage.TORCH, Stage.CUDA} & stages and not _published(torch, cuda, python, target.platform, facts):
         return None
     changes = {
         Stage.TORCH: f"--torch {torch}",
-        Stage.CUDA: f"--cuda {cuda or label.cuda_major}",
+        Stage.CUDA: f"--cuda {cuda}",
         Stage.PYTHON: f"--python {python}",
         Stage.GPU: f"--gpu {next(iter(candidate.source.gpus), '')}",
         Stage.VERSION: f"{candidate.project}=={candidate.version.public}",
@@ -111,6 +112,26 @@ def _change(candidate: Candidate, stages: set[Stage], target: TargetEnvironment,
         Stage.GLIBC: "a Linux with a newer glibc",
     }
     return " ".join(text for stage, text in changes.items() if stage in stages)
+
+
+def _torch_of(candidate: Candidate, facts: Compatibility) -> TorchVersion | None:
+    """The torch that a wheel names, else the newest that its source is for."""
+    wanted = candidate.source.torch
+    if candidate.label.torch or wanted is None:
+        return candidate.label.torch
+    return max((torch for torch, release in facts.torch.items() if wanted.contains(release.release)), default=None)
+
+
+def _cuda_of(
+    candidate: Candidate, torch: TorchVersion | None, platform: Platform, facts: Compatibility
+) -> CudaVersion | None:
+    """The CUDA that a wheel names, else the newest of the major release that it names."""
+    if candidate.label.cuda:
+        return candidate.label.cuda
+    release = facts.torch.get(torch) if torch else None
+    releases = [release] if release else facts.torch.values()
+    known = {cuda for release in releases for cuda in release.cuda.get(platform, facts.cuda)}
+    return max((cuda for cuda in known if cuda.major == candidate.label.cuda_major), default=None)
 
 
 def _python_of(candidate: Candidate) -> PythonVersion | None:
