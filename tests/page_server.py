@@ -60,7 +60,10 @@ def page_server() -> Iterator[PageServer]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(answer.body)))
             self.end_headers()
-            self.wfile.write(answer.body)
+            if self.command != "HEAD":
+                self.wfile.write(answer.body)
+
+        do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
 
         def log_message(self, *_: object) -> None:
             pass
@@ -80,3 +83,18 @@ def links_page(*names: str, sha256: str | None = "0" * 64) -> bytes:
     fragment = f"#sha256={sha256}" if sha256 else ""
     anchors = "\n".join(f'<a href="{quote(name)}{fragment}">{name}</a><br>' for name in names)
     return f"<!DOCTYPE html><html><body>\n{anchors}\n</body></html>".encode()
+
+
+def in_pieces(content: bytes) -> Callable[[Mapping[str, str]], Answer]:
+    """A file that is given whole, or the part that is asked for."""
+
+    def answer(headers: Mapping[str, str]) -> Answer:
+        wanted = headers.get("Range", "").removeprefix("bytes=")
+        if not wanted:
+            return Answer(content, headers={})
+        first, _, last = wanted.partition("-")
+        start = int(first) if first else max(0, len(content) - int(last))
+        end = min(int(last), len(content) - 1) if first else len(content) - 1
+        return Answer(content[start : end + 1], 206, {"Content-Range": f"bytes {start}-{end}/{len(content)}"})
+
+    return answer

@@ -71,6 +71,11 @@ def test_a_value_that_is_none_of_its_kind_is_named(wheelmill: Command, wrong: tu
     assert "expected" in done.stderr
 
 
+def test_a_driver_that_is_none_is_named(wheelmill: Command) -> None:
+    done = wheelmill("environment", exit_code=2, UV_CUDA_DRIVER_VERSION="new")
+    assert "UV_CUDA_DRIVER_VERSION: expected" in done.stderr
+
+
 def test_the_environment_for_a_shell_can_be_evaluated(wheelmill: Command) -> None:
     text = wheelmill("environment", "--shell", *TARGET, "--gpu", "sm_90,8.0").stdout
     script = f'{text}\necho "$TORCH_CUDA_ARCH_LIST $UV_TORCH_BACKEND"'

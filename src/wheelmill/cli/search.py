@@ -9,6 +9,7 @@ import typer
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions
+from wheelmill.client.credentials import without_credentials
 from wheelmill.client.survey import known_sources
 
 
@@ -35,7 +36,7 @@ def search(
             {
                 "name": source.name,
                 "kind": source.kind,
-                "url": source.url,
+                "url": without_credentials(source.url),
                 "projects": sorted(source.projects),
                 "description": source.description,
                 "gpus": [architecture.capability for architecture in source.gpus],
@@ -47,4 +48,4 @@ def search(
     for source in sources:
         gpus = " ".join(architecture.sm for architecture in source.gpus)
         print(f"{', '.join(sorted(source.projects)) or 'any package'}: {source.description or source.name}")  # noqa: T201
-        print(f"    {source.kind} {source.url}{f', for {gpus} only' if gpus else ''}")  # noqa: T201
+        print(f"    {source.kind} {without_credentials(source.url)}{f', for {gpus} only' if gpus else ''}")  # noqa: T201

@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill import process
 from wheelmill.client.records import Gpu
-from wheelmill.errors import WheelmillError
+from wheelmill.errors import UsageError, WheelmillError
 from wheelmill.names import Architecture
 
 _SYSFS: Final = Path("/sys/module/nvidia/version")
@@ -28,13 +28,13 @@ def driver_version() -> tuple[str | None, str]:
     """The driver's version, and how it is known.
 
     Raises:
-        ValueError: ``UV_CUDA_DRIVER_VERSION`` is no version.
+        UsageError: ``UV_CUDA_DRIVER_VERSION`` is no version.
     """
     if named := os.environ.get("UV_CUDA_DRIVER_VERSION"):
         try:
             return str(Version(named)) and named, "UV_CUDA_DRIVER_VERSION"
         except InvalidVersion:
-            raise ValueError(f"UV_CUDA_DRIVER_VERSION: expected a version such as 580.65.06, not {named!r}") from None
+            raise UsageError(f"UV_CUDA_DRIVER_VERSION: expected a version such as 580.65.06, not {named!r}") from None
     for path in (_SYSFS, _PROCFS):
         try:
             text = path.read_text(encoding="utf-8")

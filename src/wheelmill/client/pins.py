@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from packaging.utils import parse_wheel_filename
 
+from wheelmill.client.credentials import without_credentials
 from wheelmill.client.markers import distinguishing_markers
 from wheelmill.client.records import Candidate, Resolution, SourceKind
 from wheelmill.names import ProjectName, TorchVersion
@@ -90,6 +91,6 @@ def _torch_pin(torch: TorchVersion, resolution: Resolution) -> Pin:
 def _pin(candidate: Candidate) -> Pin:
     if candidate.source.kind is SourceKind.SIMPLE:
         name = candidate.source.name.partition("://")[2] or candidate.source.name
-        index = Index(name=f"wheelmill-{name}", url=candidate.source.url)
+        index = Index(name=f"wheelmill-{name}", url=without_credentials(candidate.source.url))
         return Pin(requirement=f"{distribution_of(candidate)}=={candidate.version}", index=index)
     return Pin(requirement=direct_reference(candidate))

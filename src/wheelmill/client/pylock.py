@@ -24,6 +24,7 @@ from packaging.pylock import (
 from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
+from wheelmill.client.credentials import without_credentials
 from wheelmill.client.markers import distinguishing_markers, full_marker, marker_environment
 from wheelmill.client.records import Candidate, Resolution, SourceKind, TargetEnvironment
 from wheelmill.client.wheel_cache import WantedWheel
@@ -62,7 +63,7 @@ def package_of(candidate: Candidate) -> Package:
     return Package(
         name=name,
         version=version,
-        index=candidate.source.url if simple else None,
+        index=without_credentials(candidate.source.url) if simple else None,
         wheels=[
             PackageWheel(
                 name=candidate.filename, url=candidate.url, size=candidate.size, hashes={"sha256": candidate.sha256}

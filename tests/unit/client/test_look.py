@@ -2,14 +2,13 @@
 
 import hashlib
 import subprocess
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from tests.page_server import Answer, PageServer
+from tests.page_server import Answer, PageServer, in_pieces
 from tests.unit.client.conftest import TARGET, candidates, chosen
 from tests.wheels import write_wheel
 from wheelmill.client.inside import Inside, refusals_inside
@@ -30,21 +29,6 @@ OLD, NEW = (f"demo-1.{minor}+cu128torch2.8-cp312-cp312-linux_x86_64.whl" for min
 def metadata(filename: str, *lines: str) -> str:
     version = filename.split("-")[1]
     return "\n".join(("Metadata-Version: 2.1", "Name: demo", f"Version: {version}", *lines, ""))
-
-
-def in_pieces(content: bytes) -> Callable[[Mapping[str, str]], Answer]:
-    """A file that is given whole, or the part that is asked for."""
-
-    def answer(headers: Mapping[str, str]) -> Answer:
-        wanted = headers.get("Range", "").removeprefix("bytes=")
-        if not wanted:
-            return Answer(content, headers={})
-        first, _, last = wanted.partition("-")
-        start = int(first) if first else max(0, len(content) - int(last))
-        end = min(int(last), len(content) - 1) if first else len(content) - 1
-        return Answer(content[start : end + 1], 206, {"Content-Range": f"bytes {start}-{end}/{len(content)}"})
-
-    return answer
 
 
 @pytest.fixture(scope="module")
