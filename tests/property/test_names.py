@@ -38,6 +38,13 @@ def test_a_cuda_version_is_read_from_its_tag(major: int, minor: int) -> None:
     assert CudaVersion.parse(CudaVersion(major, minor).tag) == CudaVersion(major, minor)
 
 
+@given(st.integers(10, 99), st.integers(0, 9), st.integers(0, 999))
+def test_every_spelling_of_a_cuda_version_is_the_same(major: int, minor: int, patch: int) -> None:
+    spellings = (f"{major}.{minor}", f"{major}{minor}", f"cu{major}{minor}", f"{major}.{minor}.{patch}")
+
+    assert {CudaVersion.parse(text) for text in spellings} == {CudaVersion(major, minor)}
+
+
 @given(st.integers(1, 9), numbers, st.booleans())
 def test_a_python_version_is_read_from_its_abi(major: int, minor: int, free_threaded: bool) -> None:  # noqa: FBT001
     version = PythonVersion(major, minor, free_threaded)

@@ -46,7 +46,9 @@ def explain(
 
 
 def _print_counts(explanation: Explanation) -> None:
-    counts = Counter(stage for verdict in explanation.verdicts for stage in {each.stage for each in verdict.against})
+    counts = Counter(
+        stage for verdict in explanation.verdicts for stage in dict.fromkeys(each.stage for each in verdict.against)
+    )
     fits = sum(not verdict.against for verdict in explanation.verdicts)
     stages = "".join(f", {count} refused for {stage}" for stage, count in counts.most_common())
     print(f"{len(explanation.verdicts)} wheels: {fits} fit{stages}")  # noqa: T201

@@ -5,20 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.fit import minimum_driver, refusals
+from wheelmill.client.fit import cudas_of, minimum_driver, refusals
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
 from wheelmill.client.suggest import why_none
 from wheelmill.config.records.compatibility import Compatibility
-from wheelmill.names import Platform, ProjectName
-
-_BEST_KNOWN: Final = Platform("linux_x86_64")
-"""What is published for a platform that the facts do not have, such as Windows, is taken to be the same as here."""
+from wheelmill.names import ProjectName
 
 Candidates = Mapping[ProjectName, Sequence[Candidate]]
 
@@ -35,7 +31,7 @@ def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[Tar
         (
             (torch, cuda)
             for torch, release in facts.torch.items()
-            for cuda in release.cuda.get(environment.platform, release.cuda.get(_BEST_KNOWN, frozenset()))
+            for cuda in cudas_of(release, environment.platform)
             if environment.torch in (None, torch)
             and environment.cuda in (None, cuda)
             and environment.python in release.python

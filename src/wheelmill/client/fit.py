@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -15,8 +16,10 @@ from wheelmill.client.links import Group
 from wheelmill.client.listing import tags_in
 from wheelmill.client.records import Candidate, Refusal, Source, Stage, TargetEnvironment
 from wheelmill.client.target_tags import Libc, tag_places
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.records.compatibility import Compatibility, TorchRelease
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion
+
+_BEST_KNOWN: Final = Platform("linux_x86_64")
 
 
 def refusals(
@@ -142,6 +145,14 @@ def _against_driver(label: BuiltFor, target: TargetEnvironment, facts: Compatibi
     if minimum is None or Version(target.driver) >= Version(minimum):
         return None
     return f"CUDA {cuda} needs driver {minimum}, the target has {target.driver}"
+
+
+def cudas_of(release: TorchRelease, platform: Platform) -> frozenset[CudaVersion]:
+    """What a torch is published for.
+
+    For a platform that the facts do not have, such as Windows, that is taken to be the same as for Linux.
+    """
+    return release.cuda.get(platform, release.cuda.get(_BEST_KNOWN, frozenset()))
 
 
 def minimum_driver(cuda: CudaVersion, facts: Compatibility) -> str | None:

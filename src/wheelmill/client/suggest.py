@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.fit import minimum_driver, refusals
+from wheelmill.client.fit import cudas_of, minimum_driver, refusals
 from wheelmill.client.records import Candidate, Refusal, Stage, TargetEnvironment, Unresolved
 from wheelmill.config.records.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
@@ -56,11 +57,12 @@ def why_none(
     if not against:
         return Unresolved(project=project, reason="no source has a wheel of it", suggestion=BUILD)
     counts = Counter(stage for _, found in against for stage in {refusal.stage for refusal in found})
-    reasons = ", ".join(f"{count} for {_SHOWN[stage]}" for stage, count in counts.most_common())
+    stages = sorted(filter(counts.get, _SHOWN), key=lambda stage: -counts[stage])
+    reasons = ", ".join(f"{counts[stage]} for {_SHOWN[stage]}" for stage in stages)
     return Unresolved(
         project=project,
         reason=f"{len(against)} wheels, none for {target}: {reasons}",
-        suggestion=_smallest_change(against, target, facts) or BUILD,
+        suggestion=_smallest_change(requirement, against, target, facts) or BUILD,
     )
 
 
@@ -68,13 +70,16 @@ BUILD: Final = "build it: wheelmill build --here"
 
 
 def _smallest_change(
-    against: Sequence[tuple[Candidate, list[Refusal]]], target: TargetEnvironment, facts: Compatibility
+    requirement: Requirement,
+    against: Sequence[tuple[Candidate, list[Refusal]]],
+    target: TargetEnvironment,
+    facts: Compatibility,
 ) -> str | None:
     changes = [
         (cost, change)
         for candidate, found in against
         if (cost := _cost(candidate, found, target)) is not None
-        and (change := _change(candidate, {refusal.stage for refusal in found}, target, facts))
+        and (change := _change(candidate, requirement, {refusal.stage for refusal in found}, target, facts))
     ]
     return min(changes, default=(None, None))[1]
 
@@ -92,13 +97,26 @@ def _cost(candidate: Candidate, found: list[Refusal], target: TargetEnvironment)
     return sum(_COST[stage] for stage in stages), torch_steps, cuda_steps
 
 
-def _change(candidate: Candidate, stages: set[Stage], target: TargetEnvironment, facts: Compatibility) -> str | None:
-    """The options to give and the things to change; None when that would need a torch that was never published."""
+def _change(
+    candidate: Candidate, requirement: Requirement, stages: set[Stage], target: TargetEnvironment, facts: Compatibility
+) -> str | None:
+    """The options to give and the things to change.
+
+    None when that would need a torch that was never published, or would bring other reasons against the candidate.
+    """
     torch = _torch_of(candidate, facts) if Stage.TORCH in stages else target.torch
     cuda = _cuda_of(candidate, torch, target.platform, facts) if Stage.CUDA in stages else target.cuda
-    if (Stage.TORCH in stages and torch is None) or (Stage.CUDA in stages and cuda is None):
-        return None
     python = _python_of(candidate) if Stage.PYTHON in stages else target.python
+    if python is None or (Stage.TORCH in stages and torch is None) or (Stage.CUDA in stages and cuda is None):
+        return None
+    changed = replace(target, torch=torch, cuda=cuda, python=python)
+    if python != target.python:
+        changed = replace(changed, python_release=None)
+    if {Stage.TORCH, Stage.CUDA} & stages:  # then it is not the installed torch that is meant
+        changed = replace(changed, cpu_only=False, cxx11_abi=None, torch_release=None)
+    left = {refusal.stage for refusal in refusals(candidate, requirement, changed, facts)}
+    if not left <= stages - {Stage.TORCH, Stage.CUDA, Stage.PYTHON}:
+        return None
     if {Stage.TORCH, Stage.CUDA} & stages and not _published(torch, cuda, python, target.platform, facts):
         return None
     changes = {
@@ -130,7 +148,7 @@ def _cuda_of(
         return candidate.label.cuda
     release = facts.torch.get(torch) if torch else None
     releases = [release] if release else facts.torch.values()
-    known = {cuda for release in releases for cuda in release.cuda.get(platform, facts.cuda)}
+    known = {cuda for release in releases for cuda in cudas_of(release, platform)}
     return max((cuda for cuda in known if cuda.major == candidate.label.cuda_major), default=None)
 
 
@@ -147,8 +165,8 @@ def _published(
     platform: Platform,
     facts: Compatibility,
 ) -> bool:
-    """Whether there is such a torch, as far as the facts tell: they know nothing of other systems than Linux."""
+    """Whether there is such a torch, as far as the facts tell."""
     release = facts.torch.get(torch) if torch else None
-    if release is None or cuda is None or platform not in release.cuda:
+    if release is None or cuda is None:
         return release is not None or torch is None
-    return cuda in release.cuda[platform] and python in release.python
+    return cuda in cudas_of(release, platform) and python in release.python
