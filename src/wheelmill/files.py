@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -60,7 +60,7 @@ def write_record(path: Path, record: object) -> None:
 
 def record_bytes(record: object) -> bytes:
     """A record as indented JSON."""
-    return TypeAdapter(type(record)).dump_json(record, indent=2) + b"\n"
+    return _adapter(type(record)).dump_json(record, indent=2) + b"\n"
 
 
 def read_record(path: Path, record_type: type[Record]) -> Record:
@@ -84,6 +84,16 @@ def record_from(content: bytes, record_type: type[Record], *, source: str) -> Re
         IntegrityError: it does not hold such a record.
     """
     try:
-        return TypeAdapter(record_type).validate_json(content)
+        return _adapter(record_type).validate_json(content)
     except ValidationError as error:
         raise IntegrityError(f"{source} is not a {record_type.__name__}: {error}") from None
+
+
+_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
+
+
+def _adapter(record_type: type[Record]) -> TypeAdapter[Record]:
+    """Kept: making one takes as long as reading a thousand wheels."""
+    if record_type not in _ADAPTERS:
+        _ADAPTERS[record_type] = TypeAdapter(record_type)
+    return _ADAPTERS[record_type]
