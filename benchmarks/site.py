@@ -50,6 +50,7 @@ def wheels(count: int) -> Iterator[IndexFile]:
             release=None,
             certificate=None,
             trees=(cuda, f"{cuda}/torch2.{torch}"),
+            attestation=None,
             yanked=None,
         )
 

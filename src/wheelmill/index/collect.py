@@ -6,6 +6,9 @@ import hashlib
 import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -14,7 +17,7 @@ from urllib.parse import quote
 from wheelmill.config.records import Listing, Status
 from wheelmill.errors import SiteError
 from wheelmill.index.records import IndexFile, Site, Tree
-from wheelmill.index.rules import changed, contradictions, faults_of_entry, label_fault, metadata_fault, vanished
+from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
 from wheelmill.release.records import SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.wheel.archive import check_archive
@@ -51,7 +54,7 @@ def site_of_releases(
     faults: list[str] = []
     for manifest in sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag)):
         lacking = absent.get(manifest.tag, ())
-        folder = _url(base_url, manifest.tag)
+        folder = _folder(base_url, manifest.tag)
         for entry in manifest.wheels:
             if entry.filename in listing.removed:
                 continue
@@ -60,9 +63,9 @@ def site_of_releases(
             except ValueError as error:
                 faults.append(f"{manifest.tag}/{entry.filename}: {error}")
                 continue
-            wrong = faults_of_entry(entry, name, lacking)
-            faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
-            if not wrong:
+            if wrong := faults_of_entry(entry, name, lacking):
+                faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
+            else:
                 files.append(_file_of(entry, name, manifest, folder, listing))
     released = {entry.filename for manifest in manifests for entry in manifest.wheels}
     gone = {filename: sha256 for filename, sha256 in deployed.items() if filename not in released}
@@ -75,7 +78,7 @@ def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: 
     return IndexFile(
         name=name,
         filename=entry.filename,
-        url=_url(folder, entry.filename),
+        url=folder + _quoted(entry.filename),
         sha256=entry.sha256,
         size=entry.size,
         requires_python=entry.requires_python,
@@ -84,7 +87,8 @@ def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: 
         uploaded_at=manifest.published_at,
         release=manifest.tag,
         certificate=entry.certificate,
-        trees=name.label.trees if name.label else (),
+        trees=label.trees if (label := name.label) else (),
+        attestation=entry.attestation,
         yanked=listing.yank_reason(entry.filename, name.project, name.version),
     )
 
@@ -120,15 +124,15 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
         raise ValueError("; ".join(finding.detail for finding in findings))
     content = metadata_bytes(path)
     metadata = read_metadata(content)
-    if wrong := label_fault(path.name, name.version) or metadata_fault(name, metadata.name, str(metadata.version)):
-        raise ValueError(wrong)
+    if wrong := name_faults(path.name, name, metadata.name, str(metadata.version)):
+        raise ValueError("; ".join(wrong))
     sidecar = path.with_name(path.name + SIDECAR_SUFFIX)
     has_sidecar = sidecar.exists() and sidecar.read_bytes() == content
     file = WheelFile.at(path)
     return IndexFile(
         name=name,
         filename=path.name,
-        url=_url(base_url, path.name),
+        url=_folder(base_url) + _quoted(path.name),
         sha256=file.sha256,
         size=file.size,
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
@@ -137,14 +141,24 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
         uploaded_at=None,
         release=None,
         certificate=None,
-        trees=name.label.trees if name.label else (),
+        trees=label.trees if (label := name.label) else (),
+        attestation=None,
         yanked=None,
     )
 
 
-def _url(folder: str, name: str) -> str:
-    """What stands below a URL; ``+`` becomes ``%2B``, which object stores would take for a space."""
-    return posixpath.join(folder, "%2B".join(map(quote, name.split("+"))))
+def _folder(url: str, name: str = "") -> str:
+    """What stands before the names of files: the URL of a folder, or of one below it, with a slash at its end."""
+    return posixpath.join(url, _quoted(name), "")
+
+
+def _quoted(name: str) -> str:
+    """A file name in a URL; ``+`` becomes ``%2B``, which object stores would take for a space."""
+    return "%2B".join(map(_quoted_part, name.split("+")))
+
+
+_quoted_part: Final = lru_cache(maxsize=4096)(quote)
+"""Before the label stands what wheels of a version share, and from it on what those of a label share."""
 
 
 def _site(files: Iterable[IndexFile], faults: list[str], listing: Listing, *, hint: str) -> Site:
@@ -153,7 +167,7 @@ def _site(files: Iterable[IndexFile], faults: list[str], listing: Listing, *, hi
         other = by_name.setdefault(file.filename, file)
         if other.sha256 != file.sha256:
             faults.append(f"{file.filename} has different bytes at {other.url} and {file.url}")
-    every_file = sorted(by_name.values(), key=lambda file: (file.project, file.filename))
+    every_file = sorted(by_name.values(), key=attrgetter("project", "filename"))
     faults.extend(contradictions(every_file))
     if faults:
         raise SiteError("\n".join(faults), hint=hint)
@@ -166,19 +180,19 @@ def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
     A wheel that needs no torch stands in the trees of every torch of its CUDA.
     """
     torch_trees: dict[str, set[str]] = defaultdict(set)
-    for file in files:
-        if file.trees:
-            torch_trees[file.trees[0]].update(file.trees[1:])
-    projects: dict[str, dict[ProjectName, list[IndexFile]]] = defaultdict(lambda: defaultdict(list))
-    projects[""] = defaultdict(list)
-    for file in files:
-        if listing.status_of(file.project).status is Status.QUARANTINED:
-            projects[""][file.project] = []
+    for cuda, *narrower in {file.trees for file in files if file.trees}:
+        torch_trees[cuda].update(narrower)
+    projects: dict[str, dict[ProjectName, tuple[IndexFile, ...]]] = defaultdict(dict)
+    projects[""] = {}
+    for project, wheels in groupby(files, key=attrgetter("project")):
+        if listing.status_of(project).status is Status.QUARANTINED:
+            projects[""][project] = ()
             continue
-        narrow = file.trees if len(file.trees) != 1 else (*file.trees, *torch_trees[file.trees[0]])
-        for path in ("", *narrow):
-            projects[path][file.project].append(file)
-    return tuple(
-        Tree(path=path, projects={project: tuple(each) for project, each in projects[path].items()})
-        for path in sorted(projects)
-    )
+        listed: dict[str, list[IndexFile]] = defaultdict(list)
+        for file in wheels:
+            listed[""].append(file)
+            for path in file.trees if len(file.trees) != 1 else (*file.trees, *torch_trees[file.trees[0]]):
+                listed[path].append(file)
+        for path, each in listed.items():
+            projects[path][project] = tuple(each)
+    return tuple(Tree(path=path, projects=projects[path]) for path in sorted(projects))

@@ -44,6 +44,8 @@ class IndexFile:
     """What smoke saw, and how the wheel was built; None for a wheel of a folder."""
     trees: tuple[str, ...]
     """The narrower trees that its label names: ``cu130``, ``cu130/torch2.11``."""
+    attestation: str | None
+    """The address of the attestation of who built it."""
     yanked: str | None
     """Why it is yanked; None when it is not (PEP 592)."""
 

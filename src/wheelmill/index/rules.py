@@ -28,43 +28,48 @@ def faults_of_entry(entry: ManifestEntry, name: WheelName, absent: Container[str
 
     PEP 658: a sidecar that an index names must be there, or pip and uv cannot install the wheel.
     """
-    faults = []
-    if wrong := label_fault(entry.filename, name.version):
-        faults.append(wrong)
+    faults = [*name_faults(entry.filename, name, entry.name, entry.version)]
     if not _SHA256.fullmatch(entry.sha256):
         faults.append(f"its manifest has no sha256 of it, but {entry.sha256!r}")
     if not _SHA256.fullmatch(entry.metadata_sha256):
         faults.append(f"its manifest has no sha256 of its sidecar, but {entry.metadata_sha256!r}")
     if entry.size <= 0:
         faults.append(f"its manifest says that it has {entry.size} bytes")
-    if wrong := metadata_fault(name, entry.name, entry.version):
-        faults.append(wrong)
     wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)
     faults.extend(f"its release has no {filename}" for filename in wanted if filename in absent)
     return faults
 
 
-def label_fault(filename: str, version: Version) -> str | None:
+def name_faults(filename: str, name: WheelName, project: str, version: str) -> tuple[str, ...]:
+    """What is wrong with a file name, beside the name and the version that METADATA says."""
+    return _name_faults(name.project, filename.split("-", 2)[1], project, version)
+
+
+@lru_cache(maxsize=4096)  # wheels of one version have all of these in common
+def _name_faults(project: ProjectName, written: str, metadata_name: str, metadata_version: str) -> tuple[str, ...]:
+    version = Version(written)
+    return tuple(
+        filter(
+            None, (_label_fault(version, written), _metadata_fault(project, version, metadata_name, metadata_version))
+        )
+    )
+
+
+def _label_fault(version: Version, written: str) -> str | None:
     """pip and uv normalize the version of a file name; a lock file keeps it as it stands and no longer matches."""
-    written = filename.split("-")[1].partition("+")[2]
-    if written == (version.local or ""):
+    label = written.partition("+")[2]
+    if label == (version.local or ""):
         return None
-    return f"expected the local version '{version.local}' in its name, not '{written}': uv.lock keeps what is written"
+    return f"expected the local version '{version.local}' in its name, not '{label}': uv.lock keeps what is written"
 
 
-def metadata_fault(name: WheelName, project: str, version: str) -> str | None:
+def _metadata_fault(project: ProjectName, version: Version, said: str, said_version: str) -> str | None:
     """pip refuses a wheel whose METADATA has another name or version; ``uv sync`` installs it again on every run."""
-    if _normalized(project, version) == (name.project, name.version):
-        return None
-    return f"METADATA says {project} {version}, its name {name.project} {name.version}"
-
-
-@lru_cache(maxsize=4096)
-def _normalized(project: str, version: str) -> tuple[ProjectName, Version] | None:
     try:
-        return canonicalize_name(project), Version(version)
+        agree = (canonicalize_name(said), Version(said_version)) == (project, version)
     except InvalidVersion:
-        return None
+        agree = False
+    return None if agree else f"METADATA says {said} {said_version}, its name {project} {version}"
 
 
 def contradictions(files: Sequence[IndexFile]) -> Iterator[str]:

@@ -8,6 +8,7 @@ installer keeps the label, and an exact pin can name it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 from packaging.version import Version
@@ -38,7 +39,7 @@ class Label:
             return None
         return label if head + str(label) == local else None
 
-    @property
+    @cached_property
     def trees(self) -> tuple[str, ...]:
         """The parts of an index that its wheels stand in, from wide to narrow: ``cu130``, ``cu130/torch2.11``."""
         wide = (str(self.cuda.tag),)
