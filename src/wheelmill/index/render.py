@@ -7,18 +7,21 @@ HTML is PEP 503 at repository version 1.4, where its specification is frozen (PE
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from pydantic_core import to_json
 
 from wheelmill import resources
 from wheelmill.index.records import WHEELS_JSON, IndexFile, Site, Tree
-from wheelmill.index.rows import as_json, html_row, json_row, seen_from
+from wheelmill.index.rows import html_row, json_row, seen_from
 from wheelmill.index.wheels_json import wheels_json
 from wheelmill.names import ProjectName
 
 API_VERSION: Final = "1.4"
+LINKS: Final = b"<!-- links -->"
+"""Where the template of a project page has its links: they stand on many pages and are not rendered again."""
 
 Page = tuple[str, Iterable[bytes]]
 """A path below the root of the site, and what stands there, in pieces."""
@@ -46,32 +49,40 @@ def _project_list(tree: Tree, templates: Environment) -> Iterator[Page]:
     template = templates.get_template("project_list.html")
     yield f"{tree.folder}/index.html", [template.render(tree=tree, version=API_VERSION).encode()]
     projects = [{"name": project} for project in tree.projects]
-    yield f"{tree.folder}/index.json", [as_json({"meta": _META, "projects": projects}).encode()]
+    yield f"{tree.folder}/index.json", [to_json({"meta": _META, "projects": projects})]
 
 
 def _project_details(
     site: Site, project: ProjectName, files: tuple[IndexFile, ...], templates: Environment
 ) -> Iterator[Page]:
     """The pages of one project in every tree; its rows are written once and stand on all of them."""
+    status = site.status_of(project)
     template = templates.get_template("project_detail.html")
+    html_head, html_tail = template.render(project=project, status=status, version=API_VERSION).encode().split(LINKS)
+    json_head = {
+        "meta": _META,
+        "name": project,
+        "project-status": {"status": status.status, **({"reason": status.reason} if status.reason else {})},
+    }
     html = {file.filename: html_row(file) for file in files}
     json = {file.filename: json_row(file) for file in files}
-    status = site.status_of(project)
     for tree in site.trees:
         if (listed := tree.projects.get(project)) is None:
             continue
         path = f"{tree.folder}/{project}/index.html"
-        links = Markup(seen_from(path, "\n".join([html[file.filename] for file in listed])))  # noqa: S704 - escaped
-        yield path, [template.render(project=project, status=status, links=links, version=API_VERSION).encode()]
+        links = b"\n".join([html[file.filename] for file in listed])
+        yield path, [html_head, seen_from(path, links), html_tail]
         path = f"{tree.folder}/{project}/index.json"
-        head = {
-            "meta": _META,
-            "name": project,
-            "project-status": {"status": status.status, **({"reason": status.reason} if status.reason else {})},
-            "versions": [str(version) for version in sorted({file.name.version for file in listed})],
-        }
-        rows = seen_from(path, ",\n".join([json[file.filename] for file in listed]))
-        yield path, [f'{as_json(head)[:-1]},"files":[\n{rows}\n]}}\n'.encode()]
+        head = to_json({**json_head, "versions": _versions(listed)}).removesuffix(b"}")
+        rows = b",\n".join([json[file.filename] for file in listed])
+        yield path, [head, b',"files":[\n', seen_from(path, rows), b"\n]}\n"]
+
+
+def _versions(files: Iterable[IndexFile]) -> list[str]:
+    """Ascending. Files stand by name, so those of one version stand together."""
+    return [
+        str(version) for version in sorted({version for version, _ in groupby(file.name.version for file in files)})
+    ]
 
 
 _META: Final = {"api-version": API_VERSION}

@@ -64,7 +64,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
     of_package = templates.get_template("site/package.html")
     for package in packages:
         path = f"packages/{package.name}/index.html"
-        yield path, [seen_from(path, of_package.render(root="../../", package=package)).encode()]
+        yield path, [seen_from(path, of_package.render(root="../../", package=package).encode())]
     for file in sorted((resources.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
 

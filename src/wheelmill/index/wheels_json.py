@@ -8,9 +8,10 @@ from typing import Final
 
 from packaging.tags import Tag
 from packaging.version import Version
+from pydantic_core import to_json
 
 from wheelmill.index.records import IndexFile, Site
-from wheelmill.index.rows import as_json, in_utc
+from wheelmill.index.rows import in_utc
 from wheelmill.smoke.records import Certificate
 from wheelmill.wheel.label import Label
 
@@ -27,12 +28,11 @@ def wheels_json(site: Site) -> Iterator[bytes]:
             project: {"status": status.status, "reason": status.reason} for project, status in statuses.items()
         },
     }
-    yield as_json(head)[:-1].encode() + b',"wheels":['
-    separator = "\n"
+    yield to_json(head).removesuffix(b"}") + b',"wheels":['
+    separator = b"\n"
     for files in filter(None, site.projects.values()):
-        rows = ",\n".join([as_json(facts_of(file)) for file in files])
-        yield f"{separator}{rows}".encode()
-        separator = ",\n"
+        yield separator + b",\n".join([to_json(facts_of(file)) for file in files])
+        separator = b",\n"
     yield b"\n]}\n"
 
 
