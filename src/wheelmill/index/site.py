@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from wheelmill import resources
 from wheelmill.index.catalogue import Catalogue
@@ -15,8 +17,9 @@ from wheelmill.index.render import Page
 from wheelmill.index.rows import href, seen_from
 from wheelmill.index.site_coverage import planned_coverage
 from wheelmill.index.site_finder import finder_data
-from wheelmill.index.site_format import duration, size, span
+from wheelmill.index.site_format import duration, listed, size, span
 from wheelmill.index.site_packages import PackagePage, package_page
+from wheelmill.index.site_rows import wheel_rows
 from wheelmill.index.site_wheels import variants_of
 from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.release.records import MANIFEST
@@ -99,11 +102,15 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    cell = templates.get_template("site/cell.html")
     templates.filters |= {
         "date": lambda moment: f"{moment:%Y-%m-%d}",
+        "cell": cache(lambda outcome: Markup(cell.render(outcome=outcome))),  # noqa: S704 - a template escapes
         "duration": duration,
         "href": href,
+        "listed": listed,
         "manifest": lambda url: f"{href(url).rpartition('/')[0]}/{MANIFEST}",
+        "rows": wheel_rows,
         "size": size,
         "span": span,
         "thousands": lambda number: f"{number:,}",

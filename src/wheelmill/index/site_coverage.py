@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.site_pythons import let_in
 from wheelmill.index.site_wheels import Variant
-from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion, PythonVersion, TorchVersion
+from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
 from wheelmill.plan.records import Cell, Skip
 
 
@@ -64,10 +64,13 @@ class Grid:
         return self.counts[State.BUILT] + self.counts[State.MISSING] + self.counts[State.FAILED]
 
 
-Outcomes = dict[Cell, Outcome]
+Axes = tuple[TorchVersion | None, CudaVersion]
+Outcomes = dict[Platform, dict[Axes, dict[PythonVersion, Outcome]]]
+"""What became of every cell of one version."""
 Coverage = Mapping[tuple[ProjectName, str], Outcomes]
-"""The cells of every version of every project."""
 
+_BUILT = Outcome(state=State.BUILT)
+_MISSING = Outcome(state=State.MISSING)
 _NOT_PLANNED = Outcome(state=State.SKIPPED, reason="not planned")
 
 
@@ -77,12 +80,15 @@ def planned_coverage(catalogue: Catalogue | None) -> Coverage:
     if catalogue is None:
         return coverage
     for skip in catalogue.plan.skips:
-        cells = coverage.setdefault((skip.cell.project, skip.cell.version), {})
-        cells[skip.cell] = _why(skip)
+        _row_of(skip.cell, coverage)[skip.cell.python] = _why(skip)
     for target in catalogue.plan.targets:
-        cells = coverage.setdefault((target.cell.project, target.cell.version), {})
-        cells.update((replace(target.cell, python=python), Outcome(state=State.MISSING)) for python in target.pythons)
+        _row_of(target.cell, coverage).update(dict.fromkeys(target.pythons, _MISSING))
     return coverage
+
+
+def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion, Outcome]:
+    platforms = coverage.setdefault((cell.project, cell.version), {})
+    return platforms.setdefault(cell.platform, {}).setdefault((cell.torch, cell.cuda), {})
 
 
 def _why(skip: Skip) -> Outcome:
@@ -93,45 +99,42 @@ def _why(skip: Skip) -> Outcome:
 
 def grids_of(project: ProjectName, version: str, variants: Iterable[Variant], coverage: Coverage) -> tuple[Grid, ...]:
     """Lay the wheels of one version over the plan for it; a grid for every platform."""
-    outcomes = dict(coverage.get((project, version), {}))
+    planned = coverage.get((project, version), {})
+    outcomes = {platform: {axes: {**row} for axes, row in rows.items()} for platform, rows in planned.items()}
     labelled = [(variant, label) for variant in variants if (label := variant.kind.label)]
-    wheels = [wheel for variant, _ in labelled for wheel in variant.wheels]
-    pythons = {cell.python for cell in outcomes} | {wheel.pythons.oldest for wheel in wheels if wheel.pythons.oldest}
-    for (variant, label), python in itertools.product(labelled, pythons):
-        if any(wheel.pythons.let_in(python) for wheel in variant.wheels):
-            cell = Cell(
-                project=project,
-                version=ProjectVersion(version),
-                python=python,
-                cuda=label.cuda,
-                torch=label.torch,
-                platform=variant.kind.platform,
-            )
-            outcomes[cell] = Outcome(state=State.BUILT)
-    platforms = sorted({cell.platform for cell in outcomes}, reverse=True)
-    return tuple(_grid(platform, outcomes) for platform in platforms)
+    pythons = {python for rows in planned.values() for row in rows.values() for python in row}
+    pythons.update(each.oldest for variant, _ in labelled for each in variant.pythons if each.oldest)
+    every_python = tuple(sorted(pythons))
+    for variant, label in labelled:
+        row = outcomes.setdefault(variant.kind.platform, {}).setdefault((label.torch, label.cuda), {})
+        row.update(dict.fromkeys(let_in(every_python, variant.pythons), _BUILT))
+    return tuple(_grid(platform, outcomes[platform]) for platform in sorted(outcomes, reverse=True))
 
 
-def _grid(platform: Platform, outcomes: Outcomes) -> Grid:
-    here = {cell: outcome for cell, outcome in outcomes.items() if cell.platform == platform}
-    wanted = [cell for cell, outcome in here.items() if outcome.state is not State.SKIPPED]
-    pythons = tuple(sorted({cell.python for cell in wanted}))
-    newest_first = sorted({(cell.torch, cell.cuda) for cell in wanted}, key=_by_age, reverse=True)
-    by_axes = {(cell.torch, cell.cuda, cell.python): outcome for cell, outcome in here.items()}
+def _grid(platform: Platform, outcomes: Mapping[Axes, Mapping[PythonVersion, Outcome]]) -> Grid:
+    wanted = {
+        axes: row for axes, row in outcomes.items() if any(each.state is not State.SKIPPED for each in row.values())
+    }
+    pythons = tuple(
+        sorted({python for row in wanted.values() for python, each in row.items() if each.state is not State.SKIPPED})
+    )
     rows: dict[TorchVersion | None, tuple[Row, ...]] = {}
-    shown: Counter[Outcome] = Counter()
-    for torch, cuda in newest_first:
-        row = Row(cuda=cuda, outcomes=tuple(by_axes.get((torch, cuda, python), _NOT_PLANNED) for python in pythons))
-        rows[torch] = (*rows.get(torch, ()), row)
-        shown.update(row.outcomes)
+    for torch, cuda in sorted(wanted, key=_by_age, reverse=True):
+        row = tuple(wanted[torch, cuda].get(python, _NOT_PLANNED) for python in pythons)
+        rows[torch] = (*rows.get(torch, ()), Row(cuda=cuda, outcomes=row))
+    every = Counter(outcome for row in outcomes.values() for outcome in row.values())
+    shown = Counter(outcome for each in rows.values() for row in each for outcome in row.outcomes)
+    counts: Counter[State] = Counter()
+    for outcome, count in every.items():
+        counts[outcome.state] += count
     return Grid(
         platform=platform,
         pythons=pythons,
         rows=rows,
-        counts=Counter(outcome.state for outcome in here.values()),
+        counts=counts,
         failures=_reasons(State.FAILED, shown),
         skips=_reasons(State.SKIPPED, shown),
-        outside=_reasons(State.SKIPPED, Counter(here.values()) - shown),
+        outside=_reasons(State.SKIPPED, every - shown),
     )
 
 
@@ -140,6 +143,6 @@ def _reasons(state: State, outcomes: Counter[Outcome]) -> Reasons:
     return tuple(sorted(of_state, key=lambda item: (-item[1], item[0])))
 
 
-def _by_age(axes: tuple[TorchVersion | None, CudaVersion]) -> tuple[object, ...]:
+def _by_age(axes: Axes) -> tuple[object, ...]:
     torch, cuda = axes
     return (torch is not None, torch, cuda)

@@ -7,6 +7,7 @@ from typing import TypedDict, TypeVar
 
 from wheelmill.config.records import Package
 from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.site_pythons import let_in
 from wheelmill.index.site_wheels import Variant
 from wheelmill.names import ProjectName, PythonVersion
 
@@ -60,7 +61,7 @@ def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Ca
             torches[kind.label.torch] if kind.label and kind.label.torch else -1,
             platforms[kind.platform, kind.glibc],
             architectures[kind.sass, kind.ptx],
-            [pythons[python] for python in pythons if any(wheel.pythons.let_in(python) for wheel in variant.wheels)],
+            [pythons[python] for python in let_in(pythons, variant.pythons)],
         ]
         for number, of_project in enumerate(variants.values())
         for variant in of_project

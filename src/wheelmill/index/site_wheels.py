@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,9 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from wheelmill.index.records import IndexFile
-from wheelmill.names import Architecture, Platform, PythonVersion
+from wheelmill.index.site_format import listed
+from wheelmill.index.site_pythons import Pythons, pythons_of
+from wheelmill.names import Architecture, Platform
 from wheelmill.smoke.records import Certificate
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.label import Label
@@ -20,43 +23,7 @@ from wheelmill.wheel.label import Label
 _MACHINES: Final = ("x86_64", "aarch64")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pythons:
-    """The Pythons that a wheel's tags let in.
-
-    https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
-    """
-
-    oldest: PythonVersion | None
-    """None for every Python 3."""
-    only: bool
-    """Whether newer ones are kept out."""
-
-    @classmethod
-    def of(cls, tag: Tag) -> Self:
-        """Read the interpreter and the ABI of a tag.
-
-        Raises:
-            ValueError: they are not CPython's.
-        """
-        if tag.interpreter == "py3":
-            return cls(oldest=None, only=False)
-        if tag.abi == "abi3" or tag.interpreter.startswith("py3"):
-            return cls(oldest=PythonVersion.parse(tag.interpreter.removeprefix("py")), only=False)
-        return cls(oldest=PythonVersion.parse(tag.interpreter if tag.abi == "none" else tag.abi), only=True)
-
-    def let_in(self, python: PythonVersion) -> bool:
-        """Whether a wheel of these tags installs on a Python."""
-        if self.oldest is None or self.only:
-            return self.oldest in (None, python)
-        return python >= self.oldest and not python.free_threaded
-
-    def __str__(self) -> str:
-        """``3.12``, ``3.9+`` or ``any``."""
-        return "any" if self.oldest is None else f"{self.oldest}{'' if self.only else '+'}"
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SiteWheel:
     """One wheel."""
 
@@ -86,17 +53,30 @@ class Kind:
     ptx: tuple[Architecture, ...]
     """GPU architectures with portable assembly."""
 
-    @property
-    def tree(self) -> str:
-        """The narrowest tree that they stand in."""
-        return self.label.trees[-1] if self.label else ""
+    @classmethod
+    def of(cls, file: IndexFile) -> Self:
+        """What a wheel shares with those for other Pythons."""
+        version, label = _upstream(file.name.version)
+        platform, glibc = _platform_of(file.name.tags)
+        evidence = file.certificate.evidence if file.certificate else None
+        return cls(
+            version=version,
+            label=label,
+            platform=platform,
+            glibc=glibc,
+            sass=_architectures(evidence.sass, "sm_") if evidence else (),
+            ptx=_architectures(evidence.ptx, "compute_") if evidence else (),
+        )
 
     @property
-    def architectures(self) -> tuple[str, ...]:
-        """``9.0``, ``12.0+PTX``: as people write them."""
-        return tuple(f"{each.capability}{'+PTX' if each in self.ptx else ''}" for each in self.sass) + tuple(
-            f"{each.capability} (PTX)" for each in self.ptx if each not in self.sass
-        )
+    def folder(self) -> str:
+        """Of the project list of the narrowest tree that they stand in."""
+        return f"{self.label.trees[-1]}/simple" if self.label else "simple"
+
+    @property
+    def architectures(self) -> str:
+        """``9.0, 12.0+PTX``: as people write them."""
+        return _written(self.sass, self.ptx)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +86,17 @@ class Variant:
     kind: Kind
     wheels: tuple[SiteWheel, ...]
     """The oldest Python first."""
+
+    @classmethod
+    def of(cls, wheels: Iterable[SiteWheel]) -> Self:
+        """Gather wheels that are of one kind."""
+        in_order = tuple(sorted(wheels, key=_by_python))
+        return cls(kind=Kind.of(in_order[0].file), wheels=in_order)
+
+    @property
+    def pythons(self) -> tuple[Pythons, ...]:
+        """Those of the wheels."""
+        return tuple(wheel.pythons for wheel in self.wheels)
 
     @property
     def certificate(self) -> Certificate | None:
@@ -118,10 +109,15 @@ class Variant:
         return str(self.wheels[0].file.name.version)
 
     @property
-    def tried_on(self) -> tuple[str, ...]:
-        """The Pythons of the environments that they were installed into and imported in."""
+    def tried_on(self) -> str:
+        """The Pythons of the environments that they were installed into and imported in: ``3.11.7, 3.12.1``."""
         rooms = (room for wheel in self.wheels if wheel.file.certificate for room in wheel.file.certificate.clean_rooms)
-        return tuple(dict.fromkeys(room.python for room in rooms))
+        return listed(dict.fromkeys(room.python for room in rooms))
+
+    @property
+    def attestations(self) -> tuple[str, ...]:
+        """The addresses of their attestations: one for all that were built in one run."""
+        return tuple(dict.fromkeys(wheel.file.attestation for wheel in self.wheels if wheel.file.attestation))
 
     @property
     def releases(self) -> tuple[IndexFile, ...]:
@@ -146,41 +142,21 @@ def variants_of(files: Iterable[IndexFile]) -> tuple[Variant, ...]:
     """
     newest: dict[tuple[object, ...], IndexFile] = {}
     for file in files:
-        key = (file.name.version, file.name.tags)
-        newest[key] = max(newest.get(key, file), file, key=lambda file: file.name.build)
-    variants: dict[Kind, list[SiteWheel]] = {}
+        other = newest.setdefault((file.name.version, file.name.tags), file)
+        if other.name.build < file.name.build:
+            newest[file.name.version, file.name.tags] = file
+    alike: dict[tuple[object, ...], list[SiteWheel]] = defaultdict(list)
     for file in newest.values():
-        if pythons := _pythons_of(file.name.tags):
-            variants.setdefault(_kind_of(file), []).append(SiteWheel(file=file, pythons=pythons))
-    return tuple(
-        Variant(kind=kind, wheels=tuple(sorted(variants[kind], key=_by_python)))
-        for kind in sorted(variants, key=_by_age, reverse=True)
-    )
-
-
-def _kind_of(file: IndexFile) -> Kind:
-    version, label = _upstream(file.name.version)
-    platform, glibc = _platform_of(file.name.tags)
-    evidence = file.certificate.evidence if file.certificate else None
-    return Kind(
-        version=version,
-        label=label,
-        platform=platform,
-        glibc=glibc,
-        sass=_architectures(evidence.sass, "sm_") if evidence else (),
-        ptx=_architectures(evidence.ptx, "compute_") if evidence else (),
-    )
+        if pythons := pythons_of(file.name.tags):
+            evidence = file.certificate.evidence if file.certificate else None
+            code = (evidence.sass, evidence.ptx) if evidence else ((), ())
+            key = (file.name.version, *_platform_of(file.name.tags), code)
+            alike[key].append(SiteWheel(file=file, pythons=pythons))
+    variants = [Variant.of(wheels) for wheels in alike.values()]
+    return tuple(sorted(variants, key=_by_age, reverse=True))
 
 
 # An index has thousands of wheels with few different versions, tags and architectures.
-
-
-@cache
-def _pythons_of(tags: frozenset[Tag]) -> Pythons | None:
-    try:
-        return max((Pythons.of(tag) for tag in tags), key=lambda pythons: not pythons.only)
-    except ValueError:
-        return None
 
 
 @cache
@@ -202,6 +178,12 @@ def _platform_of(tags: frozenset[Tag]) -> tuple[Platform, str | None]:
 
 
 @cache
+def _written(sass: tuple[Architecture, ...], ptx: tuple[Architecture, ...]) -> str:
+    both = [f"{each.capability}{'+PTX' if each in ptx else ''}" for each in sass]
+    return ", ".join([*both, *(f"{each.capability} (PTX)" for each in ptx if each not in sass)])
+
+
+@cache
 def _architectures(names: tuple[str, ...], prefix: str) -> tuple[Architecture, ...]:
     """Read ``sm_90a``: the last digit is the minor part."""
     found = []
@@ -213,7 +195,8 @@ def _architectures(names: tuple[str, ...], prefix: str) -> tuple[Architecture, .
     return tuple(sorted(found))
 
 
-def _by_age(kind: Kind) -> tuple[object, ...]:
+def _by_age(variant: Variant) -> tuple[object, ...]:
+    kind = variant.kind
     label = kind.label
     torch, cuda = (label.torch, label.cuda) if label else (None, None)
     rest = (kind.platform, kind.glibc or "", kind.sass, kind.ptx)

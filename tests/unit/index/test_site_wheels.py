@@ -5,7 +5,8 @@ from packaging.tags import Tag
 
 from tests.unit.index.conftest import Release
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.site_wheels import Pythons, Variant, variants_of
+from wheelmill.index.site_pythons import Pythons
+from wheelmill.index.site_wheels import Variant, variants_of
 from wheelmill.names import PythonVersion
 from wheelmill.release.records import Manifest
 
@@ -41,10 +42,10 @@ def test_wheels_that_differ_in_python_only_stand_together(release: Release) -> N
     (variant,) = variants(release(*names))
     assert [str(wheel.pythons) for wheel in variant.wheels] == ["3.9", "3.10", "3.12"]
     assert (variant.kind.version, variant.exact_version) == ("1.0", "1.0+cu130torch2.11")
-    assert (variant.kind.platform, variant.kind.glibc, variant.kind.tree) == (
+    assert (variant.kind.platform, variant.kind.glibc, variant.kind.folder) == (
         "linux_x86_64",
         "2.28",
-        "cu130/torch2.11",
+        "cu130/torch2.11/simple",
     )
 
 
