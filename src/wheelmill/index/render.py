@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from pydantic_core import to_json
 
 from wheelmill import resources
@@ -37,7 +38,8 @@ def pages_of(site: Site) -> Iterator[Page]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    yield "404.html", [templates.get_template("404.html").render().encode()]
+    style = Markup((resources.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
+    yield "404.html", [templates.get_template("404.html").render(style=style).encode()]
     yield WHEELS_JSON, wheels_json(site)
     for tree in site.trees:
         yield from _project_list(tree, templates)

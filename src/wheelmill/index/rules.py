@@ -33,6 +33,8 @@ def faults_of_entry(entry: ManifestEntry, name: WheelName, absent: Container[str
         faults.append(f"its manifest has no sha256 of it, but {entry.sha256!r}")
     if not _SHA256.fullmatch(entry.metadata_sha256):
         faults.append(f"its manifest has no sha256 of its sidecar, but {entry.metadata_sha256!r}")
+    if entry.attestation is not None and not entry.attestation.startswith("https://"):
+        faults.append(f"its manifest says that its attestation is at {entry.attestation!r}, which is no https URL")
     if entry.size <= 0:
         faults.append(f"its manifest says that it has {entry.size} bytes")
     wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)

@@ -55,6 +55,7 @@ def facts_of(file: IndexFile) -> dict[str, object]:
         "release": file.release,
         "yanked": file.yanked,
         "trees": file.trees,
+        "attestation": file.attestation,
         **_certified(file.certificate),
     }
 

@@ -192,6 +192,7 @@ def test_wheels_json_has_everything(release: Release) -> None:
         "release": "v2026-11-21",
         "yanked": 'wrong "sums" <on> sm_120',
         "trees": ["cu130"],
+        "attestation": None,
         "evidence": {
             "policy": "any",
             "needed": [],

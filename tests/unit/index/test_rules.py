@@ -47,6 +47,10 @@ def faults_of(*manifests: Manifest, **options: Any) -> list[str]:
         ({"sha256": "F" * 64}, f"its manifest has no sha256 of it, but '{'F' * 64}'"),
         ({"metadata_sha256": "none"}, "its manifest has no sha256 of its sidecar, but 'none'"),
         ({"size": 0}, "its manifest says that it has 0 bytes"),
+        (
+            {"attestation": "javascript:alert(1)"},
+            "its manifest says that its attestation is at 'javascript:alert(1)', which is no https URL",
+        ),
         ({"version": "2.0"}, "METADATA says plain_cuda 2.0, its name plain-cuda 2.0+cu130"),
         ({"version": "two"}, "METADATA says plain_cuda two, its name plain-cuda 2.0+cu130"),
         ({"name": "plain"}, "METADATA says plain 2.0+cu130, its name plain-cuda 2.0+cu130"),

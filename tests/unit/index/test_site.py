@@ -65,6 +65,27 @@ def test_hostile_reasons_and_evidence_stay_text(release: Release) -> None:
     assert "<img src=x" not in text
 
 
+def test_attestations_are_linked_and_in_wheels_json(release: Release) -> None:
+    (manifest,) = release(*EVERY_KIND[:2])
+    url = "https://example.org/attestations/1?a&b"
+    attested, other = manifest.wheels
+    site = site_of_releases((replace(manifest, wheels=(replace(attested, attestation=url), other)),), "")
+    page = people(site)["packages/demo/index.html"].decode()
+    assert page.count(f'<a href="{escape(url)}">') == 1
+    wheels = json.loads(rendered(site)["wheels.json"])["wheels"]
+    assert {wheel["filename"]: wheel["attestation"] for wheel in wheels} == {
+        attested.filename: url,
+        other.filename: None,
+    }
+
+
+def test_the_page_for_wrong_addresses_stands_alone(release: Release) -> None:
+    page = rendered(site_of_releases(release(EVERY_KIND[0]), ""))["404.html"].decode()
+    assert "<style>" in page
+    assert "href=" not in page
+    assert "src=" not in page
+
+
 def test_data_for_the_finder_cannot_end_its_element(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0])
     (entry,) = manifest.wheels

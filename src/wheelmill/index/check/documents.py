@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from wheelmill.index.check import html_pages, json_pages, pep503, pep691
+from wheelmill.index.check import html_pages, json_pages, pep503_rules, pep691
 from wheelmill.index.check.fetch import MAX_PAGE, Fetcher
 from wheelmill.index.check.pages import Document, ProjectDetail, ProjectList
 from wheelmill.index.check.records import Finding, Rule
@@ -19,14 +19,16 @@ _NOT_ACCEPTABLE: Final = 406
 
 def project_lists(fetcher: Fetcher, url: str) -> tuple[list[ProjectList], list[Finding]]:
     """The forms of a root page, and what kept others from being read."""
-    return _pages(_documents(fetcher, url), pep503.ROOT, html_pages.read_project_list, json_pages.read_project_list)
+    return _pages(
+        _documents(fetcher, url), pep503_rules.ROOT, html_pages.read_project_list, json_pages.read_project_list
+    )
 
 
 def project_details(fetcher: Fetcher, url: str, project: ProjectName) -> tuple[list[ProjectDetail], list[Finding]]:
     """The forms of a project's page, and what kept others from being read."""
     return _pages(
         _documents(fetcher, url),
-        pep503.PROJECT,
+        pep503_rules.PROJECT,
         lambda document: html_pages.read_project_detail(document, project),
         lambda document: json_pages.read_project_detail(document, project),
     )

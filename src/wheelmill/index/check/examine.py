@@ -12,8 +12,8 @@ from typing import IO, Final
 
 from wheelmill.index.check.examined import Examined
 from wheelmill.index.check.fetch import MAX_PART, Fetcher
+from wheelmill.index.check.hashes import is_hash
 from wheelmill.index.check.pages import Document, FileLink
-from wheelmill.index.check.pep503 import is_hash
 from wheelmill.index.check.ranged_file import RangedFile
 from wheelmill.index.check.urls import is_secure
 from wheelmill.wheel.metadata import dist_info_of

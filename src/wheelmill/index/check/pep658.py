@@ -13,8 +13,9 @@ from typing import Final
 from packaging.utils import canonicalize_name
 
 from wheelmill.index.check.examined import Examined
+from wheelmill.index.check.file_names import name_and_version
+from wheelmill.index.check.hashes import is_hash
 from wheelmill.index.check.pages import FileLink, ProjectDetail
-from wheelmill.index.check.pep503 import is_hash, name_and_version
 from wheelmill.index.check.records import Finding, Rule, fails, installs
 from wheelmill.wheel.metadata import read_metadata
 

@@ -14,8 +14,8 @@ from typing import Final
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.index.check.examined import Examined
+from wheelmill.index.check.file_names import name_and_version
 from wheelmill.index.check.pages import FileLink, Form, ProjectDetail
-from wheelmill.index.check.pep503 import name_and_version
 from wheelmill.index.check.records import Finding, Rule, fails, installs
 
 VERSIONS: Final = Rule(

@@ -15,8 +15,8 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wheelmill.index.check.examined import Examined
+from wheelmill.index.check.file_names import parsed
 from wheelmill.index.check.pages import ProjectDetail
-from wheelmill.index.check.pep503 import parsed
 from wheelmill.index.check.records import Finding, Rule, installs
 from wheelmill.index.check.urls import is_secure
 

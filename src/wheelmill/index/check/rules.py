@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from wheelmill.index.check import pep503, pep592, pep629, pep658, pep691, pep700, pep740, pep792
+from wheelmill.index.check import pep503, pep503_rules, pep592, pep629, pep658, pep691, pep700, pep740, pep792
 from wheelmill.index.check.examined import Examined
 from wheelmill.index.check.pages import ProjectDetail, ProjectList
 from wheelmill.index.check.records import Finding, Rule
 
 RULES: Final[tuple[Rule, ...]] = (
-    *pep503.RULES,
+    *pep503_rules.RULES,
     *pep592.RULES,
     *pep629.RULES,
     *pep658.RULES,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 from urllib.parse import urljoin
 
-from wheelmill.index.check import documents, pep503, pep691
+from wheelmill.index.check import documents, pep503, pep503_rules, pep691
 from wheelmill.index.check.examine import examine
 from wheelmill.index.check.fetch import Fetcher
 from wheelmill.index.check.pages import FileLink, ProjectDetail
@@ -82,7 +82,7 @@ class Survey:
         answer = self.fetcher.first_byte(url)
         if not answer.ok or not answer.final_url.endswith("/"):
             told = f"stays at {answer.final_url}" if answer.ok else answer.told
-            yield Finding(rule=pep503.SLASH, url=url, message=f"the URL without a slash {told}")
+            yield Finding(rule=pep503_rules.SLASH, url=url, message=f"the URL without a slash {told}")
 
     def _detail(self, wanted: tuple[str, ProjectName]) -> tuple[list[ProjectDetail], list[Finding]]:
         """The forms of a project's page, and what they break."""
