@@ -22,7 +22,7 @@ from playwright.sync_api import sync_playwright  # noqa: E402 - only .venv has i
 
 from wheelmill.index.records import IndexFile, Site, Tree  # noqa: E402
 from wheelmill.index.serve import serving  # noqa: E402
-from wheelmill.index.site import site_pages  # noqa: E402
+from wheelmill.index.site.pages import site_pages  # noqa: E402
 from wheelmill.index.write import write_site  # noqa: E402
 from wheelmill.names import ProjectName, Sha256  # noqa: E402
 from wheelmill.wheel.records import WheelName  # noqa: E402

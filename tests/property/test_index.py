@@ -17,7 +17,7 @@ from wheelmill.config.records import Listing
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.records import Site
 from wheelmill.index.render import pages_of
-from wheelmill.index.site import site_pages
+from wheelmill.index.site.pages import site_pages
 from wheelmill.names import ReleaseTag, Sha256, project_name
 from wheelmill.release.records import Manifest, ManifestEntry
 from wheelmill.smoke.records import Certificate, Evidence

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
-from wheelmill.client.pins import Index, Pin
-from wheelmill.client.pyproject import Pyproject
+from wheelmill.client.lock.pins import Index, Pin
+from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.names import project_name
 
 DEMO = project_name("demo-gpu")

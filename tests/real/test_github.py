@@ -13,7 +13,7 @@ from tests.github_server import REPOSITORY, Call
 from tests.real.conftest import Command, portable_demo
 from tests.real.github_emulator import Description, Front, emulator, npm_packages
 from tests.unit.release.conftest import certified_wheel
-from wheelmill.files import write_record
+from wheelmill.record_files import write_record
 from wheelmill.smoke.records import certificate_path
 
 pytestmark = pytest.mark.real

@@ -10,7 +10,7 @@ ROOT = Path(wheelmill.__file__).parent
 
 LAYERS = [
     ["names", "errors"],
-    ["resources", "files", "process", "progress", "time_limit", "git", "http_tries"],
+    ["resources", "files", "record_files", "process", "progress", "time_limit", "git", "http_tries"],
     ["package_index", "virtual_environment", "package_folder"],
     ["container", "image", "mirror"],
     ["wheel"],
@@ -25,6 +25,9 @@ LAYERS = [
     ["__main__", "__init__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+CLIENT_LAYERS = ["records", "web", "target", "sources", "choose", "install", "lock", "project", "environment"]
+"""What lies beside records belongs to it."""
 
 STAGES = ["config", "plan", "build", "smoke", "release", "index"]
 
@@ -70,6 +73,24 @@ def test_a_stage_knows_only_the_records_of_earlier_stages() -> None:
         and imported != part_of(path)
         and module != f"wheelmill.{imported}.records"
     ]
+    assert wrong == []
+
+
+def test_imports_run_one_way_inside_the_client() -> None:
+    packages = set(CLIENT_LAYERS[1:])
+
+    def level_of(module: str) -> int:
+        package = module.split(".")[2]
+        return CLIENT_LAYERS.index(package if package in packages else "records")
+
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path, module in imports()
+        if part_of(path) == "client"
+        and module.startswith("wheelmill.client.")
+        and level_of(module) > level_of(".".join(("wheelmill", *path.relative_to(ROOT).parts)))
+    ]
+    assert {path.name for path in (ROOT / "client").iterdir() if (path / "__init__.py").exists()} == packages
     assert wrong == []
 
 

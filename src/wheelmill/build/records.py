@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.config.records import Expectations
-from wheelmill.files import read_record, write_record
 from wheelmill.names import Architecture, PythonVersion, Sha256
 from wheelmill.plan.records import Cell
+from wheelmill.record_files import read_record, write_record
 from wheelmill.wheel.records import WheelFile
 
 SUFFIX: Final = ".built.json"

@@ -16,9 +16,9 @@ from wheelmill.cli.built_here import with_built_wheels
 from wheelmill.cli.downloads import download_bars
 from wheelmill.cli.resolve import tell
 from wheelmill.cli.target import SearchOptions, TargetOptions
+from wheelmill.client.choose.resolve import resolve
+from wheelmill.client.install.wheel_cache import WheelCache, wheel_cache_directory
 from wheelmill.client.records import Resolution
-from wheelmill.client.resolve import resolve
-from wheelmill.client.wheel_cache import WheelCache, wheel_cache_directory
 from wheelmill.errors import NoWheelError
 from wheelmill.names import TorchVersion
 from wheelmill.progress import Progress
@@ -91,8 +91,8 @@ def _every(target: TargetOptions) -> Iterator[TargetOptions]:
 @contextmanager
 def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     """The cache of wheels, and the bars that show downloads into it."""
-    from wheelmill.client.download import opener  # noqa: PLC0415 - httpx takes longer to import than most commands
-    from wheelmill.client.web import Web  # noqa: PLC0415
+    from wheelmill.client.install.download import opener  # noqa: PLC0415 - httpx takes longer to import than most commands
+    from wheelmill.client.web.requests import Web  # noqa: PLC0415
 
     with Web() as web, download_bars() as shown:
         directory = wheel_cache_directory()

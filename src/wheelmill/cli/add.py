@@ -16,8 +16,8 @@ from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.resolve import RequirementsArgument, resolution_content
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
+from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.records import Resolution
-from wheelmill.client.wheel_cache import WheelCache
 from wheelmill.errors import UsageError
 from wheelmill.names import project_name
 from wheelmill.progress import Progress
@@ -59,7 +59,7 @@ def update(
     as_json: JsonOption = False,
 ) -> None:
     """Choose wheels of a project anew, within what was asked for when they were added."""
-    from wheelmill.client.pyproject import Pyproject  # noqa: PLC0415 - tomlkit
+    from wheelmill.client.project.pyproject import Pyproject  # noqa: PLC0415 - tomlkit
 
     path = project_file(project)
     asked = {canonicalize_name(each.name): each for each in Pyproject.read(path).asked}
@@ -84,9 +84,9 @@ def remove(
     as_json: JsonOption = False,
 ) -> None:
     """Take packages out of a project and its environment."""
-    from wheelmill.client.installer import find_uv, installer_for  # noqa: PLC0415 - only what changes things
-    from wheelmill.client.project_change import remove_packages  # noqa: PLC0415
-    from wheelmill.client.uv_project import UvProject  # noqa: PLC0415
+    from wheelmill.client.install.installer import find_uv, installer_for  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.project.change import remove_packages  # noqa: PLC0415
+    from wheelmill.client.project.uv_project import UvProject  # noqa: PLC0415
 
     try:
         names = [project_name(name) for name in projects]
@@ -119,7 +119,7 @@ def _add(
     as_json: bool,
     build: bool = False,
 ) -> None:
-    from wheelmill.client.project_change import add_wheels, pinned_torch  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.project.change import add_wheels, pinned_torch  # noqa: PLC0415 - only what changes things
 
     resolutions = resolve_for_all(asked, target, search, pinned_torch(path), build=build)
     with wheel_cache(search) as (cache, shown):
@@ -144,9 +144,9 @@ def _add(
 
 def _install(resolutions: Sequence[Resolution], path: Path, cache: WheelCache, shown: Progress) -> None:
     """Bring the project's environment to what its file says: with uv, or else with pip, which locks nothing."""
-    from wheelmill.client.environment_change import install_chosen, interpreter_of  # noqa: PLC0415
-    from wheelmill.client.installer import find_uv, installer_for  # noqa: PLC0415
-    from wheelmill.client.uv_project import UvProject  # noqa: PLC0415
+    from wheelmill.client.environment.change import install_chosen, interpreter_of  # noqa: PLC0415
+    from wheelmill.client.install.installer import find_uv, installer_for  # noqa: PLC0415
+    from wheelmill.client.project.uv_project import UvProject  # noqa: PLC0415
 
     resolution = resolutions[0]
     if uv := find_uv():

@@ -11,7 +11,7 @@ from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions
 from wheelmill.cli.terminal import STDOUT
-from wheelmill.client.survey import Combination, combinations
+from wheelmill.client.choose.survey import Combination, combinations
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import ProjectName, project_name
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from wheelmill.cli.output import JsonOption, print_json
-from wheelmill.client.cache import clean_cache, measure_cache
+from wheelmill.client.install.cache import clean_cache, measure_cache
 from wheelmill.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, help="Show and clean what was read and downloaded.")

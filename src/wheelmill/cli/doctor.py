@@ -13,13 +13,13 @@ from wheelmill.cli.acting import ProjectOption, project_file
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import TargetOptions
-from wheelmill.client.doctor import faults_of_environment, faults_of_project
-from wheelmill.client.facts import read_facts
-from wheelmill.client.faults import Fault
-from wheelmill.client.installed import distributions_of
-from wheelmill.client.pylock import read_lock
-from wheelmill.client.pyproject import Pyproject
-from wheelmill.client.resolve import Search
+from wheelmill.client.choose.facts import read_facts
+from wheelmill.client.choose.resolve import Search
+from wheelmill.client.environment.doctor import faults_of_environment, faults_of_project
+from wheelmill.client.environment.faults import Fault
+from wheelmill.client.install.installed import distributions_of
+from wheelmill.client.lock.pylock import read_lock
+from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import FindingsError
 
 
@@ -59,8 +59,8 @@ def _faults(target: TargetOptions, path: Path, lock: Path | None, *, offline: bo
     yield from faults_of_project(pyproject)
     if offline:
         return
-    from wheelmill.client.web import Web  # noqa: PLC0415 - httpx
-    from wheelmill.client.wheel_urls import faults_of_lock, faults_of_urls, urls_of_project  # noqa: PLC0415
+    from wheelmill.client.environment.wheel_urls import faults_of_lock, faults_of_urls, urls_of_project  # noqa: PLC0415
+    from wheelmill.client.web.requests import Web  # noqa: PLC0415 - httpx
 
     with Web() as web:
         yield from faults_of_urls(urls_of_project(pyproject), web)

@@ -10,7 +10,7 @@ import typer
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.target import TargetOptions
-from wheelmill.client.building import build_variables
+from wheelmill.client.environment.building import build_variables
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import UsageError
 

@@ -11,8 +11,8 @@ import typer
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.client.explain import Explanation, Verdict
-from wheelmill.client.explain import explain as explain_requirement
+from wheelmill.client.choose.explain import Explanation, Verdict
+from wheelmill.client.choose.explain import explain as explain_requirement
 
 
 @with_groups

@@ -11,7 +11,7 @@ from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, w
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.client.environment_change import Installed
+from wheelmill.client.environment.change import Installed
 from wheelmill.errors import UsageError
 
 LockOption = Annotated[
@@ -34,8 +34,8 @@ def install(
 
     Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
     """
-    from wheelmill.client.environment_change import install_chosen, interpreter_of  # noqa: PLC0415 - only what installs
-    from wheelmill.client.installer import installer_for  # noqa: PLC0415
+    from wheelmill.client.environment.change import install_chosen, interpreter_of  # noqa: PLC0415 - only what installs
+    from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
 
     if bool(requirements) == bool(lock):
         raise UsageError("give packages, or --lock FILE")
@@ -70,9 +70,9 @@ def sync(
 def _install_locked(
     path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, command: str, as_json: bool
 ) -> None:
-    from wheelmill.client.environment_change import install_locked, interpreter_of  # noqa: PLC0415 - only what installs
-    from wheelmill.client.installer import installer_for  # noqa: PLC0415
-    from wheelmill.client.pylock import read_lock  # noqa: PLC0415
+    from wheelmill.client.environment.change import install_locked, interpreter_of  # noqa: PLC0415 - only what installs
+    from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
+    from wheelmill.client.lock.pylock import read_lock  # noqa: PLC0415
 
     locked, environment = read_lock(path), target.detect()
     with wheel_cache(search) as (cache, shown):

@@ -7,8 +7,8 @@ from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.target import TargetOptions
 from wheelmill.cli.test import ProjectsArgument, chosen_packages
 from wheelmill.client.built_for import BuiltFor
-from wheelmill.client.environment_change import interpreter_of
-from wheelmill.client.installed import installed_in
+from wheelmill.client.environment.change import interpreter_of
+from wheelmill.client.install.installed import installed_in
 
 
 @with_groups

@@ -57,10 +57,10 @@ def lock(
 
     --python and --platform take several values, with commas: one lock then serves all of them.
     """
-    from wheelmill.client.locking import lock_environments  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.client.project_change import pinned_torch  # noqa: PLC0415
-    from wheelmill.client.pylock import merge, read_lock, write_lock  # noqa: PLC0415
-    from wheelmill.client.requirements_output import requirements_of as requirements_text  # noqa: PLC0415
+    from wheelmill.client.lock.locking import lock_environments  # noqa: PLC0415 - only what makes a lock
+    from wheelmill.client.lock.pylock import merge, read_lock, write_lock  # noqa: PLC0415
+    from wheelmill.client.lock.requirements_output import requirements_of as requirements_text  # noqa: PLC0415
+    from wheelmill.client.project.change import pinned_torch  # noqa: PLC0415
     from wheelmill.files import write_if_new  # noqa: PLC0415
 
     path = project_file(project)
@@ -84,7 +84,7 @@ def lock(
 
 def _wanted(requirements: list[Requirement], path: Path) -> tuple[list[Requirement], list[Requirement]]:
     """What wheels are chosen for, and what else goes into the lock: the rest of a project when nothing was named."""
-    from wheelmill.client.pyproject import Pyproject  # noqa: PLC0415 - tomlkit
+    from wheelmill.client.project.pyproject import Pyproject  # noqa: PLC0415 - tomlkit
 
     if requirements:
         return requirements, []

@@ -10,8 +10,8 @@ import typer
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
+from wheelmill.client.choose.resolve import resolve as resolve_requirements
 from wheelmill.client.records import Choice, Resolution
-from wheelmill.client.resolve import resolve as resolve_requirements
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import project_name
 
@@ -92,7 +92,7 @@ def _choice_content(choice: Choice) -> dict[str, object]:
 
 
 def _write_text(resolution: Resolution, name: str, output: Path | None) -> None:
-    from wheelmill.client.project_change import new_project_text  # noqa: PLC0415 - JSON needs no TOML
+    from wheelmill.client.project.change import new_project_text  # noqa: PLC0415 - JSON needs no TOML
     from wheelmill.files import write_bytes  # noqa: PLC0415 - the same
 
     try:

@@ -9,8 +9,8 @@ import typer
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions
-from wheelmill.client.credentials import without_credentials
-from wheelmill.client.survey import known_sources
+from wheelmill.client.choose.survey import known_sources
+from wheelmill.client.web.credentials import without_credentials
 
 
 @with_groups

@@ -11,9 +11,9 @@ import typer
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.environment import Overrides, detect_environment
+from wheelmill.client.choose.resolve import Search
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.resolve import Search
+from wheelmill.client.target.detect import Overrides, detect_environment
 from wheelmill.client.target_tags import Libc
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion

@@ -10,9 +10,9 @@ import typer
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import TargetOptions
-from wheelmill.client.environment_change import interpreter_of
-from wheelmill.client.installed import installed_in
-from wheelmill.client.trial import Trial, compiled_projects, try_packages
+from wheelmill.client.environment.change import interpreter_of
+from wheelmill.client.environment.trial import Trial, compiled_projects, try_packages
+from wheelmill.client.install.installed import installed_in
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName, project_name
 

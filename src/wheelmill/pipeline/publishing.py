@@ -17,7 +17,7 @@ from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.records import Site
 from wheelmill.index.render import pages_of
-from wheelmill.index.site import site_pages
+from wheelmill.index.site.pages import site_pages
 from wheelmill.index.source_list import source_list_pages
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.names import ReleaseTag

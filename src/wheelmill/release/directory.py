@@ -12,9 +12,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from wheelmill.errors import ReleaseError
-from wheelmill.files import sha256_of, write_bytes, write_record
+from wheelmill.files import sha256_of, write_bytes
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.progress import Progress
+from wheelmill.record_files import write_record
 from wheelmill.release.failures import FailureFile
 from wheelmill.release.manifest import manifest_from, manifest_of
 from wheelmill.release.records import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from wheelmill.files import read_record, write_record
 from wheelmill.names import Sha256
 from wheelmill.plan.records import KnownFailure, KnownFailures
+from wheelmill.record_files import read_record, write_record
 
 
 @dataclass(frozen=True, kw_only=True)

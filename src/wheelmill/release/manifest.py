@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from wheelmill.errors import IntegrityError, ReleaseError
-from wheelmill.files import record_from
 from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.record_files import record_from
 from wheelmill.release.records import Manifest, ManifestEntry
 from wheelmill.smoke.records import TestedWheel
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata

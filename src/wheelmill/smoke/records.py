@@ -8,8 +8,8 @@ from typing import Final
 
 from wheelmill.build.records import Provenance
 from wheelmill.errors import RefusedError, SmokeError
-from wheelmill.files import read_record, write_record
 from wheelmill.names import Sha256
+from wheelmill.record_files import read_record, write_record
 from wheelmill.wheel.records import Code, Finding, WheelFile
 
 SUFFIX: Final = ".tested.json"

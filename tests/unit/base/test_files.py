@@ -1,19 +1,10 @@
 import hashlib
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from wheelmill.errors import IntegrityError
-from wheelmill.files import atomic_write, read_record, sha256_of, write_bytes, write_record
-from wheelmill.names import CudaVersion
-
-
-@dataclass(frozen=True)
-class Record:
-    cuda: CudaVersion
-    names: tuple[str, ...] = ()
+from wheelmill.files import atomic_write, sha256_of, write_bytes
 
 
 def test_a_hash_is_that_of_the_content(tmp_path: Path) -> None:
@@ -55,20 +46,3 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_else(tmp_path: Path) -> N
         write_bytes(tmp_path / "file", b"new")
 
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    record = Record(cuda=CudaVersion(13, 0), names=("one", "größe"))
-
-    write_record(tmp_path / "record.json", record)
-
-    assert read_record(tmp_path / "record.json", Record) == record
-    assert '\n  "cuda": "13.0",\n' in (tmp_path / "record.json").read_text()
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"cuda": 13.0}', b'{"cuda": "13"}', b"\xff"])
-def test_another_file_is_no_record(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "record.json").write_bytes(content)
-
-    with pytest.raises(IntegrityError, match=r"record\.json is not a Record"):
-        read_record(tmp_path / "record.json", Record)

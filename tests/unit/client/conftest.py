@@ -7,13 +7,13 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page, page_server
-from wheelmill.client.facts import read_facts
-from wheelmill.client.links import Link, grouped
-from wheelmill.client.listing import Place, candidates_of
-from wheelmill.client.page_cache import PageCache
-from wheelmill.client.pages import Pages
+from wheelmill.client.choose.facts import read_facts
+from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Candidate, Resolution, Source, SourceKind, TargetEnvironment
-from wheelmill.client.resolve import Search, resolve
+from wheelmill.client.sources.links import Link, grouped
+from wheelmill.client.sources.listing import Place, candidates_of
+from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.client.sources.pages import Pages
 from wheelmill.client.target_tags import Libc
 from wheelmill.config.records.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.tags import Tag
 
 from tests.unit.client.conftest import candidates
-from wheelmill.client.choose import choose
+from wheelmill.client.choose.choice import choose
 from wheelmill.client.records import Candidate, TargetEnvironment
 from wheelmill.client.target_tags import Libc
 from wheelmill.config.records.compatibility import Compatibility

@@ -10,9 +10,10 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from wheelmill.errors import ReleaseError, UsageError
-from wheelmill.files import atomic_write, record_bytes
+from wheelmill.files import atomic_write
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.progress import QUIET, Progress
+from wheelmill.record_files import record_bytes
 from wheelmill.release.failures import FailureFile
 from wheelmill.release.github.assets import Asset, send
 from wheelmill.release.github.calls import Calls

@@ -12,7 +12,7 @@ from tests.github_server import HEAD, REPOSITORY, Answer, Asset, Call, Fault, Gi
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import ReleaseError, UsageError
-from wheelmill.files import record_from
+from wheelmill.record_files import record_from
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github import assets as wanted
 from wheelmill.release.publish import MAX_WHEELS, publish

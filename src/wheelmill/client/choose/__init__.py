@@ -1,0 +1,1 @@
+"""Which wheel fits, and why the others do not."""

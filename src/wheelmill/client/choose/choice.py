@@ -1,0 +1,146 @@
+"""Choosing wheels: the best of each project, all for one torch and one CUDA."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from wheelmill.client.choose.fit import cudas_of, minimum_driver, refusals
+from wheelmill.client.choose.suggest import why_none
+from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
+from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.names import ProjectName
+
+Candidates = Mapping[ProjectName, Sequence[Candidate]]
+
+
+def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[TargetEnvironment]:
+    """Decide what the environment leaves open: every torch and CUDA it could have, the best first.
+
+    A newer torch is better than an older one, then a newer CUDA. What cannot be (a torch that was never published for
+    this Python and CUDA, a CUDA that the driver does not run) is left out.
+    """
+    if environment.cpu_only or (environment.torch and environment.cuda):
+        return [environment]
+    stacks = sorted(
+        (
+            (torch, cuda)
+            for torch, release in facts.torch.items()
+            for cuda in cudas_of(release, environment.platform)
+            if environment.torch in (None, torch)
+            and environment.cuda in (None, cuda)
+            and environment.python in release.python
+            and _driver_runs(environment, minimum_driver(cuda, facts))
+        ),
+        reverse=True,
+    )
+    return [replace(environment, torch=torch, cuda=cuda) for torch, cuda in stacks] or [environment]
+
+
+def choose(
+    requirements: Sequence[Requirement],
+    environment: TargetEnvironment,
+    candidates: Candidates,
+    facts: Compatibility,
+    *,
+    refused: frozenset[str] = frozenset(),
+) -> Resolution:
+    """Choose a wheel for every requirement, all for one torch and one CUDA.
+
+    Args:
+        requirements: one for each project.
+        environment: the target; what it leaves open is decided here.
+        candidates: the wheels of each project, in the order of their sources.
+        facts: which torch there is for which CUDA, and what CUDA needs of the driver.
+        refused: URLs of wheels that were looked into and do not fit.
+
+    Returns:
+        The choices for the first torch and CUDA, in the order of `targets_of`, with which every requirement has a
+        wheel; else for those with which most have.
+    """
+    targets = targets_of(environment, facts)
+    best, chosen = targets[0], dict[ProjectName, Candidate]()
+    for target in targets:
+        found = {
+            canonicalize_name(requirement.name): candidate
+            for requirement in requirements
+            if (candidate := _best(requirement, target, candidates, facts, refused))
+        }
+        if len(found) > len(chosen):
+            best, chosen = target, found
+        if len(chosen) == len(requirements):
+            break
+    return Resolution(
+        environment=best,
+        choices={
+            name: Choice(project=name, candidate=candidate, notes=_notes(candidate))
+            for name, candidate in chosen.items()
+        },
+        unresolved={
+            name: why_none(requirement, best, candidates.get(name, ()), facts)
+            for requirement in requirements
+            if (name := canonicalize_name(requirement.name)) not in chosen
+        },
+    )
+
+
+def _best(
+    requirement: Requirement,
+    target: TargetEnvironment,
+    candidates: Candidates,
+    facts: Compatibility,
+    refused: frozenset[str],
+) -> Candidate | None:
+    fitting = (
+        candidate
+        for candidate in candidates.get(canonicalize_name(requirement.name), ())
+        if candidate.url not in refused and next(refusals(candidate, requirement, target, facts), None) is None
+    )
+    return max(fitting, key=lambda candidate: preference(candidate, target), default=None)
+
+
+def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object, ...]:
+    """What makes one fitting wheel better than another, the weightiest first.
+
+    No other CUDA than the target's own, a final release, a higher version, a name that says CUDA and torch, a newer
+    CUDA, better tags, a higher build number; then the order of sources, since the first of equals is taken.
+    """
+    label = candidate.label
+    public = _public(candidate.version)
+    place = target.tag_places
+    return (
+        label.cuda in (None, target.cuda),
+        not public.is_prerelease,
+        public,
+        label.cuda is not None,
+        label.torch is not None and label.torch == target.torch,
+        (label.cuda.major, label.cuda.minor) if label.cuda else (0, 0),
+        -min(place[tag] for tag in candidate.tags if tag in place),
+        candidate.build,
+        candidate.version,
+    )
+
+
+@functools.cache
+def _public(version: Version) -> Version:
+    return Version(version.public)
+
+
+def _driver_runs(environment: TargetEnvironment, minimum: str | None) -> bool:
+    return environment.driver is None or minimum is None or Version(environment.driver) >= Version(minimum)
+
+
+def _notes(candidate: Candidate) -> tuple[str, ...]:
+    notes = []
+    if candidate.sha256 is None:
+        notes.append("its source gives no hash")
+    if candidate.version.is_prerelease:
+        notes.append("it is a pre-release: there is no final one for this target")
+    if candidate.label.cuda_major is None:
+        notes.append("its name does not say which CUDA it is for")
+    return tuple(notes)

@@ -1,0 +1,75 @@
+"""Every wheel of a project, with every reason against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from wheelmill.client.choose.choice import choose, preference
+from wheelmill.client.choose.fit import refusals
+from wheelmill.client.choose.inside import Inside
+from wheelmill.client.choose.inspected import Inspection, inspect
+from wheelmill.client.choose.resolve import Search, finding
+from wheelmill.client.records import Candidate, Refusal, Resolution, TargetEnvironment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What is said of one wheel."""
+
+    candidate: Candidate
+    against: tuple[Refusal, ...]
+    """Every reason; none when it fits."""
+    inside: Inside | str | None
+    """What a look into it shows, or why there was none; None for a wheel that would not be chosen in any case."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """What was considered for one requirement."""
+
+    environment: TargetEnvironment
+    """With the torch and CUDA that were compared with."""
+    verdicts: tuple[Verdict, ...]
+    """Of every wheel: those that fit first, the best at the front."""
+    warnings: tuple[str, ...]
+
+
+def explain(requirement: Requirement, environment: TargetEnvironment, search: Search) -> Explanation:
+    """Compare every wheel of a project with a target, and look into those that would be chosen.
+
+    Args:
+        requirement: the project, and the versions that are wanted.
+        environment: the target; where it is open, with what `resolve` would choose.
+        search: where to look.
+    """
+    project = canonicalize_name(requirement.name)
+    with finding([project], environment, search) as found:
+        candidates = found.all(project)
+
+        def chosen_without(refused: frozenset[str]) -> Resolution:
+            return choose([requirement], environment, {project: candidates}, found.facts, refused=refused)
+
+        if search.look:
+            inspection = inspect(chosen_without, found.pages.cache, offline=search.offline)
+        else:
+            inspection = Inspection(resolution=chosen_without(frozenset()), seen={}, refused={})
+        target = inspection.resolution.environment
+        verdicts = [
+            Verdict(
+                candidate=candidate,
+                against=(
+                    *refusals(candidate, requirement, target, found.facts),
+                    *inspection.refused.get(candidate.url, ()),
+                ),
+                inside=inspection.seen.get(candidate.url),
+            )
+            for candidate in candidates
+        ]
+        fit = [verdict for verdict in verdicts if not verdict.against]
+        fit.sort(key=lambda verdict: preference(verdict.candidate, target), reverse=True)
+        others = [verdict for verdict in verdicts if verdict.against]
+        others.sort(key=lambda verdict: (len(verdict.against), verdict.candidate.filename))
+        return Explanation(environment=target, verdicts=(*fit, *others), warnings=tuple(found.pages.warnings))

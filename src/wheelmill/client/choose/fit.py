@@ -1,0 +1,227 @@
+"""Why a wheel does not fit a target. No reason: it fits, as far as its name and its page tell."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import Tag
+from packaging.version import Version
+
+from wheelmill.client.built_for import BuiltFor
+from wheelmill.client.records import Candidate, Refusal, Source, Stage, TargetEnvironment
+from wheelmill.client.sources.links import Group
+from wheelmill.client.sources.listing import tags_in
+from wheelmill.client.target_tags import Libc, tag_places
+from wheelmill.config.records.compatibility import Compatibility, TorchRelease
+from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion
+
+_BEST_KNOWN: Final = Platform("linux_x86_64")
+
+
+def refusals(
+    candidate: Candidate, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
+) -> Iterator[Refusal]:
+    """Give every reason against a candidate."""
+    yield from _of_tags(candidate.tags, target)
+    yield from _of_label(candidate.label, candidate.source, target, facts)
+    yield from _of_gpus(candidate.source, target)
+    if not within(candidate.requires_python, target.full_python):
+        yield Refusal(stage=Stage.PYTHON, reason=f"requires Python {candidate.requires_python}")
+    if not requirement.specifier.contains(candidate.version, prereleases=True):
+        yield Refusal(stage=Stage.VERSION, reason=f"is not {requirement.specifier}")
+    if candidate.yanked is not None and not _named_exactly(requirement.specifier):
+        yield Refusal(stage=Stage.YANKED, reason=f"was yanked: {candidate.yanked or 'no reason given'}")
+
+
+def group_fits(source: Source, group: Group, target: TargetEnvironment, facts: Compatibility) -> bool:
+    """Whether nothing speaks against a group of wheels as a whole."""
+    against = (
+        *_of_tags(tags_in(group.tags), target),
+        *_of_label(BuiltFor.parse(group.local), source, target, facts),
+        *_of_gpus(source, target),
+    )
+    return not against
+
+
+def _of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Refusal, ...]:
+    accepted = target.tag_places
+    if any(tag in accepted for tag in tags):
+        return ()
+    return _against_tags(tags, target.python, target.platform, target.libc)
+
+
+@functools.cache
+def _against_tags(
+    tags: frozenset[Tag], python: PythonVersion, platform: Platform, libc: Libc | None
+) -> tuple[Refusal, ...]:
+    accepted = tag_places(python, platform, libc)
+    found = []
+    platforms = {tag.platform for tag in accepted}
+    if not any(tag.platform in platforms for tag in tags):
+        shown = ".".join(sorted({tag.platform for tag in tags}))
+        system, _, processor = platform.partition("_")
+        newer = system == "linux" and any(
+            tag.platform.startswith("manylinux") and tag.platform.endswith(f"_{processor}") for tag in tags
+        )
+        has = f"{platform} with {libc}" if libc else platform
+        found.append(
+            Refusal(stage=Stage.GLIBC if newer else Stage.PLATFORM, reason=f"is for {shown}, the target is {has}")
+        )
+    abis = {(tag.interpreter, tag.abi) for tag in accepted}
+    if not any((tag.interpreter, tag.abi) in abis for tag in tags):
+        shown = ", ".join(sorted({f"{tag.interpreter}-{tag.abi}" for tag in tags}))
+        found.append(Refusal(stage=Stage.PYTHON, reason=f"is for {shown}, the target is {python.abi}"))
+    return tuple(found)
+
+
+def _of_label(label: BuiltFor, source: Source, target: TargetEnvironment, facts: Compatibility) -> Iterator[Refusal]:
+    if reason := _against_cuda(label, target):
+        yield Refusal(stage=Stage.CUDA, reason=reason)
+    if reason := _against_torch(label, source, target):
+        yield Refusal(stage=Stage.TORCH, reason=reason)
+    abi = abi_of(target, facts)
+    if None not in (abi, label.cxx11_abi) and label.cxx11_abi != abi:
+        old, new = "from before C++11", "of C++11"
+        reason = (
+            f"has the C++ ABI {new if label.cxx11_abi else old}, torch {target.torch} has the one {new if abi else old}"
+        )
+        yield Refusal(stage=Stage.ABI, reason=reason)
+    if reason := _against_driver(label, target, facts):
+        yield Refusal(stage=Stage.DRIVER, reason=reason)
+
+
+def _against_cuda(label: BuiltFor, target: TargetEnvironment) -> str | None:
+    """Libraries of one CUDA major release are compatible with what was linked to an older minor one.
+
+    https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
+    """
+    if label.cuda_major is None:
+        return None
+    if target.cpu_only:
+        return f"is built for CUDA {label.cuda or label.cuda_major}, the target's torch for none"
+    if target.cuda is None:
+        return None
+    if label.cuda_major != target.cuda.major:
+        return f"is built for CUDA {label.cuda or label.cuda_major}, the target has {target.cuda}"
+    if label.cuda and label.cuda > target.cuda:
+        return f"is built with CUDA {label.cuda}, newer than the target's {target.cuda}"
+    return None
+
+
+def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -> str | None:
+    if target.torch is None:
+        return None
+    if label.torch is None:
+        wanted = source.torch
+        return None if wanted is None or admits_torch(wanted, target) else f"is for torch {wanted}"
+    if label.torch == target.torch or (label.and_newer and label.torch < target.torch):
+        return None
+    return f"is built for torch {label.torch}{' and newer' * label.and_newer}, the target has {target.torch}"
+
+
+def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
+    """Whether the target's torch is in a range; where only its minor release is known, whether any of that is."""
+    releases = [target.torch_release] if target.torch_release else [f"{target.torch}.{patch}" for patch in range(10)]
+    return any(wanted.contains(release, prereleases=True) for release in releases)
+
+
+def abi_of(target: TargetEnvironment, facts: Compatibility) -> bool | None:
+    """Which C++ ABI the target's torch has: as detected or given, else as that torch was published."""
+    if target.cxx11_abi is not None or target.torch is None or target.cuda is None:
+        return target.cxx11_abi
+    release = facts.torch.get(target.torch)
+    return target.cuda not in release.old_cxx_abi if release else None
+
+
+def _against_driver(label: BuiltFor, target: TargetEnvironment, facts: Compatibility) -> str | None:
+    if target.driver is None or not target.platform.startswith("linux_"):
+        return None  # the minimum is another one on Windows
+    cuda = label.cuda or target.cuda
+    minimum = minimum_driver(cuda, facts) if cuda else None
+    if minimum is None or Version(target.driver) >= Version(minimum):
+        return None
+    return f"CUDA {cuda} needs driver {minimum}, the target has {target.driver}"
+
+
+def cudas_of(release: TorchRelease, platform: Platform) -> frozenset[CudaVersion]:
+    """What a torch is published for.
+
+    For a platform that the facts do not have, such as Windows, that is taken to be the same as for Linux.
+    """
+    return release.cuda.get(platform, release.cuda.get(_BEST_KNOWN, frozenset()))
+
+
+def minimum_driver(cuda: CudaVersion, facts: Compatibility) -> str | None:
+    """The oldest driver for a CUDA release, by that of its nearest known release of the same major."""
+    known = [version for version in facts.cuda if version.major == cuda.major]
+    nearest = min(known, key=lambda version: abs(version.minor - cuda.minor), default=None)
+    return facts.cuda[nearest].minimum_driver if nearest else None
+
+
+def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Refusal]:
+    if not source.gpus:
+        return
+    names = ", ".join(architecture.sm for architecture in source.gpus)
+    if not target.gpus:
+        yield Refusal(stage=Stage.GPU, reason=f"is for {names} only, and the target's GPU is not known")
+    for gpu in target.gpus:
+        if not any(runs_on(architecture, gpu.capability) for architecture in source.gpus):
+            yield Refusal(stage=Stage.GPU, reason=f"is for {names} only, the target has {gpu.capability.sm}")
+
+
+def runs_on(code: Architecture, gpu: Architecture) -> bool:
+    """Whether machine code for one architecture runs on a GPU.
+
+    Plain code runs on later GPUs of its major, code for a family on those of the family, which so far are the same;
+    code with features of one architecture on no other.
+    https://docs.nvidia.com/cuda/cuda-c-programming-guide/#feature-availability
+    """
+    if code.feature == "a":
+        return (code.major, code.minor) == (gpu.major, gpu.minor)
+    return code.major == gpu.major and code.minor <= gpu.minor
+
+
+def lacks_code_for(
+    gpu: Architecture,
+    sass: Iterable[Architecture],
+    ptx: Iterable[Architecture],
+    *,
+    driver: CudaVersion | None,
+    cuda: CudaVersion | None,
+) -> str | None:
+    """Say why a wheel has nothing that runs on a GPU; None when it has.
+
+    Portable assembly is compiled by the driver, which must know the CUDA release that wrote it.
+    """
+    if any(runs_on(code, gpu) for code in sass):
+        return None
+    usable = [code for code in ptx if not code.feature and (code.major, code.minor) <= (gpu.major, gpu.minor)]
+    if not usable:
+        return f"has no machine code for {gpu.sm} and no PTX that could become it"
+    if driver and cuda and driver < cuda:
+        return f"has only PTX of CUDA {cuda} for {gpu.sm}, and the driver knows CUDA {driver}"
+    return None
+
+
+def within(specifier: str | None, version: Version) -> bool:
+    """Whether a version is in a range; no range, and one that cannot be read, hold every version."""
+    if not specifier:
+        return True
+    try:
+        return _specifier(specifier).contains(version, prereleases=True)
+    except InvalidSpecifier:  # an index may hold anything; pip ignores it, too
+        return True
+
+
+@functools.cache
+def _specifier(text: str) -> SpecifierSet:
+    return SpecifierSet(text)
+
+
+def _named_exactly(specifier: SpecifierSet) -> bool:
+    """Whether one version is asked for, which is when a yanked file counts (PEP 592)."""
+    return any(part.operator in ("==", "===") and not part.version.endswith(".*") for part in specifier)

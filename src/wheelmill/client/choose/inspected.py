@@ -1,0 +1,115 @@
+"""Choosing again when a look into the chosen wheels shows that they do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from wheelmill.client.choose.inside import Inside, keep_inside, known_inside, refusals_inside
+from wheelmill.client.choose.look import LookError, look_into
+from wheelmill.client.choose.released import told_by_release
+from wheelmill.client.records import Candidate, Choice, Refusal, Resolution
+from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.names import ProjectName
+
+if TYPE_CHECKING:
+    from wheelmill.client.web.requests import Web
+
+_ROUNDS: Final = 10
+"""So many wheels of a project are looked into at most."""
+
+Looks = Mapping[ProjectName, Inside | str]
+"""What each chosen wheel shows, or why it could not be looked into."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """A choice, and what was seen on the way to it."""
+
+    resolution: Resolution
+    """The choices, with what their wheels require."""
+    seen: Mapping[str, Inside | str]
+    """What each wheel that was looked into shows, by its URL, or why it could not be looked into."""
+    refused: Mapping[str, Sequence[Refusal]]
+    """What speaks against those that were left out, by their URLs."""
+
+
+def inspect(chosen_without: Callable[[frozenset[str]], Resolution], cache: PageCache, *, offline: bool) -> Inspection:
+    """Look into the wheels that are chosen, and choose without those that do not fit after all.
+
+    Args:
+        chosen_without: chooses, leaving out wheels with these URLs.
+        cache: keeps what was seen.
+        offline: whether to do with what it has.
+
+    Returns:
+        The last choice; its warnings say what was left out, and why.
+    """
+    seen: dict[str, Inside | str] = {}
+    refused: dict[str, Sequence[Refusal]] = {}
+    warnings: list[str] = []
+    for _ in range(_ROUNDS):
+        resolution = chosen_without(frozenset(refused))
+        looks = _looks(resolution, cache, offline=offline)
+        seen |= {resolution.choices[name].candidate.url: look for name, look in looks.items()}
+        against = list(_refusals(resolution, looks))
+        if not against:
+            break
+        for candidate, reasons in against:
+            refused[candidate.url] = reasons
+            warnings.append(f"left out {candidate.filename}: {'; '.join(reason.reason for reason in reasons)}")
+    else:
+        resolution, looks = chosen_without(frozenset(refused)), {}
+    return Inspection(resolution=_noted(resolution, looks, warnings), seen=seen, refused=refused)
+
+
+def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
+    found: dict[ProjectName, Inside | str] = {}
+    unknown = []
+    for name, choice in resolution.choices.items():
+        if known := known_inside(choice.candidate, cache):
+            found[name] = known
+        elif offline:
+            found[name] = "was not looked into: this is offline"
+        else:
+            unknown.append(choice)
+    if unknown:
+        from wheelmill.client.web.requests import Web  # noqa: PLC0415 - not for what the cache has
+
+        with Web() as web, ThreadPoolExecutor(len(unknown)) as pool:
+            looks = pool.map(lambda choice: _look(choice, web), unknown)
+            for choice, look in zip(unknown, looks, strict=True):
+                found[choice.project] = look
+                if not isinstance(look, str):
+                    keep_inside(look, choice.candidate, cache)
+    return found
+
+
+def _look(choice: Choice, web: Web) -> Inside | str:
+    try:
+        return told_by_release(choice.candidate, web) or look_into(choice.candidate, web)
+    except LookError as error:
+        return str(error)
+
+
+def _refusals(resolution: Resolution, looks: Looks) -> Iterator[tuple[Candidate, Sequence[Refusal]]]:
+    """The wheels that do not fit, with every reason."""
+    for name, look in looks.items():
+        candidate = resolution.choices[name].candidate
+        against = () if isinstance(look, str) else tuple(refusals_inside(look, candidate, resolution.environment))
+        if against:
+            yield candidate, against
+
+
+def _noted(resolution: Resolution, looks: Looks, warnings: Sequence[str]) -> Resolution:
+    choices = dict(resolution.choices)
+    for name, look in looks.items():
+        choice = choices[name]
+        if isinstance(look, str):
+            choices[name] = replace(choice, notes=(*choice.notes, look))
+            continue
+        unread = () if look.code_read else ("its compiled code was not looked into",)
+        choices[name] = replace(choice, requires_dist=look.requires_dist, notes=(*choice.notes, *unread))
+    return replace(resolution, choices=choices, warnings=tuple(warnings))

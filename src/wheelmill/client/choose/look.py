@@ -1,0 +1,133 @@
+"""Looking into a wheel without downloading it: METADATA, and its compiled code where that is small."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from wheelmill.client.choose.inside import Inside, capability_of
+from wheelmill.client.records import Candidate
+from wheelmill.errors import WheelmillError
+
+if TYPE_CHECKING:
+    from wheelmill.client.web.requests import Web
+    from wheelmill.wheel.elf import SharedObject
+
+_MOST_METADATA: Final = 1 << 20
+_MOST_CODE: Final = 4 << 20
+"""Bytes. More compiled code than this, packed, is left for when the wheel is downloaded."""
+_MOST_UNPACKED: Final = 64 << 20
+_PIECE: Final = 256 << 10
+"""Bytes that are asked for at once while code is read."""
+
+
+class LookError(WheelmillError):
+    """A wheel could not be looked into."""
+
+
+def look_into(candidate: Candidate, web: Web) -> Inside:
+    """Read what can be read without downloading.
+
+    Raises:
+        LookError: the server does not give pieces, or the wheel is not readable.
+    """
+    try:
+        return _look(candidate, web)
+    except (WheelmillError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        raise LookError(f"could not be looked into: {error}") from None
+
+
+def _look(candidate: Candidate, web: Web) -> Inside:
+    from wheelmill.client.web.remote_file import RemoteFile  # noqa: PLC0415 - asks a server
+    from wheelmill.wheel.metadata import dist_info_of, read_metadata  # noqa: PLC0415 - not for what the cache has
+
+    sidecar = _sidecar(candidate, web)
+    try:
+        with zipfile.ZipFile(io.BufferedReader(RemoteFile(web, candidate.url), _PIECE)) as archive:
+            content = sidecar or _read(archive, f"{dist_info_of(archive)}/METADATA", _MOST_METADATA)
+            code = _code_in(archive)
+    except (WheelmillError, OSError):
+        if sidecar is None:
+            raise
+        content, code = sidecar, None
+    metadata = read_metadata(content)
+    return _described(
+        tuple(map(str, metadata.requires_dist or ())),
+        str(metadata.requires_python) if metadata.requires_python is not None else None,
+        code,
+    )
+
+
+def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
+    """The METADATA beside a wheel (PEP 658); None when there is none, or another one than was promised."""
+    if not candidate.has_metadata:
+        return None
+    answer = web.get(f"{candidate.url}.metadata")
+    promised = candidate.metadata_sha256
+    if not answer.is_success or (promised and hashlib.sha256(answer.content).hexdigest() != promised):
+        return None
+    return answer.content
+
+
+def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    if archive.getinfo(name).file_size > most:
+        raise ValueError(f"{name} is larger than {most} bytes")
+    return archive.read(name)
+
+
+def _code_in(archive: zipfile.ZipFile) -> tuple[SharedObject, ...] | None:
+    """The shared objects of a wheel; None when they are too large to be read in passing."""
+    from wheelmill.wheel.elf import SharedObject  # noqa: PLC0415 - not for what the cache has
+
+    members = [member for member in archive.infolist() if ".so" in Path(member.filename).suffixes]
+    if sum(member.compress_size for member in members) > _MOST_CODE:
+        return None
+    if sum(member.file_size for member in members) > _MOST_UNPACKED:
+        return None
+    found = []
+    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
+        path = Path(folder) / "member"
+        for member in members:
+            path.write_bytes(archive.read(member))
+            found.append(SharedObject.read(path, name=member.filename))
+    return tuple(found)
+
+
+def _described(
+    requires_dist: tuple[str, ...], requires_python: str | None, code: tuple[SharedObject, ...] | None
+) -> Inside:
+    from wheelmill.smoke.evidence import cuda_major_of  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.glibc import newest  # noqa: PLC0415 - the same
+
+    if code is None:
+        return Inside(requires_dist=requires_dist, requires_python=requires_python)
+    glibc = newest(code, "GLIBC")
+    needed = {name for shared_object in code for name in shared_object.needed}
+    return Inside(
+        requires_dist=requires_dist,
+        requires_python=requires_python,
+        glibc=str(glibc) if glibc else None,
+        cuda_major=next((major for name in sorted(needed) if (major := cuda_major_of(name))), None),
+        cxx11_abi=_abi_of(code),
+        sass=tuple(sorted({capability_of(each) for so in code for each in so.device_code.sass})),
+        ptx=tuple(sorted({capability_of(each) for so in code for each in so.device_code.ptx})),
+        code_read=True,
+    )
+
+
+def _abi_of(code: tuple[SharedObject, ...]) -> bool | None:
+    """Which C++ ABI code expects of torch, by the way that its symbols spell ``std::string``; None when none has one.
+
+    https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
+    """
+    names = {
+        symbol.name for each in code for symbol in each.undefined if "3c10" in symbol.name or "5torch" in symbol.name
+    }
+    if any("__cxx11" in name for name in names):
+        return True
+    return False if any("RKSs" in name for name in names) else None

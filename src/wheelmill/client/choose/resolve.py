@@ -1,0 +1,148 @@
+"""From requirements to wheels: sources, pages, candidates, choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from platformdirs import user_cache_path
+
+from wheelmill.client.choose.choice import choose, targets_of
+from wheelmill.client.choose.facts import read_facts
+from wheelmill.client.choose.fit import group_fits
+from wheelmill.client.choose.inspected import inspect
+from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
+from wheelmill.client.sources.known import read_sources
+from wheelmill.client.sources.links import Group
+from wheelmill.client.sources.listing import Place, candidates_of, places_of
+from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.client.sources.pages import Pages
+from wheelmill.client.sources.published import PublishedSources
+from wheelmill.client.sources.torch_backend import torch_backend_of, torch_index_of
+from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.names import ProjectName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Where and how to look for wheels: the options that every finding command has."""
+
+    named: Sequence[str] = ()
+    """Sources that replace those that ship."""
+    extra: Sequence[str] = ()
+    """Sources that come before them."""
+    offline: bool = False
+    """Whether to do with what the cache has."""
+    refresh: bool = False
+    """Whether to ask for pages that are still fresh, too."""
+    use_cache: bool = True
+    look: bool = True
+    """Whether to look into wheels before they are chosen."""
+
+    def sources(self, cache: PageCache, warn: Callable[[str], None]) -> tuple[Source, ...]:
+        """The sources to look in.
+
+        Raises:
+            UsageError: one of them is not one.
+            ConfigurationError: a file of sources is wrong.
+        """
+        if not self.use_cache:
+            return read_sources(self.named, self.extra, cache)
+        published = PublishedSources(folder=cache_folder(), offline=self.offline, refresh=self.refresh, warn=warn)
+        return read_sources(self.named, self.extra, cache, published.newer_at)
+
+    def open_cache(self) -> PageCache:
+        """The cache of pages."""
+        return PageCache(cache_folder() if self.use_cache else None)
+
+
+def cache_folder() -> Path:
+    """Where the client keeps what it has read."""
+    return user_cache_path("wheelmill") / "client"
+
+
+def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment, search: Search) -> Resolution:
+    """Find the wheels for requirements.
+
+    Args:
+        requirements: one for each project.
+        environment: the target; what it leaves open is decided for all of them together.
+        search: where to look.
+
+    Raises:
+        UsageError: a source is not one.
+        ConfigurationError: a file of sources is wrong.
+    """
+    projects = [canonicalize_name(requirement.name) for requirement in requirements]
+    with finding(projects, environment, search) as found:
+        candidates = {name: found.fitting(name) for name in projects}
+
+        def chosen_without(refused: frozenset[str]) -> Resolution:
+            resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
+            if resolution.unresolved:
+                # Wheels that do not fit are read only where one of them must serve as advice.
+                candidates.update({name: found.all(name) for name in resolution.unresolved})
+                resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
+            return resolution
+
+        if search.look:
+            resolution = inspect(chosen_without, found.pages.cache, offline=search.offline).resolution
+        else:
+            resolution = chosen_without(frozenset())
+        backend = torch_backend_of(resolution.environment, found.facts)
+        return replace(
+            resolution,
+            torch_backend=backend,
+            torch_index=torch_index_of(backend, found.facts) if backend else None,
+            warnings=(*found.pages.warnings, *resolution.warnings),
+        )
+
+
+@contextmanager
+def finding(projects: Sequence[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
+    """Bring the pages that may list projects up to date; what was read is kept when the context is left.
+
+    Raises:
+        UsageError: a source is not one.
+        ConfigurationError: a file of sources is wrong.
+    """
+    with search.open_cache() as cache:
+        facts = read_facts(cache)
+        pages = Pages(cache, offline=search.offline, refresh=search.refresh)
+        found = Finder(
+            sources=search.sources(cache, pages.warnings.append),
+            facts=facts,
+            pages=pages,
+            targets=targets_of(environment, facts),
+        )
+        found.pages.update(place.url for project in projects for place in found.places(project))
+        yield found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finder:
+    """The wheels of projects in sources, for certain targets or for all."""
+
+    sources: Sequence[Source]
+    facts: Compatibility
+    pages: Pages
+    targets: Sequence[TargetEnvironment]
+
+    def places(self, project: ProjectName) -> list[Place]:
+        """The pages that may list a project."""
+        return places_of(project, self.sources, self.targets, self.facts)
+
+    def fitting(self, project: ProjectName) -> list[Candidate]:
+        """The wheels of a project whose tags and labels fit one of the targets."""
+        return candidates_of(project, self.places(project), self.pages, self._fits)
+
+    def all(self, project: ProjectName) -> list[Candidate]:
+        """Every wheel of a project."""
+        return candidates_of(project, self.places(project), self.pages)
+
+    def _fits(self, source: Source, group: Group) -> bool:
+        return any(group_fits(source, group, target, self.facts) for target in self.targets)

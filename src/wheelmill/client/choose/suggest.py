@@ -1,0 +1,172 @@
+"""Why no wheel fits, and the smallest change with which one does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from wheelmill.client.choose.fit import cudas_of, minimum_driver, refusals
+from wheelmill.client.records import Candidate, Refusal, Stage, TargetEnvironment, Unresolved
+from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+
+_COST: Final = {
+    Stage.GPU: 1,
+    Stage.VERSION: 2,
+    Stage.TORCH: 3,
+    Stage.CUDA: 4,
+    Stage.ABI: 4,
+    Stage.PYTHON: 10,
+    Stage.DRIVER: 20,
+    Stage.GLIBC: 30,
+}
+"""How much it takes a person to change each; what is missing here cannot be changed."""
+
+_SHOWN: Final = {
+    Stage.PLATFORM: "another platform",
+    Stage.GLIBC: "a newer glibc",
+    Stage.PYTHON: "another Python",
+    Stage.CUDA: "another CUDA",
+    Stage.TORCH: "another torch",
+    Stage.ABI: "another C++ ABI",
+    Stage.DRIVER: "a newer driver",
+    Stage.GPU: "certain GPUs",
+    Stage.VERSION: "another version",
+    Stage.YANKED: "nobody: they were yanked",
+}
+
+
+def why_none(
+    requirement: Requirement, target: TargetEnvironment, candidates: Sequence[Candidate], facts: Compatibility
+) -> Unresolved:
+    """Say why no candidate fits, and what to change.
+
+    Args:
+        requirement: what was asked for.
+        target: what it was chosen for.
+        candidates: every wheel of the project, also those that were never considered for this target.
+        facts: which torch there is for which CUDA.
+    """
+    project = canonicalize_name(requirement.name)
+    against = [(candidate, list(refusals(candidate, requirement, target, facts))) for candidate in candidates]
+    if not against:
+        return Unresolved(project=project, reason="no source has a wheel of it", suggestion=BUILD)
+    counts = Counter(stage for _, found in against for stage in {refusal.stage for refusal in found})
+    stages = sorted(filter(counts.get, _SHOWN), key=lambda stage: -counts[stage])
+    reasons = ", ".join(f"{counts[stage]} for {_SHOWN[stage]}" for stage in stages)
+    return Unresolved(
+        project=project,
+        reason=f"{len(against)} wheels, none for {target}: {reasons}",
+        suggestion=_smallest_change(requirement, against, target, facts) or BUILD,
+    )
+
+
+BUILD: Final = "build it: wheelmill build --here"
+
+
+def _smallest_change(
+    requirement: Requirement,
+    against: Sequence[tuple[Candidate, list[Refusal]]],
+    target: TargetEnvironment,
+    facts: Compatibility,
+) -> str | None:
+    changes = [
+        (cost, change)
+        for candidate, found in against
+        if (cost := _cost(candidate, found, target)) is not None
+        and (change := _change(candidate, requirement, {refusal.stage for refusal in found}, target, facts))
+    ]
+    return min(changes, default=(None, None))[1]
+
+
+def _cost(candidate: Candidate, found: list[Refusal], target: TargetEnvironment) -> tuple[int, int, int] | None:
+    """How big the change is: what has to be changed, then how far torch and CUDA are away."""
+    stages = {refusal.stage for refusal in found}
+    if not stages or not stages <= _COST.keys():
+        return None
+    torch, cuda = candidate.label.torch, candidate.label.cuda
+    torch_steps = abs(torch.minor - target.torch.minor) if torch and target.torch else 0
+    cuda_steps = (
+        abs(10 * (cuda.major - target.cuda.major) + cuda.minor - target.cuda.minor) if cuda and target.cuda else 0
+    )
+    return sum(_COST[stage] for stage in stages), torch_steps, cuda_steps
+
+
+def _change(
+    candidate: Candidate, requirement: Requirement, stages: set[Stage], target: TargetEnvironment, facts: Compatibility
+) -> str | None:
+    """The options to give and the things to change.
+
+    None when that would need a torch that was never published, or would bring other reasons against the candidate.
+    """
+    torch = _torch_of(candidate, facts) if Stage.TORCH in stages else target.torch
+    cuda = _cuda_of(candidate, torch, target.platform, facts) if Stage.CUDA in stages else target.cuda
+    python = _python_of(candidate) if Stage.PYTHON in stages else target.python
+    if python is None or (Stage.TORCH in stages and torch is None) or (Stage.CUDA in stages and cuda is None):
+        return None
+    changed = replace(target, torch=torch, cuda=cuda, python=python)
+    if python != target.python:
+        changed = replace(changed, python_release=None)
+    if {Stage.TORCH, Stage.CUDA} & stages:  # then it is not the installed torch that is meant
+        changed = replace(changed, cpu_only=False, cxx11_abi=None, torch_release=None)
+    left = {refusal.stage for refusal in refusals(candidate, requirement, changed, facts)}
+    if not left <= stages - {Stage.TORCH, Stage.CUDA, Stage.PYTHON}:
+        return None
+    if {Stage.TORCH, Stage.CUDA} & stages and not _published(torch, cuda, python, target.platform, facts):
+        return None
+    changes = {
+        Stage.TORCH: f"--torch {torch}",
+        Stage.CUDA: f"--cuda {cuda}",
+        Stage.PYTHON: f"--python {python}",
+        Stage.GPU: f"--gpu {next(iter(candidate.source.gpus), '')}",
+        Stage.VERSION: f"{candidate.project}=={candidate.version.public}",
+        Stage.ABI: "a torch with the other C++ ABI",
+        Stage.DRIVER: f"a driver from {minimum_driver(cuda, facts) if cuda else None} on",
+        Stage.GLIBC: "a Linux with a newer glibc",
+    }
+    return " ".join(text for stage, text in changes.items() if stage in stages)
+
+
+def _torch_of(candidate: Candidate, facts: Compatibility) -> TorchVersion | None:
+    """The torch that a wheel names, else the newest that its source is for."""
+    wanted = candidate.source.torch
+    if candidate.label.torch or wanted is None:
+        return candidate.label.torch
+    return max((torch for torch, release in facts.torch.items() if wanted.contains(release.release)), default=None)
+
+
+def _cuda_of(
+    candidate: Candidate, torch: TorchVersion | None, platform: Platform, facts: Compatibility
+) -> CudaVersion | None:
+    """The CUDA that a wheel names, else the newest of the major release that it names."""
+    if candidate.label.cuda:
+        return candidate.label.cuda
+    release = facts.torch.get(torch) if torch else None
+    releases = [release] if release else facts.torch.values()
+    known = {cuda for release in releases for cuda in cudas_of(release, platform)}
+    return max((cuda for cuda in known if cuda.major == candidate.label.cuda_major), default=None)
+
+
+def _python_of(candidate: Candidate) -> PythonVersion | None:
+    """The oldest Python that its tags name; None when they name none."""
+    abis = {tag.abi if tag.abi.startswith("cp") else tag.interpreter for tag in candidate.tags}
+    return min((PythonVersion.parse(abi) for abi in abis if abi.startswith("cp3")), default=None)
+
+
+def _published(
+    torch: TorchVersion | None,
+    cuda: CudaVersion | None,
+    python: PythonVersion | None,
+    platform: Platform,
+    facts: Compatibility,
+) -> bool:
+    """Whether there is such a torch, as far as the facts tell."""
+    release = facts.torch.get(torch) if torch else None
+    if release is None or cuda is None:
+        return release is not None or torch is None
+    return cuda in cudas_of(release, platform) and python in release.python

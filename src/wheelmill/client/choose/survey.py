@@ -1,0 +1,70 @@
+"""What there is: projects in sources, and the combinations that a project has wheels for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from wheelmill.client.choose.resolve import Search, finding
+from wheelmill.client.records import Candidate, Source, TargetEnvironment
+from wheelmill.client.sources.listing import candidates_of
+from wheelmill.names import Platform, ProjectName
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Combination:
+    """A CUDA, a torch and a Python that a project has wheels for; empty where its wheels do not say."""
+
+    cuda: str
+    torch: str
+    pythons: tuple[str, ...]
+
+
+def known_sources(search: Search, warn: Callable[[str], None]) -> tuple[Source, ...]:
+    """The sources that are looked in; `warn` is told when a newer list of them cannot be had."""
+    with search.open_cache() as cache:
+        return search.sources(cache, warn)
+
+
+def combinations(
+    project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search
+) -> tuple[tuple[Combination, ...], tuple[str, ...]]:
+    """List what a project has wheels for on one platform.
+
+    Returns:
+        The combinations, by CUDA and torch, and warnings of sources that did not answer.
+    """
+    with finding([project], environment, search) as found:
+        candidates = candidates_of(project, found.places(project), found.pages)
+        return _combined(candidates, platform), tuple(found.pages.warnings)
+
+
+def _combined(candidates: Sequence[Candidate], platform: Platform) -> tuple[Combination, ...]:
+    pythons: dict[tuple[tuple[int, int], str, tuple[int, int], str], set[str]] = {}
+    for candidate in candidates:
+        label = candidate.label
+        if not any(_is_for(tag.platform, platform) for tag in candidate.tags):
+            continue
+        cuda = label.cuda
+        key = (
+            (cuda.major, cuda.minor) if cuda else (label.cuda_major or 0, -1),
+            str(cuda or (f"{label.cuda_major}.x" if label.cuda_major else "")),
+            (label.torch.major, label.torch.minor) if label.torch else (0, 0),
+            f"{label.torch or ''}{'+' * label.and_newer}",
+        )
+        pythons.setdefault(key, set()).update(
+            f"{tag.interpreter}+" if tag.abi == "abi3" else tag.abi if tag.abi != "none" else tag.interpreter
+            for tag in candidate.tags
+        )
+    return tuple(
+        Combination(cuda=cuda, torch=torch, pythons=tuple(sorted(found, key=lambda abi: (len(abi.rstrip("t+")), abi))))
+        for (_, cuda, _, torch), found in sorted(pythons.items())
+    )
+
+
+def _is_for(tag: str, platform: Platform) -> bool:
+    """Whether a platform tag is of this system and processor, whatever the C library."""
+    if tag in ("any", platform):
+        return True
+    system, _, processor = platform.partition("_")
+    return system == "linux" and tag.startswith(("manylinux", "musllinux")) and tag.endswith(f"_{processor}")

@@ -1,0 +1,1 @@
+"""An environment that is there: changed, tried and examined."""

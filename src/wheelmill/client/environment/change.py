@@ -1,0 +1,106 @@
+"""Installing into an environment that is no project's: what was chosen, or what a lock holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.pylock import Pylock
+from packaging.utils import canonicalize_name
+
+from wheelmill.client.install.installed import installed_in
+from wheelmill.client.install.installer import Installer
+from wheelmill.client.install.wheel_cache import CachedWheel, WantedWheel, WheelCache
+from wheelmill.client.lock.pylock import wheels_for
+from wheelmill.client.records import Resolution, TargetEnvironment
+from wheelmill.errors import UsageError
+from wheelmill.names import ProjectName
+from wheelmill.progress import Progress
+from wheelmill.wheel.records import WheelName
+
+_TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))
+"""What environments are made with, and no lock lists."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """What an installation came to."""
+
+    wheels: Sequence[CachedWheel]
+    """Those that are in the environment now, checked against their hashes."""
+    removed: Sequence[ProjectName] = ()
+
+
+def interpreter_of(environment: TargetEnvironment) -> Path:
+    """The interpreter to install for.
+
+    Raises:
+        UsageError: the environment is only described.
+    """
+    if environment.interpreter is None:
+        raise UsageError(
+            "no interpreter to install for", hint="make one with 'uv venv', or name one with --python-path"
+        )
+    return environment.interpreter
+
+
+def install_chosen(
+    resolution: Resolution,
+    cache: WheelCache,
+    installer: Installer,
+    *,
+    progress: Progress,
+) -> Installed:
+    """Download, check and install chosen wheels; what they require comes from the configured index.
+
+    Raises:
+        IntegrityError: a wheel has other bytes than was promised; nothing is installed then.
+        InstallError: the installer failed.
+    """
+    environment = resolution.environment
+    wanted = [WantedWheel.of(choice.candidate) for choice in resolution.choices.values()]
+    wheels = cache.fetch_all(wanted, progress)
+    torch = [f"torch=={resolution.torch}.*"] if resolution.torch else []
+    # The torch that is there already is the one that was asked about.
+    backend = None if environment.torch_release else resolution.torch_backend
+    installer.install(wheels, torch, alone=False, torch_backend=backend)
+    return Installed(wheels=wheels)
+
+
+def install_locked(
+    lock: Pylock,
+    environment: TargetEnvironment,
+    cache: WheelCache,
+    installer: Installer,
+    *,
+    exactly: bool,
+    progress: Progress,
+) -> Installed:
+    """Download, check and install what a lock holds, and nothing else.
+
+    Args:
+        lock: what to install.
+        environment: which of the locked environments this is.
+        cache: where wheels are, or are put.
+        installer: what installs them.
+        exactly: whether what the lock does not hold is removed.
+        progress: told of downloads.
+
+    Raises:
+        NoWheelError: the lock is not for this environment.
+        IntegrityError: a wheel has other bytes than the lock says; nothing is changed then.
+        InstallError: the installer failed.
+    """
+    wheels = cache.fetch_all(wheels_for(lock, environment), progress)
+    present = installed_in(interpreter_of(environment))
+    new = [wheel for wheel in wheels if not _is_installed(wheel, present)]
+    surplus = sorted(set(present) - {wheel.project for wheel in wheels} - _TOOLS) if exactly else []
+    installer.uninstall(surplus)
+    if new:
+        installer.install(new, [], alone=True, torch_backend=None)
+    return Installed(wheels=wheels, removed=surplus)
+
+
+def _is_installed(wheel: CachedWheel, present: dict[ProjectName, str]) -> bool:
+    return present.get(wheel.project) == str(WheelName.parse(wheel.path.name).version)

@@ -1,0 +1,83 @@
+"""Looking for what is wrong with a project and its environment. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.client.built_for import BuiltFor
+from wheelmill.client.choose.fit import minimum_driver
+from wheelmill.client.environment.faults import Code, Fault
+from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.names import ProjectName
+
+
+def faults_of_environment(
+    environment: TargetEnvironment, installed: Iterable[tuple[ProjectName, str]], facts: Compatibility
+) -> Iterator[Fault]:
+    """Compare what is installed with torch, and torch with the driver.
+
+    Args:
+        environment: as it was detected.
+        installed: every distribution, those too that another one of the same name hides.
+        facts: what each CUDA needs of the driver.
+    """
+    if environment.driver and environment.cuda:
+        needed = minimum_driver(environment.cuda, facts)
+        if needed and Version(environment.driver) < Version(needed):
+            yield Fault(
+                code=Code.DRIVER,
+                subject=f"driver {environment.driver}",
+                detail=f"CUDA {environment.cuda} needs {needed} or newer: update it, or take torch for an older CUDA",
+            )
+    seen: dict[ProjectName, str] = {}
+    for project, version in installed:
+        if project in seen:
+            yield Fault(
+                code=Code.DUPLICATE,
+                subject=project,
+                detail=f"{seen[project]} and {version} are both installed: uninstall it until none is left",
+            )
+            continue
+        seen[project] = version
+        yield from _against_torch(project, version, environment)
+
+
+def _against_torch(project: ProjectName, version: str, environment: TargetEnvironment) -> Iterator[Fault]:
+    try:
+        label = BuiltFor.parse(Version(version).local or "")
+    except InvalidVersion:
+        return
+    subject = f"{project} {version}"
+    cuda, torch = environment.cuda, environment.torch
+    if project != "torch" and torch and label.torch and label.torch != torch and not label.and_newer:
+        yield Fault(code=Code.TORCH, subject=subject, detail=f"it is for torch {label.torch}; {torch} is installed")
+    if cuda and label.cuda_major and label.cuda_major != cuda.major:
+        yield Fault(
+            code=Code.CUDA, subject=subject, detail=f"it is for CUDA {label.cuda_major}; torch is for CUDA {cuda}"
+        )
+    if None not in (label.cxx11_abi, environment.cxx11_abi) and label.cxx11_abi != environment.cxx11_abi:
+        yield Fault(
+            code=Code.ABI, subject=subject, detail="its C++ ABI is not that of the installed torch: undefined symbols"
+        )
+
+
+def faults_of_project(pyproject: Pyproject) -> Iterator[Fault]:
+    """Look at how a project names what was added to it."""
+    sources = {canonicalize_name(name) for name in pyproject.table("tool", "uv", "sources") or {}}
+    asked = {canonicalize_name(each.name) for each in pyproject.asked}
+    for requirement in pyproject.requirements:
+        name = canonicalize_name(requirement.name)
+        if requirement.url:
+            if requirement.url.endswith(".whl"):
+                yield Fault(code=Code.HASH, subject=name, detail=f"its URL has no #sha256=: {requirement.url}")
+        elif name in asked and name not in sources:
+            yield Fault(
+                code=Code.SHADOWED,
+                subject=name,
+                detail="no URL and no entry of tool.uv.sources says where it is from: the usual index may have another",
+            )

@@ -1,0 +1,144 @@
+"""Installing wheels into an interpreter's environment: by uv, or by pip where uv isn't there."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from wheelmill import process
+from wheelmill.client.install.wheel_cache import CachedWheel
+from wheelmill.errors import InstallError, IntegrityError, ProcessError, UsageError
+from wheelmill.names import CudaTag, ProjectName
+from wheelmill.progress import Progress
+from wheelmill.virtual_environment import installer_environment
+
+_HASH_REFUSALS: Final = ("Hash mismatch", "Bad CRC", "Failed to extract archive", "DO NOT MATCH THE HASHES")
+"""How uv and pip say that bytes are not what was promised. uv unpacks while it downloads, so that an archive may break
+before its hash is known."""
+
+
+class Installer(Protocol):
+    """Changes what is installed for one interpreter."""
+
+    def install(
+        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_backend: CudaTag | None
+    ) -> None:
+        """Install wheels from disk.
+
+        Args:
+            wheels: replace other versions that are installed.
+            requirements: what must hold beside them, such as ``torch==2.11.*``.
+            alone: whether nothing else is installed; otherwise what they require comes from the configured index.
+            torch_backend: ``cu128`` takes torch for that CUDA; None takes the one of the configured index.
+
+        Raises:
+            InstallError: it could not be done.
+            IntegrityError: bytes differ from what was promised.
+        """
+        ...
+
+    def uninstall(self, projects: Sequence[ProjectName]) -> None:
+        """Remove what is installed under these names; what is not there is passed over."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uv:
+    """uv, through its commands for environments that are no project (https://docs.astral.sh/uv/pip/)."""
+
+    program: Path
+    python: Path
+    progress: Progress
+
+    def install(
+        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_backend: CudaTag | None
+    ) -> None:
+        """Install wheels; see `Installer`."""
+        backend = ["--torch-backend", torch_backend] if torch_backend else []
+        with _requirements_file(wheels, requirements) as file:
+            self._pip("install", *_only_these(alone=alone), *backend, "--requirements", file)
+
+    def uninstall(self, projects: Sequence[ProjectName]) -> None:
+        """Remove projects; see `Installer`."""
+        if projects:
+            self._pip("uninstall", *projects)
+
+    def _pip(self, command: str, *arguments: str | Path) -> None:
+        run_installer([self.program, "pip", command, "--python", self.python, *arguments], self.progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pip:
+    """The interpreter's own pip."""
+
+    python: Path
+    progress: Progress
+
+    def install(
+        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_backend: CudaTag | None
+    ) -> None:
+        """Install wheels; see `Installer`. pip does not know where torch for another CUDA is."""
+        if torch_backend:
+            raise UsageError(
+                f"pip's package index has torch for another CUDA than {torch_backend}",
+                hint="install uv, which knows where it is, or install that torch before",
+            )
+        with _requirements_file(wheels, requirements) as file:
+            self._pip("install", *_only_these(alone=alone), "--requirement", file)
+
+    def uninstall(self, projects: Sequence[ProjectName]) -> None:
+        """Remove projects; see `Installer`."""
+        if projects:
+            self._pip("uninstall", "--yes", *projects)
+
+    def _pip(self, command: str, *arguments: str | Path) -> None:
+        run_installer([self.python, "-m", "pip", command, "--no-input", *arguments], self.progress)
+
+
+def installer_for(python: Path, progress: Progress) -> Installer:
+    """Take uv if it is there, else the interpreter's pip."""
+    program = find_uv()
+    return Uv(program=program, python=python, progress=progress) if program else Pip(python=python, progress=progress)
+
+
+def find_uv() -> Path | None:
+    """uv on PATH, else the one that is installed beside this program; None when there is neither."""
+    if program := shutil.which("uv"):
+        return Path(program)
+    try:
+        from uv import find_uv_bin  # noqa: PLC0415 - part of the factory extra
+
+        return Path(find_uv_bin())
+    except (ImportError, FileNotFoundError):
+        return None
+
+
+def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path | None = None) -> str:
+    """Run uv or pip.
+
+    Raises:
+        InstallError: it failed; with the last lines it printed.
+        IntegrityError: it refused bytes for their hash.
+    """
+    try:
+        return process.run(argv, cwd=cwd, env=installer_environment(), on_line=progress.line)
+    except ProcessError as error:
+        kind = IntegrityError if any(words in error.tail for words in _HASH_REFUSALS) else InstallError
+        raise kind(f"{error}:\n{error.tail}") from None
+
+
+@contextmanager
+def _requirements_file(wheels: Sequence[CachedWheel], requirements: Sequence[str]) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
+        path = Path(folder) / "requirements.txt"
+        path.write_text("".join(f"{line}\n" for line in (*(wheel.reference for wheel in wheels), *requirements)))
+        yield path
+
+
+def _only_these(*, alone: bool) -> tuple[str, ...]:
+    return ("--no-deps", "--no-index") if alone else ()

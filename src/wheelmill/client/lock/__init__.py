@@ -1,0 +1,1 @@
+"""Locks: everything that environments get, with hashes."""

@@ -1,0 +1,117 @@
+"""What chosen wheels require, down to the last package: found by uv, with hashes."""
+
+from __future__ import annotations
+
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import tomlkit
+from packaging.pylock import Package, Pylock, PylockValidationError
+from packaging.requirements import Requirement
+from packaging.utils import parse_wheel_filename
+
+from wheelmill.client.install.installer import find_uv, run_installer
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.errors import InstallError, UsageError
+from wheelmill.names import CudaTag, ProjectName
+from wheelmill.progress import Progress
+
+_MACHINES: Final = {"linux_x86_64": "x86_64", "linux_aarch64": "aarch64"}
+_OTHER_PLATFORMS: Final = {"win_amd64": "x86_64-pc-windows-msvc", "win_arm64": "aarch64-pc-windows-msvc"}
+_GLIBC_MINORS: Final = (17, 28, *range(31, 41))
+"""Platforms as uv names them: https://docs.astral.sh/uv/reference/cli/#uv-pip-compile--python-platform"""
+
+
+def closure_of(
+    requirements: Iterable[str],
+    *,
+    without: Sequence[ProjectName],
+    environment: TargetEnvironment,
+    torch_backend: CudaTag | None,
+    known: Pylock | None,
+    progress: Progress,
+) -> tuple[Package, ...]:
+    """Find what requirements need in an environment; only metadata is downloaded.
+
+    Args:
+        requirements: PEP 508.
+        without: projects that are left out, whoever requires them: their wheels were chosen already.
+        environment: what it is for.
+        torch_backend: ``cu128`` takes torch for that CUDA; None takes the one of the configured index.
+        known: a lock whose versions are kept where they still fit.
+        progress: told of every line that uv prints.
+
+    Returns:
+        Entries of a lock: wheels only.
+
+    Raises:
+        InstallError: the requirements do not fit together, or the index does not answer.
+        UsageError: there is no uv, or a package has no wheel.
+    """
+    uv = find_uv()
+    if uv is None:
+        raise UsageError("locking needs uv", hint="install uv: https://docs.astral.sh/uv/getting-started/installation/")
+    with tempfile.TemporaryDirectory(prefix="wheelmill-lock-") as name:
+        folder = Path(name)
+        wanted, excluded, output = folder / "requirements.in", folder / "excluded.txt", folder / "pylock.toml"
+        wanted.write_text("".join(f"{line}\n" for line in sorted(set(requirements))))
+        excluded.write_text("".join(f"{project}\n" for project in sorted(without)))
+        if known:
+            output.write_text(tomlkit.dumps(_preferences(known)))
+        command: list[str | Path] = [
+            *(uv, "pip", "compile", wanted, "--format", "pylock.toml", "--output-file", output, "--quiet"),
+            *("--no-header", "--only-binary", ":all:", "--excludes", excluded),
+            *("--python-version", str(environment.python).removesuffix("t")),
+            *("--python-platform", _platform_of(environment)),
+            *(("--python", environment.interpreter) if environment.interpreter else ()),
+            *(("--torch-backend", torch_backend) if torch_backend else ()),
+        ]
+        run_installer(command, progress, cwd=folder)
+        try:
+            lock = Pylock.from_dict(tomllib.loads(output.read_text()))
+        except (tomllib.TOMLDecodeError, PylockValidationError) as error:
+            raise InstallError(f"uv wrote no lock that can be read: {error}") from None
+    return tuple(_only_fitting_wheels(package, environment) for package in lock.packages)
+
+
+def without_extras(requires_dist: Iterable[str]) -> Iterator[str]:
+    """Leave out what a wheel requires for its extras only."""
+    for text in requires_dist:
+        marker = Requirement(text).marker
+        if marker is None or "extra" not in str(marker):
+            yield text
+
+
+def _preferences(known: Pylock) -> dict[str, object]:
+    """A lock without markers: uv takes the versions in the file that it is to write as wishes."""
+    packages = [replace(package, marker=None) for package in known.packages]
+    return dict(replace(known, packages=packages, environments=None, tool=None).to_dict())
+
+
+def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Package:
+    """An entry without source distributions and other platforms' wheels: nothing is built while a lock is installed."""
+    tags = set(environment.tags)
+    wheels = [wheel for wheel in package.wheels or () if parse_wheel_filename(wheel.filename)[3] & tags]
+    if not wheels:
+        raise UsageError(f"{package.name} {package.version} has no wheel for this environment, so it cannot be locked")
+    return Package(name=package.name, version=package.version, index=package.index, wheels=wheels)
+
+
+def _platform_of(environment: TargetEnvironment) -> str:
+    if environment.platform in _OTHER_PLATFORMS:
+        return _OTHER_PLATFORMS[environment.platform]
+    machine, libc = _MACHINES.get(environment.platform), environment.libc
+    if machine is None:
+        raise UsageError(f"{environment.platform}: locks are made for Linux and Windows")
+    if libc is None:
+        return f"{machine}-unknown-linux-gnu"
+    if libc.family == "musl":
+        return f"{machine}-unknown-linux-musl"
+    minor = max((known for known in _GLIBC_MINORS if known <= libc.minor), default=None)
+    if minor is None:
+        raise UsageError(f"{libc} is older than anything that wheels are made for")
+    return f"{machine}-manylinux_2_{minor}"

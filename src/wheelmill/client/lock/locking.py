@@ -1,0 +1,93 @@
+"""Making a lock: chosen wheels, and everything that they and the project require, for each environment."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from packaging.pylock import Pylock
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
+from wheelmill.client.lock.closure import closure_of, without_extras
+from wheelmill.client.lock.pins import distribution_of
+from wheelmill.client.lock.pylock import EnvironmentLock
+from wheelmill.client.records import Choice, Resolution
+from wheelmill.errors import IntegrityError
+from wheelmill.names import ProjectName
+from wheelmill.progress import Progress
+from wheelmill.wheel.metadata import requires_dist_of
+
+
+def lock_environments(
+    resolutions: Sequence[Resolution],
+    *,
+    beside: Iterable[Requirement],
+    known: Pylock | None,
+    cache: WheelCache,
+    progress: Progress,
+) -> list[EnvironmentLock]:
+    """Find everything that environments get.
+
+    Args:
+        resolutions: what was chosen, for each environment.
+        beside: what else is wanted in each, such as the other dependencies of a project.
+        known: the lock as it was, whose versions are kept where they fit.
+        cache: gets the wheels whose hash, size or requirements their source does not tell.
+        progress: told of what is done.
+
+    Raises:
+        InstallError: the requirements do not fit together, or the package index does not answer.
+        IntegrityError: a wheel has other bytes than was promised.
+    """
+    locks = []
+    for resolution in resolutions:
+        whole = _told(resolution, cache, progress)
+        chosen = [distribution_of(choice.candidate) for choice in whole.choices.values()]
+        others = closure_of(
+            _requirements(whole, beside),
+            without=chosen,
+            environment=whole.environment,
+            torch_backend=resolution.torch_backend,
+            known=known,
+            progress=progress,
+        )
+        locks.append(EnvironmentLock(resolution=whole, others=others))
+    return locks
+
+
+def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list[str]:
+    found = [str(each) for each in beside]
+    if torch := resolution.torch:
+        found.append(f"torch=={torch}.*")
+    for choice in resolution.choices.values():
+        found += without_extras(choice.requires_dist or ())
+    chosen = {distribution_of(choice.candidate) for choice in resolution.choices.values()}
+    return [text for text in found if canonicalize_name(Requirement(text).name) not in chosen]
+
+
+def _told(resolution: Resolution, cache: WheelCache, progress: Progress) -> Resolution:
+    """Look into the wheels themselves for what their sources do not tell."""
+    choices: dict[ProjectName, Choice] = {}
+    for project, choice in resolution.choices.items():
+        candidate = choice.candidate
+        if None not in (candidate.sha256, candidate.size, choice.requires_dist):
+            choices[project] = choice
+            continue
+        wheel = cache.fetch(WantedWheel.of(candidate), progress)
+        choices[project] = replace(
+            choice,
+            candidate=replace(candidate, sha256=wheel.sha256, size=wheel.size),
+            requires_dist=_requires_dist(wheel.path),
+        )
+    return replace(resolution, choices=choices)
+
+
+def _requires_dist(wheel: Path) -> tuple[str, ...]:
+    try:
+        return requires_dist_of(wheel)
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise IntegrityError(f"{wheel.name} is not a wheel that can be read: {error}") from None

@@ -1,0 +1,96 @@
+"""What a project writes down about a wheel that was chosen: a dependency, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from packaging.utils import parse_wheel_filename
+
+from wheelmill.client.lock.markers import distinguishing_markers
+from wheelmill.client.records import Candidate, Resolution, SourceKind
+from wheelmill.client.web.credentials import without_credentials
+from wheelmill.names import ProjectName, TorchVersion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Index:
+    """A simple index that a project takes some packages from, and no others."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pin:
+    """One dependency on exactly one version, for all environments of a project or those that a marker names."""
+
+    requirement: str
+    """``flash-attn==2.8.3+cu130torch2.11``, or ``flash-attn @ https://...whl#sha256=...`` (PEP 508)."""
+    index: Index | None = None
+    marker: str | None = None
+
+    @property
+    def dependency(self) -> str:
+        """The line in ``project.dependencies``. A URL is parted from a marker by a space (PEP 508)."""
+        return f"{self.requirement} ; {self.marker}" if self.marker else self.requirement
+
+
+def distribution_of(candidate: Candidate) -> ProjectName:
+    """The name that a wheel is installed under, which its file name tells."""
+    return parse_wheel_filename(candidate.filename)[0]
+
+
+def direct_reference(candidate: Candidate) -> str:
+    """A requirement on one wheel by its URL, with its hash where that is known: installers check it."""
+    fragment = f"#sha256={candidate.sha256}" if candidate.sha256 else ""
+    return f"{distribution_of(candidate)} @ {candidate.url}{fragment}"
+
+
+def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, ...]]:
+    """What a project has to write down so that each environment gets the wheels that were chosen for it.
+
+    A wheel of an index is pinned by its version and the index is named, for its links carry hashes; any other wheel is
+    named by its URL and its hash.
+
+    Args:
+        resolutions: one for each environment.
+
+    Returns:
+        By the name each is installed under. One pin where one serves all environments, else one for each.
+
+    Raises:
+        UsageError: environments differ in a way that no marker can tell.
+    """
+    found: dict[ProjectName, list[Pin]] = {}
+    for resolution in resolutions:
+        for choice in resolution.choices.values():
+            found.setdefault(distribution_of(choice.candidate), []).append(_pin(choice.candidate))
+        if torch := resolution.torch:
+            found.setdefault(ProjectName("torch"), []).append(_torch_pin(torch, resolution))
+    markers = None
+    pins: dict[ProjectName, tuple[Pin, ...]] = {}
+    for project, each in found.items():
+        if len(set(each)) == 1:
+            pins[project] = (each[0],)
+        else:
+            markers = markers or distinguishing_markers([resolution.environment for resolution in resolutions])
+            pins[project] = tuple(
+                Pin(requirement=pin.requirement, index=pin.index, marker=marker)
+                for pin, marker in zip(each, markers, strict=True)
+            )
+    return pins
+
+
+def _torch_pin(torch: TorchVersion, resolution: Resolution) -> Pin:
+    url = resolution.torch_index
+    index = Index(name=f"wheelmill-pytorch-{resolution.torch_backend}", url=url) if url else None
+    return Pin(requirement=f"torch=={torch}.*", index=index)
+
+
+def _pin(candidate: Candidate) -> Pin:
+    if candidate.source.kind is SourceKind.SIMPLE:
+        name = candidate.source.name.partition("://")[2] or candidate.source.name
+        index = Index(name=f"wheelmill-{name}", url=without_credentials(candidate.source.url))
+        return Pin(requirement=f"{distribution_of(candidate)}=={candidate.version}", index=index)
+    return Pin(requirement=direct_reference(candidate))

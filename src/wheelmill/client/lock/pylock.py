@@ -1,0 +1,182 @@
+"""Lock files: PEP 751's ``pylock.toml``, for one environment or several.
+
+https://packaging.python.org/en/latest/specifications/pylock-toml/
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import tomlkit
+from packaging.markers import Marker
+from packaging.pylock import (
+    Package,
+    PackageWheel,
+    Pylock,
+    PylockSelectError,
+    PylockValidationError,
+    is_valid_pylock_path,
+)
+from packaging.utils import parse_wheel_filename
+from packaging.version import Version
+
+from wheelmill.client.install.wheel_cache import WantedWheel
+from wheelmill.client.lock.markers import distinguishing_markers, full_marker, marker_environment
+from wheelmill.client.records import Candidate, Resolution, SourceKind, TargetEnvironment
+from wheelmill.client.web.credentials import without_credentials
+from wheelmill.errors import IntegrityError, NoWheelError, UsageError
+from wheelmill.files import write_if_new
+from wheelmill.names import Sha256
+
+_CREATED_BY: Final = "wheelmill"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentLock:
+    """Everything that one environment gets."""
+
+    resolution: Resolution
+    others: Sequence[Package]
+    """What the chosen wheels require beside each other, with hashes."""
+
+    @property
+    def packages(self) -> list[Package]:
+        """The chosen wheels, and the others."""
+        chosen = [package_of(choice.candidate) for choice in self.resolution.choices.values()]
+        return [*chosen, *self.others]
+
+
+def package_of(candidate: Candidate) -> Package:
+    """A chosen wheel as an entry of a lock.
+
+    Raises:
+        IntegrityError: its source gives no hash, without which nothing can be locked.
+    """
+    if candidate.sha256 is None:
+        raise IntegrityError(f"{candidate.url}: its source gives no sha256, so that it cannot be locked")
+    name, version, _, _ = parse_wheel_filename(candidate.filename)
+    simple = candidate.source.kind is SourceKind.SIMPLE
+    return Package(
+        name=name,
+        version=version,
+        index=without_credentials(candidate.source.url) if simple else None,
+        wheels=[
+            PackageWheel(
+                name=candidate.filename, url=candidate.url, size=candidate.size, hashes={"sha256": candidate.sha256}
+            )
+        ],
+    )
+
+
+def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
+    """Put the locks of several environments into one; what differs between them gets a marker.
+
+    Returns:
+        A lock that depends on nothing but its input: packages and wheels are sorted, and no time is in it.
+
+    Raises:
+        UsageError: environments differ in what they get and no marker tells them apart.
+    """
+    environments = [lock.resolution.environment for lock in locks]
+    entries: dict[tuple[str, str], list[tuple[int, Package]]] = {}
+    for place, lock in enumerate(locks):
+        for package in lock.packages:
+            entries.setdefault((package.name, str(package.version)), []).append((place, package))
+    packages = []
+    for key in sorted(entries):
+        found = entries[key]
+        marker = None
+        if len(found) < len(locks):
+            markers = distinguishing_markers(environments)
+            marker = Marker(" or ".join(sorted(f"({markers[place]})" for place, _ in found)))
+        packages.append(_one_of([package for _, package in found], marker))
+    return Pylock(
+        lock_version=Version("1.0"),
+        environments=[Marker(text) for text in sorted({full_marker(environment) for environment in environments})],
+        created_by=_CREATED_BY,
+        packages=packages,
+        tool={"wheelmill": {"environments": sorted(map(_described, environments), key=str)}},
+    )
+
+
+def _one_of(packages: Sequence[Package], marker: Marker | None) -> Package:
+    wheels = {wheel.filename: wheel for package in packages for wheel in package.wheels or ()}
+    first = packages[0]
+    return Package(
+        name=first.name,
+        version=first.version,
+        marker=marker,
+        index=first.index,
+        wheels=[wheels[name] for name in sorted(wheels)],
+    )
+
+
+def _described(environment: TargetEnvironment) -> dict[str, str]:
+    facts = {
+        "python": environment.python,
+        "platform": environment.platform,
+        "torch": environment.torch,
+        "cuda": environment.cuda,
+    }
+    return {name: str(value) for name, value in facts.items() if value is not None}
+
+
+def text_of(lock: Pylock) -> bytes:
+    """A lock as TOML, always in the same way."""
+    return tomlkit.dumps(lock.to_dict()).encode()
+
+
+def write_lock(path: Path, lock: Pylock) -> bool:
+    """Write a lock; False when the file says the same already.
+
+    Raises:
+        UsageError: the name is not one that PEP 751 gives to locks.
+    """
+    if not is_valid_pylock_path(path):
+        raise UsageError(f"{path.name}: a lock is called pylock.toml or pylock.<name>.toml (PEP 751)")
+    return write_if_new(path, text_of(lock))
+
+
+def read_lock(path: Path) -> Pylock:
+    """Read any program's lock.
+
+    Raises:
+        UsageError: it is not there, or is not a lock.
+    """
+    try:
+        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Pylock.from_dict(content)
+    except FileNotFoundError:
+        raise UsageError(f"there is no {path}", hint="'wheelmill lock' writes it") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, PylockValidationError) as error:
+        raise UsageError(f"{path} is not a lock (PEP 751): {error}") from None
+
+
+def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWheel, ...]:
+    """The wheels that a lock holds for an environment.
+
+    Raises:
+        NoWheelError: the lock is for other environments, or has no wheel for this one.
+        UsageError: it holds something else than wheels, or no sha256 of one.
+    """
+    try:
+        selected = list(lock.select(environment=marker_environment(environment), tags=environment.tags))
+    except PylockSelectError as error:
+        raise NoWheelError(f"the lock is not for {environment.python} on {environment.platform}: {error}") from None
+    wanted = []
+    for package, artifact in selected:
+        if not isinstance(artifact, PackageWheel) or artifact.url is None or "sha256" not in artifact.hashes:
+            raise UsageError(f"the lock has no wheel of {package.name} with a URL and a sha256")
+        wanted.append(
+            WantedWheel(
+                filename=artifact.filename,
+                url=artifact.url,
+                sha256=Sha256(artifact.hashes["sha256"]),
+                size=artifact.size,
+            )
+        )
+    return tuple(wanted)

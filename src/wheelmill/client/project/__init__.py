@@ -1,0 +1,1 @@
+"""A project's files, changed as a whole or not at all."""

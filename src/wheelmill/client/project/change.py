@@ -1,0 +1,149 @@
+"""Adding wheels to a project and taking them away: its files change as a whole, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from wheelmill.client.lock.pins import Pin, pins_of
+from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.project.table import complete_project_table
+from wheelmill.client.project.undo import undone_on_failure
+from wheelmill.client.project.uv_sources import UvSources
+from wheelmill.client.records import Resolution
+from wheelmill.errors import UsageError
+from wheelmill.files import write_bytes
+from wheelmill.names import ProjectName, TorchVersion, project_name
+
+_TORCH: Final = project_name("torch")
+_MINOR_LENGTH: Final = 2
+"""Numbers in a minor release."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectChange:
+    """What was done to a project."""
+
+    notes: tuple[str, ...]
+    """A sentence each."""
+    changed: bool
+    """Whether its ``pyproject.toml`` says anything else than before."""
+
+
+def add_wheels(
+    path: Path,
+    asked: Sequence[Requirement],
+    resolutions: Sequence[Resolution],
+    install: Callable[[], None],
+) -> ProjectChange:
+    """Make a project depend on wheels that were chosen.
+
+    Args:
+        path: its ``pyproject.toml``, which is made when there is none.
+        asked: what was asked for; kept in ``tool.wheelmill`` for updates.
+        resolutions: what was chosen, for each environment of the project.
+        install: called when the file is written. If it fails, every file is as it was.
+
+    Raises:
+        UsageError: the file cannot be changed, or asks for another torch.
+    """
+    pyproject = Pyproject.read(path)
+    before = pyproject.text
+    notes = [*complete_project_table(pyproject, resolutions[0].environment.python)]
+    for project, pins in pins_of(resolutions).items():
+        if project == _TORCH:
+            notes += _pin_torch(pyproject, pins, resolutions)
+        else:
+            pyproject.pin(project, pins)
+    pyproject.ask(asked)
+    _write_and_install(pyproject, install)
+    return ProjectChange(notes=tuple(notes), changed=pyproject.text != before)
+
+
+def new_project_text(resolution: Resolution, name: ProjectName) -> str:
+    """The ``pyproject.toml`` of a project that depends on chosen wheels and on nothing else."""
+    pyproject = Pyproject.empty(Path(name) / "pyproject.toml")
+    complete_project_table(pyproject, resolution.environment.python)
+    for project, pins in pins_of([resolution]).items():
+        pyproject.pin(project, pins)
+    return pyproject.text
+
+
+def remove_packages(path: Path, projects: Sequence[ProjectName], install: Callable[[], None]) -> ProjectChange:
+    """Take dependencies away from a project.
+
+    Raises:
+        UsageError: it does not depend on one of them.
+    """
+    pyproject = Pyproject.read(path)
+    dependencies = {canonicalize_name(each.name) for each in pyproject.requirements}
+    if missing := [project for project in projects if project not in dependencies]:
+        raise UsageError(
+            f"{path} does not depend on {', '.join(missing)}",
+            hint=f"it depends on {', '.join(sorted(dependencies)) or 'nothing'}",
+        )
+    for project in projects:
+        pyproject.drop(project)
+        pyproject.forget(project)
+    _write_and_install(pyproject, install)
+    return ProjectChange(notes=(), changed=True)
+
+
+def pinned_torch(path: Path) -> TorchVersion | None:
+    """The torch that a project pins: ``torch==2.11.0``, ``torch==2.11.*`` or ``torch~=2.11.0``; None for any other."""
+    requirement = Pyproject.read(path).requirement_on(_TORCH)
+    for specifier in requirement.specifier if requirement else ():
+        release = Version(specifier.version.removesuffix(".*")).release
+        whole = specifier.version.endswith(".*") or len(release) > _MINOR_LENGTH
+        if specifier.operator in ("==", "~=") and whole and len(release) >= _MINOR_LENGTH:
+            return TorchVersion(release[0], release[1])
+    return None
+
+
+def _write_and_install(pyproject: Pyproject, install: Callable[[], None]) -> None:
+    with undone_on_failure(pyproject.path, pyproject.path.with_name("uv.lock")):
+        if not pyproject.path.exists() or pyproject.path.read_text(encoding="utf-8") != pyproject.text:
+            write_bytes(pyproject.path, pyproject.text.encode())
+        install()
+
+
+def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[Resolution]) -> Iterator[str]:
+    """Keep a project to the torch that its wheels are linked to.
+
+    A dependency that already admits no other minor release stays as it is, and so does a source of its own.
+    """
+    wanted = {resolution.environment.torch for resolution in resolutions} - {None}
+    had = [each for each in pyproject.requirements if canonicalize_name(each.name) == _TORCH]
+    for requirement in had:
+        for torch in sorted(each for each in wanted if each):
+            if not _admits(requirement, torch):
+                raise UsageError(
+                    f"{pyproject.path}: it depends on {requirement}; the wheels are for torch {torch}",
+                    hint="change that dependency, or choose with --torch",
+                )
+    narrow = had and all(_admits_only(requirement, wanted) for requirement in had)
+    if not narrow:
+        pyproject.depend(_TORCH, pins)
+        for requirement in had:
+            yield f"{requirement} became {', '.join(pin.dependency for pin in pins)}: the wheels are linked to it"
+    sources = UvSources(pyproject)
+    if not sources.by_hand(_TORCH):
+        sources.draw_from(_TORCH, pins)
+    elif any(pin.index for pin in pins):
+        cuda = ", ".join(sorted({str(resolution.environment.cuda) for resolution in resolutions}))
+        yield f"torch stays with the source that {pyproject.path.name} has for it: let that be one for CUDA {cuda}"
+
+
+def _admits(requirement: Requirement, torch: TorchVersion) -> bool:
+    return requirement.url is not None or any(requirement.specifier.contains(f"{torch}.{patch}") for patch in range(10))
+
+
+def _admits_only(requirement: Requirement, wanted: set[TorchVersion | None]) -> bool:
+    around = {TorchVersion(each.major, each.minor + step) for each in wanted if each for step in (-1, 1)} - wanted
+    return not any(_admits(requirement, torch) for torch in around)

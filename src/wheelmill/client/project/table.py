@@ -1,0 +1,98 @@
+"""The ``[project]`` table that dependencies stand in, made where a ``pyproject.toml`` has none (PEP 621)."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+import tomlkit
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import InvalidName, canonicalize_name
+
+from wheelmill.client.project.poetry_constraint import specifiers_of
+from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.errors import UsageError
+from wheelmill.names import PythonVersion
+
+_FIRST_VERSION = "0.1.0"
+
+
+def complete_project_table(pyproject: Pyproject, python: PythonVersion) -> tuple[str, ...]:
+    """Make ``[project]`` whole enough for installers: a name and a version, and what Poetry's own table says.
+
+    Args:
+        pyproject: changed in place.
+        python: what a new project is for.
+
+    Returns:
+        What was done, a sentence each.
+
+    Raises:
+        UsageError: Poetry's table holds what ``[project]`` cannot say.
+    """
+    poetry = pyproject.table("tool", "poetry")
+    had = pyproject.table("project")
+    if had is None and poetry is not None:
+        _carry_over(pyproject, poetry)
+        return (f"{pyproject.path.name}: [project] says now what [tool.poetry] said; uv and Poetry 2 read it",)
+    project = pyproject.make_table("project")
+    dynamic = project.get("dynamic", ())
+    if "name" not in project:
+        project["name"] = _name_of_folder(pyproject)
+    if "version" not in project and "version" not in dynamic:
+        project["version"] = _FIRST_VERSION
+    if had is not None:
+        return ()
+    project["requires-python"] = f"=={python.major}.{python.minor}.*"  # the wheels are for this Python only
+    project["dependencies"] = tomlkit.array().multiline(multiline=True)
+    return (f"{pyproject.path.name}: new project {project['name']} for Python {python.major}.{python.minor}",)
+
+
+def _name_of_folder(pyproject: Pyproject) -> str:
+    try:
+        return canonicalize_name(pyproject.path.resolve().parent.name, validate=True)
+    except InvalidName:
+        return "project"
+
+
+def _carry_over(pyproject: Pyproject, poetry: MutableMapping[str, Any]) -> None:
+    """Write what ``[tool.poetry]`` says as ``[project]``; Poetry's table stays as it is for the rest."""
+    requirements, faults = [], []
+    python = None
+    for name, constraint in dict(poetry.get("dependencies", {})).items():
+        try:
+            if name == "python":
+                python = specifiers_of(str(constraint))
+            else:
+                requirements.append(_requirement(str(name), constraint))
+        except ValueError as error:
+            faults.append(f"{pyproject.path}: tool.poetry.dependencies.{name}: {error}")
+    if faults:
+        raise UsageError("\n".join(faults), hint="write a [project] table with these dependencies (PEP 621)")
+    project = pyproject.make_table("project")
+    project["name"] = str(poetry.get("name") or _name_of_folder(pyproject))
+    project["version"] = str(poetry.get("version") or _FIRST_VERSION)
+    if python:
+        project["requires-python"] = python
+    array = tomlkit.array().multiline(multiline=True)
+    array.extend(requirements)
+    project["dependencies"] = array
+    if poetry.get("package-mode") is False:
+        pyproject.make_table("tool", "uv")["package"] = False
+
+
+def _requirement(name: str, constraint: object) -> str:
+    extras, marker = "", ""
+    if isinstance(constraint, MutableMapping):
+        if unknown := sorted(set(constraint) - {"version", "extras", "markers"}):
+            raise ValueError(f"{', '.join(unknown)} cannot be carried over to [project]")
+        extras = f"[{','.join(constraint.get('extras', ()))}]" if constraint.get("extras") else ""
+        marker = f" ; {constraint['markers']}" if constraint.get("markers") else ""
+        constraint = constraint.get("version", "*")
+    if not isinstance(constraint, str):
+        raise ValueError("several constraints cannot be carried over to [project]")  # noqa: TRY004 - of a document
+    text = f"{name}{extras}{specifiers_of(constraint)}{marker}"
+    try:
+        return str(Requirement(text))
+    except InvalidRequirement as error:
+        raise ValueError(str(error)) from None

@@ -1,0 +1,1 @@
+"""Where wheels are: the sources, their pages, and the candidates on them."""

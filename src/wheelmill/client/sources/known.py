@@ -1,0 +1,136 @@
+"""Where wheels are looked for: the sources that ship, and those that a person names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from packaging.specifiers import SpecifierSet
+
+from wheelmill import resources
+from wheelmill.client.records import Source, SourceKind, SourceList
+from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.client.web.credentials import github_api, without_credentials
+from wheelmill.errors import UsageError
+from wheelmill.names import Architecture, ProjectName
+
+SHIPPED: Final = resources.CONFIG / "sources.yml"
+
+
+def read_sources(
+    named: Sequence[str],
+    extra: Sequence[str],
+    cache: PageCache,
+    newer_at: Callable[[str], Path | None] = lambda _site: None,
+) -> tuple[Source, ...]:
+    """Read the sources to look in, in the order of preference.
+
+    Args:
+        named: ``--source``, which replaces those that ship; so does ``WHEELMILL_SOURCES``, where words are sources.
+        extra: ``--extra-source``, which come before the others.
+        cache: keeps files that were read.
+        newer_at: gives the list of a site, to be read in place of the one that ships; None when it has none. The site
+            is the one that the shipped list names, or ``WHEELMILL_SITE``; empty, that leaves it at the shipped list.
+
+    Raises:
+        UsageError: a text is no source.
+        ConfigurationError: a file of sources is wrong.
+    """
+    first = [source for text in extra for source in _sources_at(text, cache)]
+    if chosen := list(named) or os.environ.get("WHEELMILL_SOURCES", "").split():
+        return (*first, *(source for text in chosen for source in _sources_at(text, cache)))
+    shipped = _in_file(SHIPPED, cache)
+    site = os.environ.get("WHEELMILL_SITE", shipped.site)
+    newer = newer_at(_web_url("WHEELMILL_SITE", site)) if site else None
+    return (*first, *(_in_file(newer, cache) if newer else shipped).sources)
+
+
+def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
+    """What one word stands for.
+
+    ``simple:URL``, ``find-links:URL``, ``github:OWNER/REPOSITORY``, a file; a URL alone is a simple index when its path
+    ends with ``simple``, else a page of links.
+    """
+    kind, _, rest = text.partition(":")
+    match kind:
+        case "simple" | "find-links":
+            return (_named(SourceKind(kind), rest),)
+        case "github":
+            from wheelmill.client.sources.sources_file import github_releases  # noqa: PLC0415 - reads YAML
+
+            try:
+                return (Source(name=rest, kind=SourceKind.GITHUB, url=github_releases(rest)),)
+            except ValueError as error:
+                raise UsageError(f"--source {text}: {error}") from None
+        case "http" | "https":
+            is_simple = urlsplit(_web_url("--source", text)).path.rstrip("/").endswith("simple")
+            return (_named(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
+        case _:
+            return _in_file(Path(text), cache).sources
+
+
+def _named(kind: SourceKind, url: str) -> Source:
+    return Source(name=without_credentials(_web_url(f"--source {kind}", url)), kind=kind, url=url)
+
+
+def _web_url(given_by: str, text: str) -> str:
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # "https://[": no host that could be read
+        parts = None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        shown = without_credentials(text) if parts else text
+        raise UsageError(f"{given_by}: expected a URL that begins with https://, not {shown!r}")
+    return text
+
+
+def _in_file(path: Path, cache: PageCache) -> SourceList:
+    """Read a file, or what the cache keeps of exactly this content: reading YAML takes longer than choosing."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"--source {path}: {error.strerror}",
+            hint="give a file of sources, a URL, simple:URL, find-links:URL or github:OWNER/REPOSITORY",
+        ) from None
+    key = f"sources/2:{path.suffix}:{github_api()}:{hashlib.sha256(content).hexdigest()}"
+    kept = cache.fact(key)
+    if kept is None:
+        from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
+
+        found = read_sources_file(path)
+        kept = json.dumps({"site": found.site, "sources": list(map(_plain, found.sources))})
+        cache.keep_fact(key, kept)
+    plain = json.loads(kept)
+    return SourceList(site=plain["site"], sources=tuple(map(_source_of, plain["sources"])))
+
+
+def _plain(source: Source) -> dict[str, Any]:
+    return {
+        "name": source.name,
+        "kind": source.kind,
+        "url": source.url,
+        "description": source.description,
+        "projects": sorted(source.projects),
+        "distribution": source.distribution,
+        "gpus": list(map(str, source.gpus)),
+        "torch": str(source.torch) if source.torch else None,
+    }
+
+
+def _source_of(plain: dict[str, Any]) -> Source:
+    return Source(
+        name=plain["name"],
+        kind=SourceKind(plain["kind"]),
+        url=plain["url"],
+        description=plain["description"],
+        projects=frozenset(map(ProjectName, plain["projects"])),
+        distribution=plain["distribution"],
+        gpus=tuple(map(Architecture.parse, plain["gpus"])),
+        torch=SpecifierSet(plain["torch"]) if plain["torch"] else None,
+    )

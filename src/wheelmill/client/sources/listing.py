@@ -1,0 +1,151 @@
+"""Which wheels there are of a project."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urljoin
+
+from packaging.tags import Tag, parse_tag
+from packaging.utils import BuildTag, canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.client.built_for import BuiltFor
+from wheelmill.client.records import Candidate, Source, SourceKind, TargetEnvironment
+from wheelmill.client.sources.links import SUFFIX, Group, Link
+from wheelmill.client.sources.pages import Pages
+from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.names import ProjectName, Sha256
+
+Accepts = Callable[[Source, Group], bool]
+
+_HEXADECIMAL: Final = frozenset("0123456789abcdef")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A page that may list wheels of a project."""
+
+    source: Source
+    url: str
+
+
+def places_of(
+    project: ProjectName, sources: Sequence[Source], targets: Sequence[TargetEnvironment], facts: Compatibility
+) -> list[Place]:
+    """Where wheels of a project for any of these targets may be, in the order of the sources."""
+    return [
+        Place(source=source, url=url)
+        for source in sources
+        if not source.projects or project in source.projects
+        for url in _urls(source, project, targets, facts)
+    ]
+
+
+def candidates_of(
+    project: ProjectName,
+    places: Sequence[Place],
+    pages: Pages,
+    accepts: Accepts = lambda _source, _group: True,
+) -> list[Candidate]:
+    """List the wheels of a project.
+
+    Args:
+        project: as it is asked for.
+        places: where to look, in the order of preference.
+        pages: has read them.
+        accepts: whether wheels with these tags and this local version are wanted at all.
+    """
+    found: dict[tuple[str, str | None], Candidate] = {}
+    for place in places:
+        name = place.source.distribution or project
+        for page in pages.chain(place.url):
+            for number, group in pages.cache.groups(page.id, name):
+                if not accepts(place.source, group):
+                    continue
+                for link in pages.cache.links(number):
+                    if candidate := _candidate(link, group, page.base, place.source):
+                        # Some pages repeat a link, and some sources share a page.
+                        found.setdefault((candidate.url, candidate.sha256), candidate)
+    return list(found.values())
+
+
+def _candidate(link: Link, group: Group, base: str, source: Source) -> Candidate | None:
+    """A candidate; None when its name has no version or no tags after all."""
+    _project, written, *middle = link.filename.removesuffix(SUFFIX).split("-")[:-3]
+    version, tags = version_of(written), tags_in(group.tags)
+    if version is None or not tags:
+        return None
+    hashed = link.sha256 and len(link.sha256) == 64 and _HEXADECIMAL.issuperset(link.sha256.lower())  # noqa: PLR2004
+    return Candidate(
+        filename=link.filename,
+        project=canonicalize_name(group.project),
+        version=version,
+        build=_build_tag(middle[0]) if middle else (),
+        tags=tags,
+        label=BuiltFor.parse(group.local),
+        url=urljoin(base, link.href),
+        sha256=Sha256(link.sha256.lower()) if link.sha256 and hashed else None,
+        size=link.size,
+        requires_python=link.requires_python,
+        has_metadata=link.metadata is not None,
+        metadata_sha256=Sha256(link.metadata) if link.metadata not in (None, "true") else None,
+        uploaded_at=link.uploaded_at,
+        yanked=link.yanked,
+        source=source,
+    )
+
+
+@functools.cache
+def version_of(text: str) -> Version | None:
+    """A version as a file name writes it; None when it is none."""
+    try:
+        return Version(text.replace("_", "-"))
+    except InvalidVersion:
+        return None
+
+
+@functools.cache
+def tags_in(text: str) -> frozenset[Tag]:
+    """The tags of a compressed set (PEP 425)."""
+    return parse_tag(text)
+
+
+def _build_tag(text: str) -> BuildTag:
+    """``2post`` sorts as 2, then ``post`` (PEP 427)."""
+    letters = text.lstrip("0123456789")
+    return int(text[: len(text) - len(letters)]), letters
+
+
+def _urls(
+    source: Source, project: ProjectName, targets: Sequence[TargetEnvironment], facts: Compatibility
+) -> Iterator[str]:
+    match source.kind:
+        case SourceKind.SIMPLE:
+            yield f"{source.url.rstrip('/')}/{source.distribution or project}/"
+        case SourceKind.GITHUB:
+            yield f"{source.url}?per_page=30"
+        case SourceKind.FIND_LINKS:
+            yield from dict.fromkeys(filter(None, (_filled(source.url, target, facts) for target in targets)))
+
+
+def _filled(url: str, target: TargetEnvironment, facts: Compatibility) -> str | None:
+    """The page for one target; None when the URL names what the target does not have."""
+    if "{" not in url:
+        return url
+    known = facts.torch.get(target.torch) if target.torch else None
+    release = known.release if known else None
+    values = {
+        "cuda": str(target.cuda.tag).removeprefix("cu") if target.cuda else None,
+        "torch": str(target.torch) if target.torch else None,
+        "torch_release": release,
+        "torch_packed": release.replace(".", "") if release else None,
+    }
+    for name, value in values.items():
+        placeholder = f"{{{name}}}"
+        if placeholder in url and value is None:
+            return None
+        url = url.replace(placeholder, value or "")
+    return url

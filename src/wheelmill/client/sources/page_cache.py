@@ -1,0 +1,145 @@
+"""Pages that were read, kept in a form that need not be read again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from wheelmill.client.sources.links import Group, Link
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS pages (
+    id INTEGER PRIMARY KEY, url TEXT UNIQUE NOT NULL, base TEXT NOT NULL, following TEXT,
+    etag TEXT, modified TEXT, checked REAL NOT NULL, lifetime REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS groups (
+    page INTEGER NOT NULL REFERENCES pages ON DELETE CASCADE,
+    project TEXT NOT NULL, local TEXT NOT NULL, tags TEXT NOT NULL, links TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS groups_of_page ON groups (page, project);
+CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, content TEXT NOT NULL, stored REAL NOT NULL);
+"""
+_VERSION: Final = 1
+"""Of the schema and of what its rows mean; a database of another version is begun anew."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page that was read."""
+
+    id: int
+    base: str
+    """What its links are relative to."""
+    following: str | None
+    """The URL of the page that goes on where it ends."""
+    etag: str | None
+    modified: str | None
+    fresh: bool
+    """Whether it may be used without asking whether it has changed (RFC 9111)."""
+
+
+class PageCache:
+    """The pages of one cache folder. A context manager: what was read is kept when it is left without an error."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Open the cache in a folder; None keeps it in memory for this process."""
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "pages.sqlite3" if folder else None
+        try:
+            self._database = _opened(path)
+        except sqlite3.DatabaseError:  # not a database, or not a whole one
+            if path is None:
+                raise
+            path.unlink()
+            self._database = _opened(path)
+
+    def __enter__(self) -> Self:
+        """Give the cache itself."""
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        """Keep what was read, or not after an error."""
+        with closing(self._database) as database:
+            if error is None:
+                database.commit()
+
+    def page(self, url: str) -> Page | None:
+        """What is known of a page; None when it was never read."""
+        row = self._database.execute(
+            "SELECT id, base, following, etag, modified, checked + lifetime FROM pages WHERE url = ?", (url,)
+        ).fetchone()
+        if row is None:
+            return None
+        number, base, following, etag, modified, until = row
+        fresh = time.time() < until
+        return Page(id=number, base=base, following=following, etag=etag, modified=modified, fresh=fresh)
+
+    def store(
+        self,
+        url: str,
+        *,
+        base: str,
+        following: str | None,
+        etag: str | None,
+        modified: str | None,
+        lifetime: float,
+        groups: Mapping[Group, list[Link]],
+    ) -> None:
+        """Keep a page in place of what was known of it; `lifetime` are the seconds that it may be used unasked."""
+        self._database.execute("DELETE FROM pages WHERE url = ?", (url,))
+        number = self._database.execute(
+            "INSERT INTO pages (url, base, following, etag, modified, checked, lifetime) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (url, base, following, etag, modified, time.time(), lifetime),
+        ).lastrowid
+        self._database.executemany(
+            "INSERT INTO groups VALUES (?, ?, ?, ?, ?)",
+            ((number, *group, json.dumps(links, separators=(",", ":"))) for group, links in groups.items()),
+        )
+
+    def still_current(self, url: str, lifetime: float) -> None:
+        """Note that the server said that a page has not changed."""
+        self._database.execute("UPDATE pages SET checked = ?, lifetime = ? WHERE url = ?", (time.time(), lifetime, url))
+
+    def groups(self, page: int, project: str) -> Iterator[tuple[int, Group]]:
+        """The groups of one project on a page, with the numbers that `links` takes."""
+        for number, *group in self._database.execute(
+            "SELECT rowid, project, local, tags FROM groups WHERE page = ? AND project = ?", (page, project)
+        ):
+            yield number, Group(*group)
+
+    def links(self, group: int) -> Iterator[Link]:
+        """The links of one group."""
+        (text,) = self._database.execute("SELECT links FROM groups WHERE rowid = ?", (group,)).fetchone()
+        return (Link(*row) for row in json.loads(text))
+
+    def projects(self, pages: Iterable[int]) -> set[str]:
+        """The projects that pages have wheels of."""
+        query = "SELECT DISTINCT project FROM groups WHERE page = ?"
+        return {name for page in pages for (name,) in self._database.execute(query, (page,))}
+
+    def fact(self, key: str) -> str | None:
+        """A text that was kept under a key that names its content, such as a hash; None when there is none."""
+        row = self._database.execute("SELECT content FROM facts WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else None
+
+    def keep_fact(self, key: str, content: str) -> None:
+        """Keep a text under a key."""
+        self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (key, content, time.time()))
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    database = sqlite3.connect(path or ":memory:", timeout=30, check_same_thread=False)
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version != _VERSION:
+        for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            database.execute(f'DROP TABLE "{table}"')
+        database.execute(f"PRAGMA user_version = {_VERSION}")
+        database.executescript(_SCHEMA)
+    database.execute("PRAGMA foreign_keys = ON")
+    database.execute("PRAGMA synchronous = OFF")  # a cache that a power cut takes is read again
+    return database

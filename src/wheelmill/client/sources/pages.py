@@ -1,0 +1,142 @@
+"""Bringing the pages of sources up to date, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from wheelmill.client.sources.links import HTML, JSON, read_page
+from wheelmill.client.sources.page_cache import Page, PageCache
+from wheelmill.client.web.credentials import github_api, origin_of, without_credentials
+from wheelmill.errors import WheelmillError
+
+if TYPE_CHECKING:
+    import httpx
+
+    from wheelmill.client.web.requests import Web
+
+_LIFETIME: Final = 600.0
+"""Seconds, where a server does not say; GitHub Pages says as much."""
+_SIMPLE: Final = f"{JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+_GITHUB: Final = "application/vnd.github+json"
+
+
+class Pages:
+    """The pages of this run: each is asked for once at most."""
+
+    def __init__(self, cache: PageCache, *, offline: bool = False, refresh: bool = False) -> None:
+        """Read pages.
+
+        Args:
+            cache: where they are kept.
+            offline: whether to do with what the cache has.
+            refresh: whether to ask for pages that are still fresh, too.
+        """
+        self.cache = cache
+        self.offline = offline
+        self._refresh = refresh
+        self._asked: set[str] = set()
+        self.warnings: list[str] = []
+        """Servers that did not answer, or answered with something else."""
+
+    def update(self, urls: Iterable[str]) -> None:
+        """Bring pages up to date, and those that follow them."""
+        pending = [url for url in dict.fromkeys(urls) if url not in self._asked]
+        while pending:
+            self._asked.update(pending)
+            self._ask([url for url in pending if not self._is_current(url)])
+            pages = [page for url in pending if (page := self.cache.page(url))]
+            pending = [page.following for page in pages if page.following and page.following not in self._asked]
+
+    def chain(self, url: str) -> list[Page]:
+        """A page that was read, and those that follow it."""
+        found: dict[int, Page] = {}
+        page = self.cache.page(url)
+        while page and page.id not in found:
+            found[page.id] = page
+            page = self.cache.page(page.following) if page.following else None
+        return list(found.values())
+
+    def _is_current(self, url: str) -> bool:
+        page = self.cache.page(url)
+        if self.offline and page is None:
+            self.warnings.append(f"{without_credentials(url)} is not in the cache, and this is offline")
+        return self.offline or bool(page and page.fresh and not self._refresh)
+
+    def _ask(self, urls: list[str]) -> None:
+        if not urls:
+            return
+        from concurrent.futures import ThreadPoolExecutor, as_completed  # noqa: PLC0415 - not for what is fresh
+
+        from wheelmill.client.web.requests import PARALLEL, Web  # noqa: PLC0415 - not for what is fresh
+
+        with Web() as web, ThreadPoolExecutor(PARALLEL) as pool:
+            asked = {pool.submit(_answer, web, url, self.cache.page(url)): url for url in urls}
+            for future in as_completed(asked):
+                url = asked.pop(future)
+                try:
+                    self._keep(url, future.result())
+                except (WheelmillError, ValueError) as error:
+                    kept = "; going on with what the cache has" if self.cache.page(url) else ""
+                    self.warnings.append(f"{without_credentials(url)}: {error}{kept}")
+                del future
+
+    def _keep(self, url: str, answer: httpx.Response) -> None:
+        lifetime = _lifetime(answer.headers.get("Cache-Control", ""))
+        if answer.status_code == HTTPStatus.NOT_MODIFIED:
+            self.cache.still_current(url, lifetime)
+            return
+        if answer.status_code == HTTPStatus.NOT_FOUND and not url.startswith(github_api()):
+            base, groups = read_page(b"", HTML[0])  # an index that does not have the project (PEP 503)
+        elif answer.status_code != HTTPStatus.OK:
+            raise ValueError(_refusal(answer))
+        else:
+            base, groups = read_page(answer.content, answer.headers.get("Content-Type", "").partition(";")[0].lower())
+        at = str(answer.url)
+        self.cache.store(
+            url,
+            base=urljoin(at, base) if base else at,
+            following=_following(answer),
+            etag=answer.headers.get("ETag"),
+            modified=answer.headers.get("Last-Modified"),
+            lifetime=lifetime,
+            groups=groups,
+        )
+
+
+def _answer(web: Web, url: str, page: Page | None) -> httpx.Response:
+    headers = {"Accept": _GITHUB if origin_of(url) == origin_of(github_api()) else _SIMPLE}
+    if page and page.etag:
+        headers["If-None-Match"] = page.etag
+    if page and page.modified:
+        headers["If-Modified-Since"] = page.modified
+    return web.get(url, headers)
+
+
+def _following(answer: httpx.Response) -> str | None:
+    """The next page of a list (RFC 8288), if it is of the same server."""
+    url = answer.links.get("next", {}).get("url")
+    return url if url and origin_of(url) == origin_of(str(answer.url)) else None
+
+
+def _lifetime(cache_control: str) -> float:
+    """For how many seconds an answer need not be asked for again (RFC 9111, section 5.2.2)."""
+    directives = {
+        name.strip().lower(): value.strip('" ')
+        for name, _, value in (directive.partition("=") for directive in cache_control.split(","))
+    }
+    if "no-cache" in directives or "no-store" in directives:
+        return 0.0
+    age = directives.get("max-age", "")
+    return float(age) if age.isdecimal() else _LIFETIME
+
+
+def _refusal(answer: httpx.Response) -> str:
+    status = f"{answer.status_code} {answer.reason_phrase}"
+    if answer.headers.get("X-RateLimit-Remaining") == "0":
+        return f"{status}: GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"
+    if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return f"{status}: it wants a credential, from netrc or WHEELMILL_TOKEN_<HOST>"
+    return status

@@ -1,0 +1,148 @@
+"""Coverage: which combinations of a version there are wheels for, and why not for the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.site.pythons import let_in
+from wheelmill.index.site.wheels import Variant
+from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
+from wheelmill.plan.records import Cell, Skip
+
+
+class State(StrEnum):
+    """What became of one cell."""
+
+    BUILT = "built"
+    MISSING = "missing"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of one cell, and why."""
+
+    state: State
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One CUDA of a torch, with every Python."""
+
+    cuda: CudaVersion
+    outcomes: tuple[Outcome, ...]
+
+
+Reasons = tuple[tuple[str, int], ...]
+"""Each with the number of cells that it is given for, the most frequent first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """The coverage of one version on one platform: every CUDA, torch and Python that some wheel is wanted for."""
+
+    platform: Platform
+    pythons: tuple[PythonVersion, ...]
+    rows: Mapping[TorchVersion | None, tuple[Row, ...]]
+    """Of each torch, the newest first."""
+    counts: Counter[State]
+    failures: Reasons
+    skips: Reasons
+    """Of cells in the grid."""
+    outside: Reasons
+    """Of cells that no row or column is shown for."""
+
+    @property
+    def wanted(self) -> int:
+        """How many cells are wheels or should be."""
+        return self.counts[State.BUILT] + self.counts[State.MISSING] + self.counts[State.FAILED]
+
+
+Axes = tuple[TorchVersion | None, CudaVersion]
+Outcomes = dict[Platform, dict[Axes, dict[PythonVersion, Outcome]]]
+"""What became of every cell of one version."""
+Coverage = Mapping[tuple[ProjectName, str], Outcomes]
+
+_BUILT = Outcome(state=State.BUILT)
+_MISSING = Outcome(state=State.MISSING)
+_NOT_PLANNED = Outcome(state=State.SKIPPED, reason="not planned")
+
+
+def planned_coverage(catalogue: Catalogue | None) -> Coverage:
+    """What the plan says of every cell, before any wheel is looked at."""
+    coverage: dict[tuple[ProjectName, str], Outcomes] = {}
+    if catalogue is None:
+        return coverage
+    for skip in catalogue.plan.skips:
+        _row_of(skip.cell, coverage)[skip.cell.python] = _why(skip)
+    for target in catalogue.plan.targets:
+        _row_of(target.cell, coverage).update(dict.fromkeys(target.pythons, _MISSING))
+    return coverage
+
+
+def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion, Outcome]:
+    platforms = coverage.setdefault((cell.project, cell.version), {})
+    return platforms.setdefault(cell.platform, {}).setdefault((cell.torch, cell.cuda), {})
+
+
+def _why(skip: Skip) -> Outcome:
+    if failure := skip.failure:
+        return Outcome(state=State.FAILED, reason=f"failed on {failure.failed_at:%Y-%m-%d}: {failure.reason}")
+    return Outcome(state=State.SKIPPED, reason=skip.reason)
+
+
+def grids_of(project: ProjectName, version: str, variants: Iterable[Variant], coverage: Coverage) -> tuple[Grid, ...]:
+    """Lay the wheels of one version over the plan for it; a grid for every platform."""
+    planned = coverage.get((project, version), {})
+    outcomes = {platform: {axes: {**row} for axes, row in rows.items()} for platform, rows in planned.items()}
+    labelled = [(variant, label) for variant in variants if (label := variant.kind.label)]
+    pythons = {python for rows in planned.values() for row in rows.values() for python in row}
+    pythons.update(each.oldest for variant, _ in labelled for each in variant.pythons if each.oldest)
+    every_python = tuple(sorted(pythons))
+    for variant, label in labelled:
+        row = outcomes.setdefault(variant.kind.platform, {}).setdefault((label.torch, label.cuda), {})
+        row.update(dict.fromkeys(let_in(every_python, variant.pythons), _BUILT))
+    return tuple(_grid(platform, outcomes[platform]) for platform in sorted(outcomes, reverse=True))
+
+
+def _grid(platform: Platform, outcomes: Mapping[Axes, Mapping[PythonVersion, Outcome]]) -> Grid:
+    wanted = {
+        axes: row for axes, row in outcomes.items() if any(each.state is not State.SKIPPED for each in row.values())
+    }
+    pythons = tuple(
+        sorted({python for row in wanted.values() for python, each in row.items() if each.state is not State.SKIPPED})
+    )
+    rows: dict[TorchVersion | None, tuple[Row, ...]] = {}
+    for torch, cuda in sorted(wanted, key=_by_age, reverse=True):
+        row = tuple(wanted[torch, cuda].get(python, _NOT_PLANNED) for python in pythons)
+        rows[torch] = (*rows.get(torch, ()), Row(cuda=cuda, outcomes=row))
+    every = Counter(outcome for row in outcomes.values() for outcome in row.values())
+    shown = Counter(outcome for each in rows.values() for row in each for outcome in row.outcomes)
+    counts: Counter[State] = Counter()
+    for outcome, count in every.items():
+        counts[outcome.state] += count
+    return Grid(
+        platform=platform,
+        pythons=pythons,
+        rows=rows,
+        counts=counts,
+        failures=_reasons(State.FAILED, shown),
+        skips=_reasons(State.SKIPPED, shown),
+        outside=_reasons(State.SKIPPED, every - shown),
+    )
+
+
+def _reasons(state: State, outcomes: Counter[Outcome]) -> Reasons:
+    of_state = [(outcome.reason, count) for outcome, count in outcomes.items() if outcome.state is state]
+    return tuple(sorted(of_state, key=lambda item: (-item[1], item[0])))
+
+
+def _by_age(axes: Axes) -> tuple[object, ...]:
+    torch, cuda = axes
+    return (torch is not None, torch, cuda)

@@ -1,0 +1,107 @@
+"""What the wheel finder searches: every wheel, as numbers that point into lists."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypedDict, TypeVar
+
+from wheelmill.config.records import Package
+from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.site.pythons import let_in
+from wheelmill.index.site.wheels import Variant
+from wheelmill.names import ProjectName, PythonVersion
+
+Value = TypeVar("Value", bound=Hashable)
+
+
+class FinderData(TypedDict):
+    """What ``finder.js`` reads."""
+
+    projects: list[str]
+    versions: list[str]
+    pythons: list[str]
+    """Ascending, as are CUDA and torch."""
+    cudas: list[str]
+    torches: list[str]
+    platforms: list[tuple[str, str | None]]
+    """Each with a glibc: the oldest that wheels run on."""
+    architectures: list[tuple[list[str], list[str]]]
+    """GPU architectures with machine code, and those with portable assembly."""
+    drivers: dict[str, str]
+    """The oldest NVIDIA driver for each CUDA."""
+    requires: dict[str, list[str]]
+    """Projects of this index that others need beside them."""
+    rows: list[list[int | list[int]]]
+    """Project, version, CUDA, torch, platform, architectures, Pythons: a row for wheels that differ in Python only.
+
+    Those of a project stand together, the newest version first; -1 is none.
+    """
+
+
+def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Catalogue | None) -> FinderData:
+    """Gather what the finder needs.
+
+    Args:
+        variants: of every project.
+        catalogue: names Pythons that no wheel names, drivers, and what packages require.
+    """
+    every_variant = [variant for of_project in variants.values() for variant in of_project]
+    every_label = [variant.kind.label for variant in every_variant if variant.kind.label]
+    pythons = _numbered(sorted(_pythons(every_variant, catalogue)))
+    cudas = _numbered(sorted({label.cuda for label in every_label}))
+    torches = _numbered(sorted({label.torch for label in every_label if label.torch}))
+    versions = _numbered(variant.kind.version for variant in every_variant)
+    platforms = _numbered((variant.kind.platform, variant.kind.glibc) for variant in every_variant)
+    architectures = _numbered((variant.kind.sass, variant.kind.ptx) for variant in every_variant)
+    rows: list[list[int | list[int]]] = [
+        [
+            number,
+            versions[(kind := variant.kind).version],
+            cudas[kind.label.cuda] if kind.label else -1,
+            torches[kind.label.torch] if kind.label and kind.label.torch else -1,
+            platforms[kind.platform, kind.glibc],
+            architectures[kind.sass, kind.ptx],
+            [pythons[python] for python in let_in(pythons, variant.pythons)],
+        ]
+        for number, of_project in enumerate(variants.values())
+        for variant in of_project
+    ]
+    drivers = catalogue.drivers if catalogue else {}
+    return FinderData(
+        projects=list(variants),
+        versions=list(versions),
+        pythons=[str(python) for python in pythons],
+        cudas=[str(cuda) for cuda in cudas],
+        torches=[str(torch) for torch in torches],
+        platforms=list(platforms),
+        architectures=[
+            ([each.capability for each in sass], [each.capability for each in ptx]) for sass, ptx in architectures
+        ],
+        drivers={str(cuda): drivers[cuda] for cuda in cudas if cuda in drivers},
+        requires=_requirements(catalogue.packages) if catalogue else {},
+        rows=rows,
+    )
+
+
+def _requirements(packages: Mapping[ProjectName, Package]) -> dict[str, list[str]]:
+    """What packages require of each other, and what that requires in its turn."""
+    direct = {name: package.expectations.requires for name, package in packages.items()}
+    return {name: [*_beneath(name, direct)] for name in direct if direct[name]}
+
+
+def _beneath(name: ProjectName, direct: Mapping[ProjectName, Sequence[ProjectName]]) -> dict[ProjectName, None]:
+    found: dict[ProjectName, None] = {}
+    for required in direct.get(name, ()):
+        found |= {required: None} | _beneath(required, direct)
+    return found
+
+
+def _numbered(values: Iterable[Value]) -> dict[Value, int]:
+    """Give each value the number of its place in a list."""
+    return {value: number for number, value in enumerate(dict.fromkeys(values))}
+
+
+def _pythons(variants: Iterable[Variant], catalogue: Catalogue | None) -> set[PythonVersion]:
+    named = {wheel.pythons.oldest for variant in variants for wheel in variant.wheels if wheel.pythons.oldest}
+    planned = {python for target in catalogue.plan.targets for python in target.pythons} if catalogue else set()
+    return named | planned

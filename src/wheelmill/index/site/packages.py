@@ -1,0 +1,106 @@
+"""What the pages of packages show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from wheelmill.config.records import ProjectStatus
+from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.records import IndexFile, Site
+from wheelmill.index.site.coverage import Coverage, Grid, grids_of
+from wheelmill.index.site.wheels import Variant
+from wheelmill.names import CudaVersion, ProjectName, TorchVersion
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionSection:
+    """One version of a package."""
+
+    number: str
+    variants: tuple[Variant, ...]
+    grids: tuple[Grid, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackagePage:
+    """One package: what is published of it, and what is planned."""
+
+    name: ProjectName
+    description: str
+    licence: str | None
+    status: ProjectStatus
+    versions: tuple[VersionSection, ...]
+    """The newest first."""
+    yanked: tuple[IndexFile, ...]
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """Those of all versions."""
+        return tuple(variant for version in self.versions for variant in version.variants)
+
+    @property
+    def newest(self) -> str | None:
+        """The newest version that there are wheels of."""
+        return next((version.number for version in self.versions if version.variants), None)
+
+    @property
+    def wheel_count(self) -> int:
+        """How many wheels there are."""
+        return sum(len(variant.wheels) for variant in self.variants)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all wheels."""
+        return sum(wheel.file.size for variant in self.variants for wheel in variant.wheels)
+
+    @property
+    def build_seconds(self) -> float:
+        """What all builds took together."""
+        return sum(wheel.build_seconds or 0 for variant in self.variants for wheel in variant.wheels)
+
+    @property
+    def cudas(self) -> tuple[CudaVersion, ...]:
+        """CUDA releases that there are wheels for, ascending."""
+        return tuple(sorted({label.cuda for variant in self.variants if (label := variant.kind.label)}))
+
+    @property
+    def torches(self) -> tuple[TorchVersion, ...]:
+        """As `cudas`."""
+        labels = [variant.kind.label for variant in self.variants if variant.kind.label]
+        return tuple(sorted({label.torch for label in labels if label.torch}))
+
+
+def package_page(
+    project: ProjectName, site: Site, variants: Sequence[Variant], coverage: Coverage, catalogue: Catalogue | None
+) -> PackagePage:
+    """Gather what one page shows.
+
+    Args:
+        project: the package.
+        site: names its status and its yanked wheels.
+        variants: its other wheels.
+        coverage: what is planned for every package.
+        catalogue: describes packages.
+    """
+    package = catalogue.packages.get(project) if catalogue else None
+    numbers = {variant.kind.version for variant in variants} | {
+        version for name, version in coverage if name == project
+    }
+    return PackagePage(
+        name=project,
+        description=package.description if package else "",
+        licence=package.licence if package else None,
+        status=site.status_of(project),
+        versions=tuple(
+            _section(project, number, [variant for variant in variants if variant.kind.version == number], coverage)
+            for number in sorted(numbers, key=Version, reverse=True)
+        ),
+        yanked=tuple(file for file in site.projects.get(project, ()) if file.yanked is not None),
+    )
+
+
+def _section(project: ProjectName, number: str, variants: Sequence[Variant], coverage: Coverage) -> VersionSection:
+    return VersionSection(number=number, variants=tuple(variants), grids=grids_of(project, number, variants, coverage))

@@ -1,0 +1,118 @@
+"""Pages for people: the wheel finder, a page for every package, and how to trust the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from wheelmill import resources
+from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.records import IndexFile, Site, Tree
+from wheelmill.index.render import Page
+from wheelmill.index.rows import href, seen_from
+from wheelmill.index.site.coverage import planned_coverage
+from wheelmill.index.site.finder import finder_data
+from wheelmill.index.site.format import duration, listed, size, span
+from wheelmill.index.site.packages import PackagePage, package_page
+from wheelmill.index.site.rows import wheel_rows
+from wheelmill.index.site.wheels import variants_of
+from wheelmill.names import CudaVersion, TorchVersion
+from wheelmill.release.records import MANIFEST
+from wheelmill.wheel.label import Label
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """The trees of one CUDA."""
+
+    cuda: CudaVersion
+    torches: tuple[TorchVersion, ...]
+    """The newest first."""
+
+
+def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]:
+    """Render the pages for people, one at a time.
+
+    Args:
+        site: what the index lists.
+        catalogue: what else is known of packages; without it, pages show only what is built.
+    """
+    projects = sorted({*site.projects, *(catalogue.packages if catalogue else ())})
+    coverage = planned_coverage(catalogue)
+    variants = {
+        project: variants_of(file for file in site.projects.get(project, ()) if file.yanked is None)
+        for project in projects
+    }
+    packages = [package_page(project, site, variants[project], coverage, catalogue) for project in projects]
+    certified = all(file.certificate for files in site.projects.values() for file in files)
+    templates = _templates()
+    start = templates.get_template("site/start.html").render(
+        root="./",
+        certified=certified,
+        packages=packages,
+        wheel_count=sum(package.wheel_count for package in packages),
+        updated=_newest(file for files in site.projects.values() for file in files),
+        families=_families(site.trees),
+        pin_example=_pin_example(packages),
+        finder=finder_data(variants, catalogue),
+    )
+    yield "index.html", [start.encode()]
+    about = templates.get_template("site/about.html").render(root="../", certified=certified)
+    yield "about/index.html", [about.encode()]
+    of_package = templates.get_template("site/package.html")
+    for package in packages:
+        path = f"packages/{package.name}/index.html"
+        yield path, [seen_from(path, of_package.render(root="../../", package=package).encode())]
+    for file in sorted((resources.INDEX / "static").iterdir()):
+        yield f"static/{file.name}", [file.read_bytes()]
+
+
+def _newest(files: Iterable[IndexFile]) -> datetime | None:
+    return max((file.uploaded_at for file in files if file.uploaded_at), default=None)
+
+
+def _families(trees: Sequence[Tree]) -> list[Family]:
+    """Sort the narrower trees by CUDA and torch, the newest first."""
+    torches: dict[CudaVersion, set[TorchVersion]] = {}
+    for tree in trees:
+        if label := Label.parse(tree.path.replace("/", "")):
+            torches.setdefault(label.cuda, set()).update([label.torch] if label.torch else [])
+    return [
+        Family(cuda=cuda, torches=tuple(sorted(torches[cuda], reverse=True))) for cuda in sorted(torches, reverse=True)
+    ]
+
+
+def _pin_example(packages: Iterable[PackagePage]) -> str:
+    """A pin that would work here."""
+    pins = (f"{package.name}=={package.variants[0].exact_version}" for package in packages if package.variants)
+    return next(pins, "PACKAGE==2.8.3+cu128torch2.8")
+
+
+def _templates() -> Environment:
+    templates = Environment(
+        loader=FileSystemLoader(resources.INDEX / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    cell = templates.get_template("site/cell.html")
+    templates.filters |= {
+        "date": lambda moment: f"{moment:%Y-%m-%d}",
+        "cell": cache(lambda outcome: Markup(cell.render(outcome=outcome))),  # noqa: S704 - a template escapes
+        "duration": duration,
+        "href": href,
+        "listed": listed,
+        "manifest": lambda url: f"{href(url).rpartition('/')[0]}/{MANIFEST}",
+        "rows": wheel_rows,
+        "size": size,
+        "span": span,
+        "thousands": lambda number: f"{number:,}",
+    }
+    return templates

@@ -1,0 +1,163 @@
+"""What is seen in wheels by asking for pieces of them, and that those which do not fit are left out."""
+
+import hashlib
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.page_server import Answer, PageServer, in_pieces
+from tests.unit.client.conftest import TARGET, candidates, chosen
+from tests.wheels import write_wheel
+from wheelmill.client.choose.inside import Inside, refusals_inside
+from wheelmill.client.choose.resolve import Search, resolve
+from wheelmill.client.records import Gpu, Resolution, Stage, TargetEnvironment
+from wheelmill.client.target_tags import Libc
+from wheelmill.names import Architecture
+
+SOURCE = """
+__attribute__((section(".nv_fatbin"), used)) static const unsigned device_code[] = {
+    0xba55ed50, 0x00100001, 72, 0, 2, 64, 8, 0, 0, 0, 0, 90, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+extern int _ZN3c105ErrorC1ENSt7__cxx1112basic_stringE(int);
+int own(int number) { return _ZN3c105ErrorC1ENSt7__cxx1112basic_stringE(number); }
+"""
+OLD, NEW = (f"demo-1.{minor}+cu128torch2.8-cp312-cp312-linux_x86_64.whl" for minor in (0, 1))
+
+
+def metadata(filename: str, *lines: str) -> str:
+    version = filename.split("-")[1]
+    return "\n".join(("Metadata-Version: 2.1", "Name: demo", f"Version: {version}", *lines, ""))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Code for sm_90 that expects torch's new C++ ABI and CUDA 13."""
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "a.c").write_text(SOURCE)
+    (folder / "cudart.c").write_text("int cudaMalloc(void) { return 0; }")
+    gcc = ["gcc", "-shared", "-fPIC", "-Wl,--no-as-needed"]
+    cudart = folder / "libcudart.so"
+    subprocess.run([*gcc, "-Wl,-soname,libcudart.so.13", "-o", cudart, folder / "cudart.c"], check=True)
+    subprocess.run([*gcc, "-o", folder / "a.so", folder / "a.c", cudart], check=True)
+    return (folder / "a.so").read_bytes()
+
+
+class Site:
+    """A page of wheels that can be read in pieces."""
+
+    def __init__(self, server: PageServer, folder: Path) -> None:
+        self.server, self.folder = server, folder
+        self.links: list[str] = []
+
+    def add(self, filename: str, *lines: str, code: bytes | None = None, sidecar: bool = False) -> str:
+        described = metadata(filename, *lines)
+        files = {"demo/__init__.py": b"", **({"demo/_C.so": code} if code else {})}
+        content = write_wheel(self.folder / filename, metadata=described, files=files).read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        self.server.pages[f"/{filename}"] = in_pieces(content)
+        attribute = ""
+        if sidecar:
+            self.server.pages[f"/{filename}.metadata"] = Answer(described.encode())
+            attribute = f' data-core-metadata="sha256={hashlib.sha256(described.encode()).hexdigest()}"'
+        self.links.append(f'<a href="{filename}#sha256={digest}"{attribute}>{filename}</a>')
+        self.server.pages["/"] = Answer("".join(self.links).encode())
+        return filename
+
+    def resolve(self, *, target: TargetEnvironment = TARGET, offline: bool = False) -> Resolution:
+        search = Search(named=(f"find-links:{self.server.url}/",), offline=offline)
+        return resolve([Requirement("demo")], target, search)
+
+
+@pytest.fixture
+def site(server: PageServer, tmp_path: Path) -> Site:
+    return Site(server, tmp_path)
+
+
+def test_requirements_are_read_from_the_end_of_the_wheel(site: Site) -> None:
+    site.add(OLD, "Requires-Dist: torch==2.8.*", "Requires-Dist: einops")
+    resolution = site.resolve()
+    (choice,) = resolution.choices.values()
+    assert choice.requires_dist == ("torch==2.8.*", "einops")
+    assert choice.notes == ()
+    assert [headers.get("Range") for path, headers in site.server.asked if path != "/"] == ["bytes=-65536"]
+
+
+def test_a_wheel_is_looked_into_once(site: Site) -> None:
+    site.add(OLD, "Requires-Dist: einops")
+    site.resolve()
+    asked = len(site.server.asked)
+    for offline in (False, True):
+        (choice,) = site.resolve(offline=offline).choices.values()
+        assert choice.requires_dist == ("einops",)
+    assert len(site.server.asked) == asked
+
+
+def test_a_wheel_that_requires_another_torch_than_its_name_says_is_left_out(site: Site) -> None:
+    site.add(OLD)
+    site.add(NEW, "Requires-Dist: torch==2.7.1")
+    resolution = site.resolve()
+    assert chosen(resolution) == OLD
+    assert resolution.warnings == (f"left out {NEW}: requires torch==2.7.1, the target has 2.8",)
+
+
+def test_a_python_that_only_the_wheel_names_counts(site: Site) -> None:
+    site.add(NEW, "Requires-Python: >=3.13")
+    assert chosen(site.resolve()) is None
+
+
+def test_the_sidecar_is_enough_where_a_server_gives_no_pieces(site: Site) -> None:
+    site.add(OLD, "Requires-Dist: einops", sidecar=True)
+    site.server.pages[f"/{OLD}"] = Answer(b"whole", headers={})
+    (choice,) = site.resolve().choices.values()
+    assert choice.requires_dist == ("einops",)
+    assert choice.notes == ("its compiled code was not looked into",)
+
+
+@pytest.mark.parametrize("answer", [Answer(b"whole", headers={}), Answer(b"", 404), Answer(b"x", 206, {})])
+def test_a_wheel_that_gives_no_pieces_is_chosen_by_its_name_with_a_note(site: Site, answer: Answer) -> None:
+    site.add(OLD)
+    site.server.pages[f"/{OLD}"] = answer
+    (choice,) = site.resolve().choices.values()
+    assert choice.requires_dist is None
+    assert choice.notes[0].startswith("could not be looked into: the server")
+
+
+def test_what_is_no_zip_is_a_note(site: Site) -> None:
+    site.add(OLD)
+    site.server.pages[f"/{OLD}"] = in_pieces(b"no zip" * 100)
+    (choice,) = site.resolve().choices.values()
+    assert "not a zip file" in choice.notes[0]
+
+
+def test_code_for_another_cuda_or_gpu_is_left_out(site: Site, library: bytes) -> None:
+    site.add(OLD)
+    site.add(NEW, code=library)
+    resolution = site.resolve(target=replace(TARGET, gpus=(Gpu(capability=Architecture.parse("8.0")),)))
+    assert chosen(resolution) == OLD
+    (warning,) = resolution.warnings
+    assert "its code is linked to CUDA 13, the target has 12.8" in warning
+    assert "has no machine code for sm_80" in warning
+
+
+def stages(inside: Inside, **target: object) -> list[Stage]:
+    (candidate,) = candidates([OLD])
+    described = replace(TARGET, **target)  # type: ignore[arg-type]  # fields of the target
+    return [refusal.stage for refusal in refusals_inside(inside, candidate, described)]
+
+
+def test_every_reason_is_given() -> None:
+    inside = Inside(
+        requires_dist=("torch>=2.9", "torch<2; extra == 'old'", "not a requirement!"),
+        requires_python="<3.12",
+        glibc="2.35",
+        cuda_major=13,
+        cxx11_abi=False,
+    )
+    assert stages(inside, cxx11_abi=True) == [Stage.PYTHON, Stage.TORCH, Stage.GLIBC, Stage.CUDA, Stage.ABI]
+    assert stages(inside, libc=Libc("glibc", 2, 35), torch=None, cuda=None) == [Stage.PYTHON]
+    assert stages(Inside(requires_dist=("torch==2.8.1",), requires_python=None)) == []
+    assert stages(Inside(requires_dist=("torch==2.8.1",), requires_python=None), torch_release="2.8.0+cu128") == [
+        Stage.TORCH
+    ]

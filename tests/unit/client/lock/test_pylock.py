@@ -1,0 +1,92 @@
+from pathlib import Path
+
+import pytest
+from packaging.pylock import Package, PackageWheel, Pylock
+from packaging.version import Version
+
+from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
+from wheelmill.client.lock.pylock import EnvironmentLock, merge, package_of, read_lock, text_of, wheels_for, write_lock
+from wheelmill.client.lock.requirements_output import requirements_of
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.errors import IntegrityError, NoWheelError, UsageError
+from wheelmill.names import project_name
+
+
+def other(version: str) -> Package:
+    wheel = PackageWheel(
+        name=f"einops-{version}-py3-none-any.whl", url="https://x.example/e.whl", hashes={"sha256": SHA}
+    )
+    return Package(name=project_name("einops"), version=Version(version), wheels=[wheel])
+
+
+def lock_of(environment: TargetEnvironment, python: str, machine: str, einops: str = "0.8.1") -> EnvironmentLock:
+    wheel = candidate(f"flash_attn-2.8.3-{python}-{python}-linux_{machine}.whl", source=INDEX)
+    return EnvironmentLock(resolution=resolution(wheel, environment=environment), others=[other(einops)])
+
+
+LOCKS = [lock_of(LINUX, "cp312", "x86_64"), lock_of(LINUX_313, "cp313", "x86_64"), lock_of(ARM, "cp312", "aarch64")]
+
+
+def test_each_environment_finds_its_wheels_again(tmp_path: Path) -> None:
+    path = tmp_path / "pylock.toml"
+    assert write_lock(path, merge(LOCKS))
+    lock = read_lock(path)
+    for each in LOCKS:
+        environment = each.resolution.environment
+        found = {wheel.filename for wheel in wheels_for(lock, environment)}
+        (choice,) = each.resolution.choices.values()
+        assert found == {choice.candidate.filename, "einops-0.8.1-py3-none-any.whl"}
+
+
+def test_the_order_of_environments_does_not_matter() -> None:
+    locks = [*LOCKS[:2], lock_of(ARM, "cp312", "aarch64", "0.7.0")]
+    assert text_of(merge(locks)) == text_of(merge(locks[::-1]))
+
+
+def test_the_same_lock_is_not_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "pylock.toml"
+    assert write_lock(path, merge(LOCKS))
+    assert not write_lock(path, merge(LOCKS))
+
+
+def test_versions_that_differ_have_markers() -> None:
+    lock = merge([lock_of(LINUX, "cp312", "x86_64", "0.8.1"), lock_of(ARM, "cp312", "aarch64", "0.7.0")])
+    markers = {str(package.version): str(package.marker) for package in lock.packages if package.name == "einops"}
+    assert 'platform_machine == "x86_64"' in markers["0.8.1"]
+    assert 'platform_machine == "aarch64"' in markers["0.7.0"]
+
+
+def test_a_lock_for_others_is_refused() -> None:
+    """gpkg 0.4.3 installs a lock whose platform and Python are not this machine's."""
+    lock = Pylock.from_dict(merge([LOCKS[0]]).to_dict())
+    with pytest.raises(NoWheelError):
+        wheels_for(lock, LINUX_313)
+
+
+def test_nothing_is_locked_without_a_hash() -> None:
+    """gpkg 0.4.3 locks names and URLs only."""
+    with pytest.raises(IntegrityError):
+        package_of(candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", sha256=None))
+
+
+@pytest.mark.parametrize(
+    "text", ["not toml [", "lock-version = 3\n", 'lock-version = "9"\ncreated-by = "x"\npackages = []\n']
+)
+def test_what_is_no_lock_is_named(tmp_path: Path, text: str) -> None:
+    """gpkg 0.4.3 ends in a traceback where its own lock has a quote in it."""
+    path = tmp_path / "pylock.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="is not a lock"):
+        read_lock(path)
+
+
+def test_a_lock_has_the_name_of_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="PEP 751"):
+        write_lock(tmp_path / "lock.toml", merge(LOCKS))
+
+
+def test_requirements_carry_hashes_and_markers() -> None:
+    text = requirements_of([lock_of(LINUX, "cp312", "x86_64"), lock_of(ARM, "cp312", "aarch64")]).decode()
+    assert text.count("flash-attn @ https://wheels.example/simple/flash_attn-2.8.3-cp312-cp312-linux_") == 2
+    assert text.count("platform_machine == 'aarch64'") == 1
+    assert f"einops==0.8.1 \\\n    --hash=sha256:{SHA}\n" in text

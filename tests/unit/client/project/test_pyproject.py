@@ -1,0 +1,182 @@
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.unit.client.targets import ARM, INDEX, LINUX, SHA, candidate, resolution
+from wheelmill.client.lock.pins import Pin, pins_of
+from wheelmill.client.project.change import ProjectChange, add_wheels
+from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.errors import UsageError
+from wheelmill.names import CudaVersion, TorchVersion, project_name
+
+FLASH = project_name("flash-attn")
+
+COMMENTED = """\
+# about this file
+[project]
+name = "mine"   # ours
+dependencies = [
+    # the framework
+    "torch==2.5.0",  # pinned
+    "flash-attn~=2.7", # fast
+    "rich",
+]
+
+[tool.ruff]
+line-length = 100 # wide
+"""
+
+
+def read(tmp_path: Path, text: str) -> Pyproject:
+    (tmp_path / "pyproject.toml").write_text(text)
+    return Pyproject.read(tmp_path / "pyproject.toml")
+
+
+def test_a_dependency_is_replaced_where_it_stands_and_comments_stay(tmp_path: Path) -> None:
+    """gpkg 0.4.3 appends a second flash-attn and leaves torch==2.5.0 beside wheels for torch 2.8."""
+    pyproject = read(tmp_path, COMMENTED)
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    for project, pins in pins_of([resolution(wheel)]).items():
+        pyproject.pin(project, pins)
+    assert (
+        pyproject.text
+        == """\
+# about this file
+[project]
+name = "mine"   # ours
+dependencies = [
+    # the framework
+    "torch==2.11.*",  # pinned
+    "flash-attn==2.8.3+cu130torch2.11", # fast
+    "rich",
+]
+
+[tool.ruff]
+line-length = 100 # wide
+
+[tool.uv.sources]
+flash-attn = {index = "wheelmill-wheels"}
+
+[[tool.uv.index]]
+name = "wheelmill-wheels"
+url = "https://wheels.example/simple/"
+explicit = true
+"""
+    )
+
+
+def test_other_spellings_are_the_same_project(tmp_path: Path) -> None:
+    pyproject = read(tmp_path, '[project]\ndependencies = ["Flash_Attn>=2", "flash.attn<3"]\n')
+    pyproject.pin(FLASH, [Pin(requirement="flash-attn==2.8.3")])
+    assert [str(each) for each in pyproject.requirements] == ["flash-attn==2.8.3"]
+
+
+def test_several_pins_stand_together(tmp_path: Path) -> None:
+    pyproject = read(tmp_path, '[project]\ndependencies = ["a", "flash-attn", "z"]\n')
+    pyproject.pin(FLASH, [Pin(requirement="flash-attn==1"), Pin(requirement="flash-attn==2")])
+    assert [str(each) for each in pyproject.requirements] == ["a", "flash-attn==1", "flash-attn==2", "z"]
+
+
+def test_dropping_undoes_pinning(tmp_path: Path) -> None:
+    before = '[project]\nname = "x"\ndependencies = [\n    "rich",  # tables\n]\n'
+    pyproject = read(tmp_path, before)
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    pyproject.pin(FLASH, pins_of([resolution(wheel)])[FLASH])
+    pyproject.ask([])
+    assert pyproject.drop(FLASH)
+    assert pyproject.text == before
+    assert not pyproject.drop(FLASH)
+
+
+def test_an_index_that_is_there_is_used(tmp_path: Path) -> None:
+    text = '[project]\n[[tool.uv.index]]\nname = "own"\nurl = "https://wheels.example/simple"\nexplicit = true\n'
+    pyproject = read(tmp_path, text)
+    wheel = candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    pyproject.pin(FLASH, pins_of([resolution(wheel)])[FLASH])
+    assert 'flash-attn = {index = "own"}' in pyproject.text
+    pyproject.drop(FLASH)
+    assert 'name = "own"' in pyproject.text
+
+
+def test_each_platform_gets_its_wheel_by_a_marker(tmp_path: Path) -> None:
+    """gpkg 0.4.3 writes one URL, so that its project locks for one platform only."""
+    pyproject = read(tmp_path, "")
+    targets = [(LINUX, "x86_64"), (ARM, "aarch64")]
+    resolutions = [
+        resolution(candidate(f"flash_attn-2.8.3-cp312-cp312-linux_{machine}.whl"), environment=environment)
+        for environment, machine in targets
+    ]
+    pyproject.pin(FLASH, pins_of(resolutions)[FLASH])
+    assert [str(each) for each in pyproject.requirements] == [
+        f"flash-attn @ https://page.example/flash_attn-2.8.3-cp312-cp312-linux_{machine}.whl#sha256={SHA} ; "
+        f'sys_platform == "linux" and platform_machine == "{machine}"'
+        for _, machine in targets
+    ]
+
+
+def test_what_was_asked_for_is_kept_and_forgotten(tmp_path: Path) -> None:
+    pyproject = read(tmp_path, "")
+    wanted = Pyproject.read(tmp_path / "other.toml")
+    wanted.make_table("tool", "wheelmill")["packages"] = ["flash-attn>=2.7", "mamba-ssm"]
+    pyproject.ask(wanted.asked)
+    assert pyproject.text == '[tool.wheelmill]\npackages = ["flash-attn>=2.7", "mamba-ssm"]\n'
+    pyproject.forget(FLASH)
+    pyproject.forget(project_name("mamba-ssm"))
+    assert pyproject.text == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[project\n", "is not TOML"),
+        ("project = 3\n", "project: expected a table"),
+        ('[project]\ndependencies = "rich"\n', "project.dependencies: expected a list of requirements"),
+        ('[project]\ndependencies = ["rich", "a b c"]\n', r"project.dependencies\[1\]: "),
+        ('[project]\ndynamic = ["dependencies"]\n', "project.dynamic: its dependencies are computed"),
+    ],
+)
+def test_what_cannot_be_changed_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(tmp_path, text).pin(FLASH, [Pin(requirement="flash-attn==1")])
+
+
+OTHER_CUDA = replace(LINUX, torch=TorchVersion(2, 8), cuda=CudaVersion(12, 6))
+TORCH_INDEX = "https://mirror.example/whl/cu126"
+
+
+def add_for_another_cuda(path: Path) -> ProjectChange:
+    chosen = resolution(
+        candidate("flash_attn-2.8.3+cu126torch2.8-cp312-cp312-linux_x86_64.whl"), environment=OTHER_CUDA
+    )
+    chosen = replace(chosen, torch_backend=CudaVersion(12, 6).tag, torch_index=TORCH_INDEX)
+    return add_wheels(path, [Requirement("flash-attn")], [chosen], lambda: None)
+
+
+@pytest.mark.parametrize("dependency", ["torch>=2", "torch==2.8.*", "torch==2.8.0"])
+def test_torch_for_another_cuda_comes_from_its_index(tmp_path: Path, dependency: str) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(f'[project]\nname = "mine"\nversion = "1"\ndependencies = ["{dependency}"]\n')
+    add_for_another_cuda(path)
+    uv = tomllib.loads(path.read_text())["tool"]["uv"]
+    assert uv["sources"]["torch"] == {"index": "wheelmill-pytorch-cu126"}
+    assert uv["index"] == [{"name": "wheelmill-pytorch-cu126", "url": TORCH_INDEX, "explicit": True}]
+
+
+def test_torch_stays_with_the_mirror_that_a_project_names(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(
+        '[project]\nname = "mine"\nversion = "1"\ndependencies = ["torch"]\n[tool.uv.sources]\n'
+        'torch = {index = "near"}\n[[tool.uv.index]]\nname = "near"\nurl = "https://near.example/cu126"\n'
+    )
+    change = add_for_another_cuda(path)
+    assert 'torch = {index = "near"}' in path.read_text()
+    assert TORCH_INDEX not in path.read_text()
+    assert any("CUDA 12.6" in note for note in change.notes)
+
+
+def test_torch_is_not_added_beside_wheels_that_do_not_need_it() -> None:
+    pins = pins_of([resolution(candidate("demo-1.0+cu130-cp312-cp312-linux_x86_64.whl"))])
+    assert list(pins) == ["demo"]

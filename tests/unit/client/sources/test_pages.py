@@ -1,0 +1,133 @@
+"""Pages of every form, asked for once, kept, and asked again whether they changed."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.page_server import JSON, Answer, PageServer, links_page
+from tests.unit.client.conftest import TARGET, chosen
+from wheelmill.client.choose.resolve import Search, resolve
+from wheelmill.client.records import Resolution
+
+WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
+OTHER = "demo-1.1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
+
+
+def find(source: str, *, offline: bool = False) -> Resolution:
+    return resolve([Requirement("demo")], TARGET, Search(named=(source,), offline=offline, look=False))
+
+
+def release(*assets: Mapping[str, object], draft: bool = False) -> dict[str, object]:
+    return {"draft": draft, "assets": list(assets)}
+
+
+def asset(name: str, **more: object) -> dict[str, object]:
+    return {"name": name, "browser_download_url": f"https://files.test/{name}", "size": 7, **more}
+
+
+def test_a_json_index_gives_hash_size_and_yanked_files(server: PageServer) -> None:
+    files = [
+        {"filename": WHEEL, "url": f"../../files/{WHEEL}", "hashes": {"sha256": "a" * 64}, "size": 9},
+        {"filename": OTHER, "url": OTHER, "hashes": {}, "yanked": "broken", "requires-python": ">=3.9"},
+    ]
+    body = json.dumps({"meta": {"api-version": "1.4"}, "name": "demo", "files": files}).encode()
+    server.pages["/simple/demo/"] = Answer(body, headers={"Content-Type": JSON})
+    (choice,) = find(f"{server.url}/simple/").choices.values()
+    assert choice.candidate.filename == WHEEL
+    assert choice.candidate.url == f"{server.url}/files/{WHEEL}"
+    assert (choice.candidate.sha256, choice.candidate.size) == ("a" * 64, 9)
+
+
+def test_html_attributes_are_read_in_any_quotes(server: PageServer) -> None:
+    body = (
+        f"<base href='{server.url}/files/'>"
+        f"<a href='{WHEEL}#sha256={'b' * 64}' data-requires-python='&gt;=3.9' data-size=5 data-core-metadata=true>x</a>"
+        f'<A data-yanked="" HREF="{OTHER}">y</A><a name=nothing>z</a>'
+    )
+    server.pages["/simple/demo/"] = Answer(body.encode())
+    (choice,) = find(f"{server.url}/simple/").choices.values()
+    assert choice.candidate.url == f"{server.url}/files/{WHEEL}"
+    assert (choice.candidate.sha256, choice.candidate.size) == ("b" * 64, 5)
+    assert (choice.candidate.requires_python, choice.candidate.has_metadata) == (">=3.9", True)
+
+
+def test_all_pages_of_releases_are_read_where_gpkg_reads_the_first(
+    server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", server.url)
+    path = "/repos/a/b/releases?per_page=30"
+    first = [release(asset("other-1.0-py3-none-any.whl")), release(asset(OTHER), draft=True)]
+    second = [release(asset(WHEEL, digest="sha256:" + "c" * 64), asset(f"{WHEEL}.metadata"))]
+    json_type = {"Content-Type": "application/json; charset=utf-8"}
+    link = {"Link": f'<{server.url}/second>; rel="next"'}
+    server.pages[path] = Answer(json.dumps(first).encode(), headers=json_type | link)
+    server.pages["/second"] = Answer(json.dumps(second).encode(), headers=json_type)
+    (choice,) = find("github:a/b").choices.values()
+    assert choice.candidate.filename == WHEEL
+    assert (choice.candidate.sha256, choice.candidate.has_metadata) == ("c" * 64, True)
+    assert [path for path, _ in server.asked] == [path, "/second"]
+    find("github:a/b")
+    assert len(server.asked) == 2
+
+
+def test_a_page_that_did_not_change_is_not_sent_again(server: PageServer) -> None:
+    server.with_tag("/wheels/", links_page(WHEEL), '"1"', **{"Cache-Control": "max-age=0"})
+    source = f"find-links:{server.url}/wheels/"
+    assert [chosen(find(source)) for _ in range(3)] == [WHEEL] * 3
+    assert [headers.get("If-None-Match") for _, headers in server.asked] == [None, '"1"', '"1"']
+    server.with_tag("/wheels/", links_page(WHEEL, OTHER), '"2"')
+    assert chosen(find(source)) == OTHER
+
+
+def test_the_cache_stands_in_for_a_server_that_fails(server: PageServer) -> None:
+    server.with_tag("/wheels/", links_page(WHEEL), '"1"', **{"Cache-Control": "no-cache"})
+    source = f"find-links:{server.url}/wheels/"
+    find(source)
+    server.pages["/wheels/"] = Answer(b"go away", 403)
+    resolution = find(source)
+    assert chosen(resolution) == WHEEL
+    (warning,) = resolution.warnings
+    assert "403 Forbidden: it wants a credential" in warning
+    assert "going on with what the cache has" in warning
+    assert chosen(find(source, offline=True)) == WHEEL
+
+
+@pytest.mark.parametrize(
+    ("answer", "warning"),
+    [
+        (Answer(b"{}", headers={"Content-Type": "application/json"}), "expected JSON of PEP 691"),
+        (Answer(b"[1]", headers={"Content-Type": "application/json"}), "expected JSON of PEP 691"),
+        (Answer(b"\0", headers={"Content-Type": "image/png"}), "expected HTML or"),
+        (Answer(b"", headers={}), "an answer without Content-Type"),
+        (Answer(b"", 403, {"X-RateLimit-Remaining": "0"}), "GitHub's limit for requests is reached; set GITHUB_TOKEN"),
+        (Answer(b"", 410, {}), "410 Gone"),
+    ],
+)
+def test_an_answer_of_another_kind_is_a_warning_with_its_url(server: PageServer, answer: Answer, warning: str) -> None:
+    server.pages["/wheels/"] = answer
+    resolution = find(f"find-links:{server.url}/wheels/")
+    assert resolution.choices == {}
+    assert resolution.warnings[0].startswith(f"{server.url}/wheels/: ")
+    assert warning in resolution.warnings[0]
+
+
+def test_an_index_without_the_project_is_no_warning(server: PageServer) -> None:
+    resolution = find(f"{server.url}/simple/")
+    assert resolution.warnings == ()
+    assert [missing.reason for missing in resolution.unresolved.values()] == ["no source has a wheel of it"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "demo-not.a.version!-cp312-cp312-manylinux_2_28_x86_64.whl",
+        "demo-2.0.0+cu128torch2.8-cp312-manylinux_2_28_x86_64.whl",
+        "demo-2.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64-variant.whl",
+        "..%2F..%2Fdemo-2.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl",
+    ],
+)
+def test_names_that_are_no_wheels_are_passed_over(server: PageServer, name: str) -> None:
+    server.pages["/wheels/"] = Answer(f'<a href="{name}">x</a><a href="{WHEEL}">y</a>'.encode())
+    assert chosen(find(f"find-links:{server.url}/wheels/")) == WHEEL

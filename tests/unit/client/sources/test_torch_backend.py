@@ -1,0 +1,38 @@
+"""Where torch comes from when the usual index has it for another CUDA."""
+
+from dataclasses import replace
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.page_server import Answer, PageServer, links_page
+from tests.unit.client.conftest import TARGET
+from wheelmill.client.choose.resolve import Search, resolve
+from wheelmill.client.records import Resolution
+from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.errors import UsageError
+from wheelmill.names import CudaVersion, TorchVersion
+
+
+def resolved_for(server: PageServer, torch: str, cuda: str) -> Resolution:
+    server.pages["/wheels/"] = Answer(links_page())
+    target = replace(TARGET, torch=TorchVersion.parse(torch), cuda=CudaVersion.parse(cuda))
+    return resolve([Requirement("demo")], target, Search(named=(f"find-links:{server.url}/wheels/",), look=False))
+
+
+def test_the_usual_index_has_torch_for_one_cuda(server: PageServer, facts: Compatibility) -> None:
+    assert resolved_for(server, "2.8", str(facts.torch[TorchVersion(2, 8)].default_cuda)).torch_index is None
+
+
+def test_other_cudas_have_an_index_of_their_own(server: PageServer, facts: Compatibility) -> None:
+    found = resolved_for(server, "2.8", "12.6")
+    assert found.torch_backend == "cu126"
+    assert found.torch_index == facts.torch_index.replace("{cuda}", "126")
+
+
+def test_a_mirror_takes_its_place(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHEELMILL_TORCH_INDEX", "https://mirror.example/torch-cu{cuda}/simple")
+    assert resolved_for(server, "2.8", "12.6").torch_index == "https://mirror.example/torch-cu126/simple"
+    monkeypatch.setenv("WHEELMILL_TORCH_INDEX", "mirror.example")
+    with pytest.raises(UsageError, match="WHEELMILL_TORCH_INDEX"):
+        resolved_for(server, "2.8", "12.6")

@@ -1,0 +1,92 @@
+"""What the finder searches."""
+
+from dataclasses import replace
+
+from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PLAIN
+from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.site.finder import FinderData, finder_data
+from wheelmill.index.site.wheels import variants_of
+from wheelmill.names import project_name
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.records import Filters
+from wheelmill.release.records import Manifest
+
+TOP = project_name("top")
+CATALOGUE = Catalogue(packages=CONFIG.packages, plan=make_plan(CONFIG, Filters(), {}), drivers={CUDA_13: "580.65.06"})
+
+
+def data(manifests: tuple[Manifest, ...], catalogue: Catalogue | None = None) -> FinderData:
+    projects = site_of_releases(manifests, "").trees[0].projects
+    return finder_data({project: variants_of(files) for project, files in projects.items()}, catalogue)
+
+
+def rows(found: FinderData) -> list[tuple[str, ...]]:
+    """Project, version, CUDA, torch and Pythons of the rows, as a person reads them."""
+    lists = (found["projects"], found["versions"], found["cudas"], found["torches"])
+    read = []
+    for row in found["rows"]:
+        numbers = [number for number in row[:4] if isinstance(number, int)]
+        pythons = row[-1] if isinstance(row[-1], list) else []
+        words = ("-" if number < 0 else of[number] for of, number in zip(lists, numbers, strict=True))
+        read.append((*words, " ".join(found["pythons"][python] for python in pythons)))
+    return read
+
+
+def test_every_kind_of_wheel_has_a_row(release: Release) -> None:
+    assert rows(data(release(*EVERY_KIND))) == [
+        ("demo", "1.0", "13.0", "2.11", "3.11"),
+        ("demo", "1.0", "13.0", "2.10", "3.11"),
+        ("demo", "1.0", "12.8", "2.10", "3.11"),
+        ("plain-cuda", "2.0", "13.0", "-", "3.11"),
+        ("unlabelled", "3.0", "-", "-", "3.11"),
+    ]
+
+
+def test_wheels_that_differ_in_python_share_a_row(release: Release) -> None:
+    names = [f"demo-1.0+cu130torch2.11-cp3{minor}-cp3{minor}-manylinux_2_28_x86_64.whl" for minor in (9, 10, 12)]
+    found = data(release(*names))
+    assert found["pythons"] == ["3.9", "3.10", "3.12"]
+    assert [row[-1] for row in found["rows"]] == [[0, 1, 2]]
+
+
+def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0])
+    (entry,) = manifest.wheels
+    evidence = replace(entry.certificate.evidence, sass=("sm_120", "sm_90a"), ptx=("compute_120",))
+    entry = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
+    found = data((replace(manifest, wheels=(entry,)),))
+    assert found["architectures"] == [(["9.0a", "12.0"], ["12.0"])]
+
+
+def test_the_plan_names_pythons_that_no_wheel_is_for_and_drivers(release: Release) -> None:
+    found = data(release(EVERY_KIND[0]), CATALOGUE)
+    assert found["pythons"] == ["3.11", "3.12", "3.13t"]
+    assert found["drivers"] == {"13.0": "580.65.06"}
+
+
+def test_what_packages_require_of_each_other_is_known_to_the_bottom() -> None:
+    packages = {**CONFIG.packages, TOP: CONFIG.packages[PLAIN]}
+    for package, required in ((PLAIN, DEMO), (TOP, PLAIN)):
+        expectations = replace(packages[package].expectations, requires=(required,))
+        packages[package] = replace(packages[package], expectations=expectations)
+    assert data((), replace(CATALOGUE, packages=packages))["requires"] == {"plain": ["demo"], "top": ["plain", "demo"]}
+
+
+def test_ten_thousand_wheels_are_small(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0])
+    (entry,) = manifest.wheels
+    names = [
+        f"p{project}-{version}.0+cu{cuda}torch2.{torch}-cp3{python}-cp3{python}-manylinux_2_28_x86_64.whl"
+        for project in range(50)
+        for version in range(1, 5)
+        for cuda in (128, 130)
+        for torch in range(7, 12)
+        for python in range(9, 14)
+    ]
+    assert len(names) == 10_000
+    wheels = tuple(replace(entry, filename=name, name=name.split("-")[0], version=name.split("-")[1]) for name in names)
+    found = data((replace(manifest, wheels=wheels),))
+    assert len(found["rows"]) == 2_000
+    assert len(str(found)) < 80_000

@@ -1,0 +1,178 @@
+"""Pages for people, as their markup says it; browsers read them in tests/real/test_site.py."""
+
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+from markupsafe import escape
+
+from tests.unit.index.conftest import EVERY_KIND, Release, rendered
+from tests.unit.plan.examples import CONFIG
+from wheelmill.config.records import Config, Listing, ProjectStatus, Status
+from wheelmill.index.catalogue import Catalogue
+from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.index.records import Site
+from wheelmill.index.site.format import duration, size, span
+from wheelmill.index.site.pages import site_pages
+from wheelmill.index.write import write_site
+from wheelmill.names import ProjectName, project_name
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.records import Filters
+
+DEMO = project_name("demo")
+HOSTILE = "</script><script>alert(1)</script>'\"><img src=x onerror=alert(1)>{{ 7 * 7 }}"
+
+
+def people(site: Site, catalogue: Catalogue | None = None) -> dict[str, bytes]:
+    """Every page for people, whole."""
+    return {path: b"".join(pieces) for path, pieces in site_pages(site, catalogue)}
+
+
+def catalogue(config: Config = CONFIG) -> Catalogue:
+    return Catalogue(packages=config.packages, plan=make_plan(config, Filters(), {}), drivers={})
+
+
+def described(name: ProjectName, description: str, licence: str | None) -> Catalogue:
+    package = replace(CONFIG.packages[name], description=description, licence=licence)
+    return catalogue(replace(CONFIG, packages={**CONFIG.packages, name: package}))
+
+
+def test_a_hostile_description_stays_text(release: Release) -> None:
+    site = site_of_releases(release(*EVERY_KIND), "")
+    pages = people(site, described(DEMO, HOSTILE, HOSTILE))
+    for path in ("index.html", "packages/demo/index.html"):
+        text = pages[path].decode()
+        assert HOSTILE in unescape(text)
+        assert "<img src=x" not in text
+        assert "alert(1)</script>" not in text
+        assert re.findall(r"<script(?! (src|id)=)", text) == []
+
+
+def test_hostile_reasons_and_evidence_stay_text(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0])
+    (entry,) = manifest.wheels
+    evidence = replace(entry.certificate.evidence, needed=(HOSTILE,))
+    entry = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
+    package = replace(CONFIG.packages[DEMO], redistributable=False, licence=HOSTILE)
+    site = site_of_releases((replace(manifest, wheels=(entry,)),), "")
+    planned = catalogue(replace(CONFIG, packages={DEMO: package}))
+    text = people(site, planned)["packages/demo/index.html"].decode()
+    assert unescape(text).count(HOSTILE) >= 3
+    assert "<img src=x" not in text
+
+
+def test_attestations_are_linked_and_in_wheels_json(release: Release) -> None:
+    (manifest,) = release(*EVERY_KIND[:2])
+    url = "https://example.org/attestations/1?a&b"
+    attested, other = manifest.wheels
+    site = site_of_releases((replace(manifest, wheels=(replace(attested, attestation=url), other)),), "")
+    page = people(site)["packages/demo/index.html"].decode()
+    assert page.count(f'<a href="{escape(url)}">') == 1
+    wheels = json.loads(rendered(site)["wheels.json"])["wheels"]
+    assert {wheel["filename"]: wheel["attestation"] for wheel in wheels} == {
+        attested.filename: url,
+        other.filename: None,
+    }
+
+
+def test_the_page_for_wrong_addresses_stands_alone(release: Release) -> None:
+    page = rendered(site_of_releases(release(EVERY_KIND[0]), ""))["404.html"].decode()
+    assert "<style>" in page
+    assert "href=" not in page
+    assert "src=" not in page
+
+
+def test_data_for_the_finder_cannot_end_its_element(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0])
+    (entry,) = manifest.wheels
+    tag = "manylinux_2_28_x86_64</script>"
+    wheel = replace(entry, filename=f"demo-1.0+cu130torch2.11-cp311-cp311-{tag.replace('/', '')}.whl")
+    text = people(site_of_releases((replace(manifest, wheels=(wheel,)),), ""))["index.html"].decode()
+    (content,) = re.findall(r'<script id="wheels" type="application/json">(.*?)</script>', text)
+    assert json.loads(content)["projects"] == ["demo"]
+    assert "<" not in content
+
+
+@pytest.mark.parametrize("base_url", ["../releases", "files"])
+def test_every_link_leads_to_a_page_or_a_file(base_url: str, release: Release, tmp_path: Path) -> None:
+    site = site_of_releases(release(*EVERY_KIND, store=f"site/{base_url}"), base_url)
+    pages = rendered(site) | people(site, catalogue())
+    write_site(((path, [page]) for path, page in pages.items()), tmp_path / "site")
+    for path in (path for path in pages if path.endswith(".html") and "simple" not in path):
+        for link in re.findall(r'(?:href|src)="([^"#]*)(?:#[^"]*)?"', pages[path].decode()):
+            url = urlsplit(urljoin(f"http://127.0.0.1/site/{path}", link))
+            target = tmp_path / unquote(url.path).removeprefix("/")
+            assert (target / "index.html" if url.path.endswith("/") else target).is_file(), f"{path}: {link}"
+
+
+def test_packages_that_have_no_wheels_yet_have_a_page(release: Release) -> None:
+    pages = people(site_of_releases(release(EVERY_KIND[0]), ""), catalogue())
+    assert "There are no wheels of it yet." in pages["packages/plain/index.html"].decode()
+    assert "packages/plain/" in pages["index.html"].decode()
+
+
+def test_a_yanked_wheel_is_shown_with_its_reason_and_not_found(release: Release) -> None:
+    listing = Listing(yanked_wheels={EVERY_KIND[0]: HOSTILE})
+    pages = people(site_of_releases(release(*EVERY_KIND[:2]), "", listing))
+    page = pages["packages/demo/index.html"].decode()
+    assert "torch 2.11" not in page
+    assert f"{EVERY_KIND[0]}</a>: {escape(HOSTILE)}" in page
+    (content,) = re.findall(r'<script id="wheels" type="application/json">(.*?)</script>', pages["index.html"].decode())
+    assert json.loads(content)["torches"] == ["2.10"]
+
+
+def test_the_status_of_a_project_is_shown(release: Release) -> None:
+    listing = Listing(statuses={DEMO: ProjectStatus(status=Status.ARCHIVED, reason="part of torch now")})
+    pages = people(site_of_releases(release(EVERY_KIND[0]), "", listing))
+    assert "This project is archived: part of torch now." in pages["packages/demo/index.html"].decode()
+
+
+def test_an_empty_index_has_a_first_page() -> None:
+    pages = people(site_of_releases([], ""))
+    assert "This index has no packages yet." in pages["index.html"].decode()
+    assert 'id="finder"' not in pages["index.html"].decode()
+
+
+def test_a_folder_of_wheels_has_pages_without_evidence(release: Release, tmp_path: Path) -> None:
+    release(*EVERY_KIND)
+    pages = people(site_of_folder(tmp_path / "wheels", "files", warn=lambda _text: None))
+    assert "manifest.json" not in pages["packages/demo/index.html"].decode()
+    assert "Each was installed" not in pages["index.html"].decode()
+    assert "What was not tested" in pages["about/index.html"].decode()
+    assert "1.0+cu130torch2.11" in pages["packages/demo/index.html"].decode()
+
+
+def test_the_same_releases_give_the_same_bytes(release: Release) -> None:
+    manifests = release(*EVERY_KIND)
+    pages = [list(people(site_of_releases(manifests, ""), catalogue()).items()) for _ in range(2)]
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (999_960, "1000 kB"),
+        (12_345_678, "12.3 MB"),
+        (2.5e9, "2.5 GB"),
+    ],
+)
+def test_sizes(number: float, text: str) -> None:
+    assert size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (60, "1 min"), (7199, "120 min"), (9000, "2.5 h")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_spans() -> None:
+    assert (span(["2.8"]), span(["2.8", "2.9", "2.11"])) == ("2.8", "2.8 to 2.11")
