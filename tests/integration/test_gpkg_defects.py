@@ -256,8 +256,8 @@ def test_17_what_was_built_here_is_found_by_its_inputs(taken: Taken, wheelmill: 
     write_wheel(tmp_path / "cache" / "wheelmill" / "built-here" / inputs_of(target) / name)
     add = ("add", "torch-spline-conv", "--no-sync", *MACHINE, "--cuda", "130")
     wheelmill(*add, "--torch", "2.11", "--gpu", "8.0", exit_code=8)
-    for torch in ("2.11", "2.11.0"):
-        assert f"{name}, built on this machine" in wheelmill(*add, "--torch", torch, "--gpu", "9.0").stderr
+    for options in (("--torch", "2.11"), ("--torch", "2.11.0", "--build")):
+        assert f"{name}, built on this machine" in wheelmill(*add, *options, "--gpu", "9.0").stderr
     before, cleaned = (json.loads(wheelmill("cache", word, "--json").stdout)["files"] for word in ("info", "clean"))
     assert before == cleaned
     assert not list((tmp_path / "cache").rglob("*.whl"))

@@ -236,11 +236,12 @@ def test_a_lock_is_the_same_bytes_and_is_installed_from_the_cache(
         "2.11.0",
         "3.20.0",
     )
-    subprocess.run([BASE, "-m", "venv", "--clear", project / ".venv"], check=True)
     for path in site.rglob("*.*"):
         path.unlink()
-    wheelmill("sync", "--offline")
-    assert versions(environment) == installed
+    for command in (("install", "--lock", "pylock.toml"), ("sync",)):
+        subprocess.run([BASE, "-m", "venv", "--clear", project / ".venv"], check=True)
+        wheelmill(*command, "--offline")
+        assert versions(environment) == installed
     wheelmill("lock", "demo-gpu", *TARGET, "--upgrade", "--refresh", exit_code=8)
     assert (project / "pylock.toml").read_bytes() == first
 
