@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import AfterValidator
 
 from wheelmill.build.records import Provenance
 from wheelmill.errors import RefusedError, SmokeError
@@ -38,6 +41,12 @@ class Evidence:
     """GPU architectures with portable assembly: ``compute_120``."""
     undefined_symbols: int
     """How many unversioned symbols it expects from Python, torch, CUDA or the driver."""
+
+
+@lru_cache(maxsize=1024)
+def _shared(evidence: Evidence) -> Evidence:
+    """One record for all wheels that show the same: an index of many holds them all at once."""
+    return evidence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +94,7 @@ class Certificate:
     """That a wheel passed, kept beside it and bound to it by its hash."""
 
     sha256: Sha256
-    evidence: Evidence
+    evidence: Annotated[Evidence, AfterValidator(_shared)]
     clean_rooms: tuple[CleanRoom, ...]
     provenance: Provenance | None
     """None for a wheel that was not built here."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from packaging.version import Version
 
@@ -36,37 +37,37 @@ class PackagePage:
     """The newest first."""
     yanked: tuple[IndexFile, ...]
 
-    @property
+    @cached_property
     def variants(self) -> tuple[Variant, ...]:
         """Those of all versions."""
         return tuple(variant for version in self.versions for variant in version.variants)
 
-    @property
+    @cached_property
     def newest(self) -> str | None:
         """The newest version that there are wheels of."""
         return next((version.number for version in self.versions if version.variants), None)
 
-    @property
+    @cached_property
     def wheel_count(self) -> int:
         """How many wheels there are."""
         return sum(len(variant.wheels) for variant in self.variants)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of all wheels."""
         return sum(wheel.file.size for variant in self.variants for wheel in variant.wheels)
 
-    @property
+    @cached_property
     def build_seconds(self) -> float:
         """What all builds took together."""
         return sum(wheel.build_seconds or 0 for variant in self.variants for wheel in variant.wheels)
 
-    @property
+    @cached_property
     def cudas(self) -> tuple[CudaVersion, ...]:
         """CUDA releases that there are wheels for, ascending."""
         return tuple(sorted({label.cuda for variant in self.variants if (label := variant.kind.label)}))
 
-    @property
+    @cached_property
     def torches(self) -> tuple[TorchVersion, ...]:
         """As `cudas`."""
         labels = [variant.kind.label for variant in self.variants if variant.kind.label]

@@ -19,6 +19,6 @@ def wheel_rows(wheels: Iterable[SiteWheel]) -> Markup:
 
 def _wheel_row(wheel: SiteWheel) -> str:
     file = wheel.file
-    link = f'<a href="{escape(href(file.url))}" title="{escape(file.filename)}">{wheel.pythons}</a>'
+    link = f'<a href="{escape(href(file.url))}">{wheel.pythons}</a>'
     compiled = duration(wheel.build_seconds) if wheel.build_seconds else "&ndash;"
     return f'<tr><th scope="row">{link}</th><td>{size(file.size)}</td><td>{compiled}</td></tr>'
