@@ -33,7 +33,11 @@ RUN_BY = {
     "wheelmill run PROJECT --python 3.12 --cuda 13.0 --torch 2.11": "real/test_torch_spline_conv.py",
 }
 
-UNTESTED = {"benchmarks/build_group.py PROJECT": "no test runs it: it compiles for ten minutes"}
+UNTESTED = {
+    "benchmarks/build_group.py PROJECT": "no test runs it: it compiles for ten minutes",
+    "wheelmill run flash-attn --python 3.11,3.12 --cuda 13.0 --torch 2.11 --sandbox docker --policy manylinux_2_34"
+    " --memory 17": "no test runs it: it compiles for hours",
+}
 
 
 def commands() -> list[str]:
