@@ -24,7 +24,7 @@ cuda:
   releases:
     "12.8": {toolkit: "12.8.1", minimum_driver: "525.60.13", host_gcc: 14, architectures: ["9.0"]}
     "13.2": {toolkit: "13.2.2", minimum_driver: "580.65.06", host_gcc: 15, architectures: ["9.0"]}
-torch: {checked: 2026-11-21, source: "https://example.org/torch", releases: {}}
+torch: {checked: 2026-11-21, source: "https://example.org/torch", index: "https://example.org/cu{cuda}", releases: {}}
 pythons: ["3.12"]
 platforms: [linux_x86_64]
 """

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
 from tomlkit.toml_document import TOMLDocument
 
 from wheelmill.errors import UsageError
@@ -78,3 +79,13 @@ class TomlTables:
                 around.pop(keys[-1], None)
             elif keys[depth - 1] in around and not around[keys[depth - 1]]:
                 del around[keys[depth - 1]]
+
+
+def set_key(table: MutableMapping[str, Any], key: str, value: object) -> None:
+    """Set a key; a new one stands right below the last, not below the comment that belongs to the next table."""
+    body = table.value.body if isinstance(table, Table) and key not in table else []
+    below = []
+    while body and body[-1][0] is None:
+        below.append(body.pop())
+    table[key] = value
+    body.extend(reversed(below))

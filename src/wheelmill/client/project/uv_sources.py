@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from tomlkit.items import InlineTable
 
 from wheelmill.client.lock.pins import Index, Pin
-from wheelmill.client.project.toml_tables import TomlTables
+from wheelmill.client.project.toml_tables import TomlTables, set_key
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 
@@ -37,7 +37,7 @@ class UvSources:
         if indexed:
             sources = self.document.make_table("tool", "uv", "sources")
             entries = [self._entry(pin, index) for pin, index in indexed]
-            sources[key] = entries[0] if len(entries) == 1 else entries
+            set_key(sources, key, entries[0] if len(entries) == 1 else entries)
         else:
             self.document.prune("tool", "uv", "sources", key)
         self._drop_unused_indexes()
@@ -72,8 +72,8 @@ class UvSources:
         added = tomlkit.table()
         added.update({"name": free, "url": wanted.url, "explicit": True})
         uv = self.document.make_table("tool", "uv")
+        added.trivia.indent = "\n"  # else it stands right below what is before it
         if "index" not in uv:
-            added.trivia.indent = "\n"  # else it stands right below the sources
             uv["index"] = tomlkit.aot()
         uv["index"].append(added)
         return free
