@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from packaging.requirements import Requirement
@@ -12,12 +12,13 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from wheelmill.client.built_for import BuiltFor
+from wheelmill.client.choose.gpu_code import runs_on
 from wheelmill.client.records import Candidate, Refusal, Source, Stage, TargetEnvironment
 from wheelmill.client.sources.links import Group
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.client.target_tags import Libc, tag_places
 from wheelmill.config.records.compatibility import Compatibility, TorchRelease
-from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion
+from wheelmill.names import CudaVersion, Platform, PythonVersion
 
 _BEST_KNOWN: Final = Platform("linux_x86_64")
 
@@ -171,40 +172,6 @@ def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Refusal]:
     for gpu in target.gpus:
         if not any(runs_on(architecture, gpu.capability) for architecture in source.gpus):
             yield Refusal(stage=Stage.GPU, reason=f"is for {names} only, the target has {gpu.capability.sm}")
-
-
-def runs_on(code: Architecture, gpu: Architecture) -> bool:
-    """Whether machine code for one architecture runs on a GPU.
-
-    Plain code runs on later GPUs of its major, code for a family on those of the family, which so far are the same;
-    code with features of one architecture on no other.
-    https://docs.nvidia.com/cuda/cuda-c-programming-guide/#feature-availability
-    """
-    if code.feature == "a":
-        return (code.major, code.minor) == (gpu.major, gpu.minor)
-    return code.major == gpu.major and code.minor <= gpu.minor
-
-
-def lacks_code_for(
-    gpu: Architecture,
-    sass: Iterable[Architecture],
-    ptx: Iterable[Architecture],
-    *,
-    driver: CudaVersion | None,
-    cuda: CudaVersion | None,
-) -> str | None:
-    """Say why a wheel has nothing that runs on a GPU; None when it has.
-
-    Portable assembly is compiled by the driver, which must know the CUDA release that wrote it.
-    """
-    if any(runs_on(code, gpu) for code in sass):
-        return None
-    usable = [code for code in ptx if not code.feature and (code.major, code.minor) <= (gpu.major, gpu.minor)]
-    if not usable:
-        return f"has no machine code for {gpu.sm} and no PTX that could become it"
-    if driver and cuda and driver < cuda:
-        return f"has only PTX of CUDA {cuda} for {gpu.sm}, and the driver knows CUDA {driver}"
-    return None
 
 
 def within(specifier: str | None, version: Version) -> bool:

@@ -6,7 +6,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.unit.client.conftest import TARGET, candidates
-from wheelmill.client.choose.fit import lacks_code_for, refusals, runs_on
+from wheelmill.client.choose.fit import refusals
+from wheelmill.client.choose.gpu_code import lacks_code_for, runs_on
 from wheelmill.client.records import Gpu, Source, SourceKind, Stage
 from wheelmill.config.records.compatibility import Compatibility
 from wheelmill.names import Architecture, CudaVersion

@@ -1,0 +1,21 @@
+"""What the client knows: the target, where wheels are, which there are, and what was chosen."""
+
+from __future__ import annotations
+
+from wheelmill.client.records.choice import Choice, Refusal, Resolution, Stage, Unresolved
+from wheelmill.client.records.target import Gpu, TargetEnvironment
+from wheelmill.client.records.wheels import Candidate, Source, SourceKind, SourceList
+
+__all__ = [
+    "Candidate",
+    "Choice",
+    "Gpu",
+    "Refusal",
+    "Resolution",
+    "Source",
+    "SourceKind",
+    "SourceList",
+    "Stage",
+    "TargetEnvironment",
+    "Unresolved",
+]

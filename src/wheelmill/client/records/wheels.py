@@ -1,0 +1,81 @@
+"""Where wheels are, and which there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from packaging.specifiers import SpecifierSet
+from packaging.tags import Tag
+from packaging.utils import BuildTag
+from packaging.version import Version
+
+from wheelmill.client.built_for import BuiltFor
+from wheelmill.names import Architecture, ProjectName, Sha256
+
+
+class SourceKind(StrEnum):
+    """How a source lists its wheels."""
+
+    SIMPLE = "simple"
+    """A simple index (PEP 503 or PEP 691): the URL above its projects."""
+    FIND_LINKS = "find-links"
+    """One page of links. ``{cuda}`` and ``{torch}`` in the URL stand for one page each."""
+    GITHUB = "github"
+    """The assets of a repository's releases: the URL of its REST API."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A place that has wheels."""
+
+    name: str
+    kind: SourceKind
+    url: str
+    description: str = ""
+    projects: frozenset[ProjectName] = frozenset()
+    """What it is known to have; empty when it may have anything."""
+    distribution: ProjectName | None = None
+    """The name in its wheels where that is not the project's own: ``nv-grouped-gemm`` of ``grouped-gemm``."""
+    gpus: tuple[Architecture, ...] = ()
+    """The only GPUs its wheels are for; empty when they are for any."""
+    torch: SpecifierSet | None = None
+    """The torch its wheels are for, where their names don't say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceList:
+    """What a file of sources says."""
+
+    site: str | None
+    """The site of an index that has a newer one; None when nothing does."""
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A wheel that could be installed somewhere."""
+
+    filename: str
+    project: ProjectName
+    version: Version
+    """With its local label."""
+    build: BuildTag
+    tags: frozenset[Tag]
+    label: BuiltFor
+    """What its name says it was built for."""
+    url: str
+    """Absolute, without a fragment."""
+    sha256: Sha256 | None
+    size: int | None
+    """Bytes."""
+    requires_python: str | None
+    metadata_sha256: Sha256 | None
+    """Of the METADATA that lies at its URL + ``.metadata`` (PEP 658); None when there is none or no hash was given."""
+    has_metadata: bool
+    """Whether that file is there."""
+    uploaded_at: str | None
+    """RFC 3339."""
+    yanked: str | None
+    """The reason, which may be empty (PEP 592); None when it is not yanked."""
+    source: Source
