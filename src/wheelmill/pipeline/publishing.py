@@ -92,7 +92,7 @@ def _site_of(store: Store, listing: Listing, base_url: str, previous: str | None
 
 @contextmanager
 def _without_cycles() -> Iterator[None]:
-    """Keep Python from looking for cycles again and again among records, which have none: half of the time."""
+    """Keep Python from looking for cycles among records, which have none: that took half of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
