@@ -1,25 +1,15 @@
 """What every test can use."""
 
-from typing import Final
-
 import pytest
-
-OPTIONS: Final = {
-    "real": "compiles, downloads or installs",
-    "long": "compiles for many minutes",
-}
-"""Kinds of tests that run only when asked for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    for name, does in OPTIONS.items():
-        parser.addoption(f"--{name}", action="store_true", help=f"also run what {does}")
+    parser.addoption("--real", action="store_true", help="also run what compiles, downloads and installs")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for name, does in OPTIONS.items():
-        if not config.getoption(f"--{name}"):
-            skip = pytest.mark.skip(reason=f"{does}: run scripts/test --{name}")
-            for item in items:
-                if name in item.keywords:
-                    item.add_marker(skip)
+    if not config.getoption("--real"):
+        skip = pytest.mark.skip(reason="compiles, downloads or installs for real: run scripts/test --real")
+        for item in items:
+            if "real" in item.keywords:
+                item.add_marker(skip)
