@@ -1,6 +1,10 @@
 """What every test can use."""
 
+from collections.abc import Iterator
+
 import pytest
+
+from tests.page_server import PageServer, page_server
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -13,3 +17,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if "real" in item.keywords:
                 item.add_marker(skip)
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    with page_server() as served:
+        yield served
+
+
+@pytest.fixture
+def other_server() -> Iterator[PageServer]:
+    with page_server() as served:
+        yield served

@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.page_server import PageServer, page_server
+from tests.page_server import PageServer
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,18 +33,6 @@ def python() -> Command:
         return done
 
     return run
-
-
-@pytest.fixture
-def server() -> Iterator[PageServer]:
-    with page_server() as served:
-        yield served
-
-
-@pytest.fixture
-def other_server() -> Iterator[PageServer]:
-    with page_server() as served:
-        yield served
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """What the client's tests share: pages served on this machine, a cache of their own, and a target."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from tests.page_server import Answer, PageServer, links_page, page_server
+from tests.page_server import Answer, PageServer, links_page
 from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Candidate, Resolution, Source, SourceKind, TargetEnvironment
@@ -33,18 +33,6 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "VIRTUAL_ENV",
     ):
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[PageServer]:
-    with page_server() as served:
-        yield served
-
-
-@pytest.fixture
-def other_server() -> Iterator[PageServer]:
-    with page_server() as served:
-        yield served
 
 
 TARGET = TargetEnvironment(
