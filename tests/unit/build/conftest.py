@@ -117,12 +117,16 @@ def write_toolkit(home: Path, release: str) -> Path:
 
 @contextmanager
 def package_index_of(wheels: Path) -> Iterator[Path]:
-    """Let this machine be set to a package index that has the wheels of a folder and nothing else."""
+    """Let this machine be set to a package index that has the wheels of a folder and nothing else.
+
+    uv does not look again at a wheel that it once took from the same path, as another test run may have let it.
+    """
     empty = wheels / "empty"
     empty.mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UV_DEFAULT_INDEX", empty.as_uri())
         patch.setenv("UV_FIND_LINKS", str(wheels))
+        patch.setenv("UV_CACHE_DIR", str(wheels.with_name("uv-cache")))
         configured_index.cache_clear()
         yield wheels
     configured_index.cache_clear()
