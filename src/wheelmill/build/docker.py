@@ -13,7 +13,7 @@ from wheelmill import container, process, resources
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.cibuildwheel import PACKAGES, ContainerBuild, run_cibuildwheel
 from wheelmill.build.compiler_cache import cache_of, counted
-from wheelmill.build.finish import refuse_pure
+from wheelmill.build.finish import check_built
 from wheelmill.build.packages import install_requirements, install_torch
 from wheelmill.build.parallelism import Parallelism, parallelism_for
 from wheelmill.build.variables import variables_of
@@ -92,7 +92,7 @@ class DockerBuilder:
                 raise self._explained(error, run, began, parallelism, log) from None
             finally:
                 _take_back(cache.folder, image, run)
-        refuse_pure(wheel, target)
+        check_built(wheel, target)
         return Compiled(
             wheel=wheel,
             toolkit=bases.toolkit,

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from wheelmill.errors import CompileError
 from wheelmill.plan.records import BuildTarget
+from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.elf import shared_objects_of
-from wheelmill.wheel.metadata import dist_info_of, is_pure, labelled
+from wheelmill.wheel.metadata import dist_info_of, is_pure, labelled, read_metadata
 from wheelmill.wheel.pack import pack, unpack
 from wheelmill.wheel.record import record_of
 from wheelmill.wheel.records import WheelFile, WheelName
@@ -46,16 +47,29 @@ def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output
     return WheelFile.at(finished)
 
 
-def refuse_pure(raw: Path, target: BuildTarget) -> None:
-    """Refuse a wheel in which nothing is compiled.
+def check_built(wheel: Path, target: BuildTarget) -> None:
+    """Refuse what a build backend should not have made, before more of it is read.
 
     Raises:
-        CompileError: it is one.
+        CompileError: it cannot be read, it is another project's wheel, or nothing in it is compiled.
     """
-    with zipfile.ZipFile(raw) as archive:
-        pure = is_pure(archive.read(f"{dist_info_of(archive)}/WHEEL"))
-    if pure or not shared_objects_of(raw):
+    cell = target.cell
+    broken = f"{cell.project} {cell.version} came out as a wheel that cannot be used"
+    if findings := check_archive(wheel):
+        raise CompileError(f"{broken}: {'; '.join(finding.detail for finding in findings)}")
+    try:
+        name = WheelName.parse(wheel.name)
+        with zipfile.ZipFile(wheel) as archive:
+            dist_info = dist_info_of(archive)
+            read_metadata(archive.read(f"{dist_info}/METADATA"))
+            pure = is_pure(archive.read(f"{dist_info}/WHEEL"))
+        shared_objects = shared_objects_of(wheel)
+    except (ValueError, KeyError) as error:
+        raise CompileError(f"{broken}: {error}") from None
+    if name.project != cell.project:
+        raise CompileError(f"{cell.project} {cell.version} came out as a wheel of {name.project}: {wheel.name}")
+    if pure or not shared_objects:
         raise CompileError(
-            f"{target.cell.project} {target.cell.version} came out as pure Python: nothing was compiled",
+            f"{cell.project} {cell.version} came out as pure Python: nothing was compiled",
             hint="its setup.py may want a variable (FORCE_CUDA=1 or the like) under 'env' in packages.yml",
         )

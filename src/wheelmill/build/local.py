@@ -8,7 +8,7 @@ from wheelmill.build.backend import build_raw_wheel
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.compiler_cache import counted
 from wheelmill.build.environment import prepare_environment
-from wheelmill.build.finish import refuse_pure
+from wheelmill.build.finish import check_built
 from wheelmill.build.repair import repair_here
 from wheelmill.plan.records import BuildTarget
 from wheelmill.progress import Progress
@@ -34,6 +34,6 @@ class LocalBuilder:
                 log=log,
                 progress=progress,
             )
-        refuse_pure(raw, target)
+        check_built(raw, target)
         repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=log)
         return Compiled(wheel=repaired, toolkit=target.toolkit, packages=environment.packages.distributions())

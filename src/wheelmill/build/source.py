@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tarfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -92,14 +93,17 @@ def _unpack(archive: Path, destination: Path) -> None:
     """Unpack files and folders; anything else, and anything that leads outside, is refused."""
     if not tarfile.is_tarfile(archive):
         raise BuildError(f"{archive.name} is not a tar archive, which PEP 625 wants a source distribution to be")
-    with tarfile.open(archive) as tar:
-        for member in tar:
-            path = PurePosixPath(member.name)
-            if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-                raise BuildError(f"{archive.name} has an unsafe member {member.name!r}")
-        # https://docs.python.org/3/library/tarfile.html#hints-for-further-verification: 3.11.2 has no data_filter.
-        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
-        tar.extractall(destination)  # noqa: S202 - every member was checked
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                path = PurePosixPath(member.name)
+                if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
+                    raise BuildError(f"{archive.name} has an unsafe member {member.name!r}")
+            # https://docs.python.org/3/library/tarfile.html#hints-for-further-verification: 3.11.2 has no data_filter.
+            tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+            tar.extractall(destination)  # noqa: S202 - every member was checked
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        raise BuildError(f"{archive.name} cannot be unpacked: {error}") from None
 
 
 def _sha256_of_tree(folder: Path) -> Sha256:

@@ -16,9 +16,9 @@ from tests.unit.build.conftest import (
     compile_shared_object,
 )
 from tests.wheels import write_wheel
-from wheelmill.build.finish import finish_wheel, refuse_pure
+from wheelmill.build.finish import check_built, finish_wheel
 from wheelmill.build.repair import AUTO, repair_here
-from wheelmill.errors import BuildError
+from wheelmill.errors import BuildError, CompileError
 from wheelmill.plan.records import BuildTarget
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.record import check_record
@@ -49,7 +49,7 @@ def finish(tmp_path: Path) -> Finish:
     def run(raw: Path, target: BuildTarget = TARGET, *, policy: str = AUTO, output: str = "output") -> WheelFile:
         workspace = tmp_path / f"workspace of {output}"
         workspace.mkdir()
-        refuse_pure(raw, target)
+        check_built(raw, target)
         repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=tmp_path / "log")
         return finish_wheel(repaired, target, workspace=workspace, output=tmp_path / output)
 
@@ -128,6 +128,35 @@ def test_a_wheel_that_calls_itself_pure_is_refused(raw: Path, machine_code: byte
     write_wheel(raw, files={"demo/_C.so": machine_code}, tag="py3-none-any")
     with pytest.raises(BuildError, match="pure Python"):
         finish(raw)
+
+
+@pytest.mark.parametrize(
+    ("member", "fault"),
+    [
+        ("../evil.py", "leads out of its folder"),
+        ("evil-1.0.dist-info/METADATA", "expected one .dist-info folder"),
+        ("demo-1.0.dist-info/METADATA", "'name' is a required field"),
+        ("demo/_D.so", "demo/_D.so: not a readable shared object"),
+    ],
+)
+def test_a_broken_wheel_of_a_build_backend_fails_the_build(
+    member: str, fault: str, raw: Path, machine_code: bytes, finish: Finish
+) -> None:
+    write_wheel(raw, files={"demo/_C.so": machine_code, member: b"\x7fELF"})
+    with pytest.raises(CompileError, match=fault):
+        finish(raw)
+
+
+def test_what_is_no_zip_fails_the_build(raw: Path, finish: Finish) -> None:
+    raw.write_bytes(b"")
+    with pytest.raises(CompileError, match="not a readable zip"):
+        finish(raw)
+
+
+def test_a_package_cannot_make_the_wheel_of_another_one(machine_code: bytes, finish: Finish, tmp_path: Path) -> None:
+    torch = write_wheel(tmp_path / RAW.replace("demo", "torch"), files={"torch/_C.so": machine_code})
+    with pytest.raises(CompileError, match=r"demo 1\.0 came out as a wheel of torch"):
+        finish(torch)
 
 
 def test_symbols_that_a_policy_does_not_allow_are_named(finish: Finish, tmp_path: Path) -> None:

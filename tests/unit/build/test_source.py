@@ -144,6 +144,12 @@ def test_what_is_no_tar_archive_is_refused(cache: Path, tmp_path: Path) -> None:
         fetch_source(cached(cache, b"PK"), tmp_path / "source")
 
 
+def test_an_archive_that_breaks_off_is_refused(cache: Path, tmp_path: Path) -> None:
+    whole = tar_of(*(tarfile.TarInfo(f"demo-1.0/{number}") for number in range(1000)))
+    with pytest.raises(BuildError, match="cannot be unpacked: Compressed file ended"):
+        fetch_source(cached(cache, whole[:-2000]), tmp_path / "source")
+
+
 def test_two_folders_in_a_source_distribution_are_refused(cache: Path, tmp_path: Path) -> None:
     target = cached(cache, tar_of(SETUP, tarfile.TarInfo("other/setup.py")))
     with pytest.raises(BuildError, match="does not hold one folder"):
