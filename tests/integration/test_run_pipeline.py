@@ -21,16 +21,16 @@ def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
     wheel = certified_wheel(tmp_path / "demo-1.0+cu130-py3-none-any.whl")
     publish(store, [wheel], now=NOW)
     output = tmp_path / "out"
-    pipeline.run(
-        (),
-        LocalBuilder(),
-        LocalRooms(),
+    factory = pipeline.Factory(
+        builder=LocalBuilder(),
+        rooms=LocalRooms(),
         policy="auto",
         store=store,
         config=CONFIG,
         output=output,
         progress=Progress(),
     )
+    pipeline.run((), factory)
     page = output / "site" / "simple" / "demo" / "index.html"
     (package,) = ProjectPage.from_html("demo", page.read_bytes(), base_url=page.as_uri()).packages
     target = Path(unquote(urlsplit(urljoin(page.as_uri(), package.url)).path))

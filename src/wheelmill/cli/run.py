@@ -69,18 +69,17 @@ def run(
     planned = make_plan(configuration, wanted, published_cells(releases.manifests()), releases.failures.read())
     tell_plan(planned, wanted)
     with progress() as shown:
-        report = pipeline.run(
-            planned.targets,
-            where.builder(configuration),
-            rooms_in(where.sandbox, configuration),
+        factory = pipeline.Factory(
+            builder=where.builder(configuration),
+            rooms=rooms_in(where.sandbox, configuration),
             policy=policy,
             store=releases,
             config=configuration,
             output=output,
             progress=shown,
-            seconds=None if time_limit is None else time_limit * 60,
-            publishes=until is Until.INDEX,
         )
+        seconds = None if time_limit is None else time_limit * 60
+        report = pipeline.run(planned.targets, factory, seconds=seconds, publishes=until is Until.INDEX)
     if as_json:
         print_json("wheelmill.run/1", **plan_content(planned), **_report_content(report))
     place = f"index: {output / 'site'}" if until is Until.INDEX else f"wheels that passed: {output / 'wheels'}"

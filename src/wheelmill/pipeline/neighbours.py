@@ -10,8 +10,9 @@ from pathlib import Path
 from packaging.version import Version
 
 from wheelmill.build.records import Provenance, provenance_of
+from wheelmill.errors import BuildError
 from wheelmill.names import ProjectName, PythonVersion
-from wheelmill.plan.records import Cell
+from wheelmill.plan.records import BuildTarget, Cell
 from wheelmill.release.records import Manifest
 from wheelmill.release.store import Store
 from wheelmill.wheel.records import WheelFile
@@ -75,3 +76,21 @@ def required_beside(
         chosen[project] = max(fitting, key=lambda neighbour: Version(neighbour.provenance.cell.version))
         wanted.extend(chosen[project].provenance.expectations.requires)
     return list(chosen.values())
+
+
+def check_required(target: BuildTarget, available: Sequence[Neighbour]) -> None:
+    """Look for what a wheel will need beside it, before hours are spent on building it.
+
+    Raises:
+        BuildError: there is no wheel of it for the same Python, CUDA and torch.
+    """
+    cell = target.cell
+    try:
+        for python in target.pythons:
+            required_beside(cell, python, target.package.expectations.requires, available)
+    except LookupError as error:
+        torch = f" --torch {cell.torch}" if cell.torch else ""
+        raise BuildError(
+            f"{cell.id} requires {error}, of which there is no wheel for the same Python, CUDA and torch",
+            hint=f"wheelmill run {error} {cell.project} --python {cell.python} --cuda {cell.cuda}{torch}",
+        ) from None

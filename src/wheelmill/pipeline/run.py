@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from wheelmill.config.records import Config
 from wheelmill.errors import BuildError, CompileError, RefusedError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.catalogue import catalogue_of
-from wheelmill.pipeline.neighbours import Neighbour, neighbours_on_disk, released_neighbours, required_beside
+from wheelmill.pipeline.neighbours import Neighbour, check_required, neighbours_on_disk, released_neighbours
 from wheelmill.pipeline.publishing import build_index
 from wheelmill.pipeline.trial import smoke
 from wheelmill.plan.failures import inputs_of
@@ -26,6 +26,23 @@ from wheelmill.release.store import Store
 from wheelmill.smoke.records import TestedWheel, Verdict, certificate_path, certify
 from wheelmill.smoke.room import Rooms
 from wheelmill.time_limit import TimeIsOver, time_limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factory:
+    """Where targets become wheels, and where those go."""
+
+    builder: Builder
+    rooms: Rooms
+    policy: str
+    """``auto``, or a platform policy without its machine."""
+    store: Store
+    config: Config
+    """What the site says of packages, and which published wheels are yanked or removed."""
+    output: Path
+    """Gets ``built``, ``wheels`` with those of them that passed, and ``site``."""
+    progress: Progress
+    """Told of every stage."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,29 +67,13 @@ class Report:
 
 
 def run(
-    targets: Iterable[BuildTarget],
-    builder: Builder,
-    rooms: Rooms,
-    *,
-    policy: str,
-    store: Store,
-    config: Config,
-    output: Path,
-    progress: Progress,
-    seconds: float | None = None,
-    publishes: bool = True,
+    targets: Iterable[BuildTarget], factory: Factory, *, seconds: float | None = None, publishes: bool = True
 ) -> Report:
     """Take targets the whole way; what fails does not hold up the others.
 
     Args:
         targets: what to build.
-        builder: where it is compiled.
-        rooms: where it is tried.
-        policy: ``auto``, or a platform policy without its machine.
-        store: where releases are kept.
-        config: what the site says of packages, and which published wheels are yanked or removed.
-        output: gets ``built``, ``wheels`` with those of them that passed, and ``site``.
-        progress: told of every stage.
+        factory: where.
         seconds: time for builds and smoke; None sets no limit.
         publishes: whether the wheels are released and the site is made.
 
@@ -80,17 +81,11 @@ def run(
         ReleaseError: the wheels cannot be published.
         SiteError: what is published cannot be listed.
     """
-    manifests = store.manifests()
+    manifests = factory.store.manifests()
     work = _Work(
-        builder=builder,
-        rooms=rooms,
-        policy=policy,
-        store=store,
-        config=config,
-        output=output,
-        progress=progress,
+        factory=factory,
         published={entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels},
-        available=released_neighbours(manifests, store),
+        available=released_neighbours(manifests, factory.store),
     )
     left = list(targets)
     try:
@@ -99,22 +94,17 @@ def run(
                 work.take(left[0])
                 del left[0]
     except TimeIsOver:
-        progress.step(f"the time is over; left for another run: {', '.join(target.cell.id for target in left)}")
+        names = ", ".join(target.cell.id for target in left)
+        factory.progress.step(f"the time is over; left for another run: {names}")
     releases = work.publish() if publishes else ()
     return Report(verdicts=tuple(work.verdicts), releases=releases, failures=tuple(work.failures), left=tuple(left))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Work:
-    """Targets on their way to releases, and what came of those before."""
+    """What came of the targets so far."""
 
-    builder: Builder
-    rooms: Rooms
-    policy: str
-    store: Store
-    config: Config
-    output: Path
-    progress: Progress
+    factory: Factory
     published: Mapping[str, Sha256]
     available: list[Neighbour]
     verdicts: list[Verdict] = field(default_factory=list)
@@ -126,43 +116,46 @@ class _Work:
         try:
             self._build_and_try(target)
         except (BuildError, SmokeError) as error:
-            self.progress.step(error.explained)
+            self.factory.progress.step(error.explained)
             self.failures.append(Failure(id=target.cell.id, error=error))
             if _would_fail_again(error):
-                self.store.failures.remember(inputs_of(target), _known_failure(target, error))
+                self.factory.store.failures.remember(inputs_of(target), _known_failure(target, error))
 
     def _build_and_try(self, target: BuildTarget) -> None:
-        _check_required(target, self.available)
+        factory, progress = self.factory, self.factory.progress
+        check_required(target, self.available)
         built = build_wheel(
-            target, self.builder, policy=self.policy, output=self.output / "built", progress=self.progress
+            target, factory.builder, policy=factory.policy, output=factory.output / "built", progress=progress
         )
         rebuilt = numbered(built, self.published)
         if rebuilt is None:
-            self.progress.step(f"{built.file.filename} is published already, byte for byte")
+            progress.step(f"{built.file.filename} is published already, byte for byte")
             return
-        if reason := self.store.reason_to_refuse(rebuilt.file):
+        if reason := factory.store.reason_to_refuse(rebuilt.file):
             raise BuildError(f"{rebuilt.file.filename} {reason}")
-        verdict = smoke(rebuilt.file, self.rooms, available=self.available, progress=self.progress)
+        verdict = smoke(rebuilt.file, factory.rooms, available=self.available, progress=progress)
         self.verdicts.append(verdict)
-        tested = _delivered(certify(verdict), self.output / "wheels")
+        tested = _delivered(certify(verdict), factory.output / "wheels")
         self.tested.append(tested)
         self.available.extend(neighbours_on_disk([tested.file]))
 
     def publish(self) -> tuple[ReleaseTag, ...]:
         """Release what was tested, and make the site of all releases."""
-        publication = publish(self.store, self.tested, now=datetime.now(UTC), progress=self.progress)
+        factory = self.factory
+        publication = publish(factory.store, self.tested, now=datetime.now(UTC), progress=factory.progress)
         for manifest in publication.releases:
-            self.progress.step(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
+            names = ", ".join(entry.filename for entry in manifest.wheels)
+            factory.progress.step(f"released as {manifest.tag}: {names}")
         for refusal in publication.refusals:
             error = ReleaseError(f"{refusal.filename} {refusal.reason}")
             self.failures.append(Failure(id=refusal.filename, error=error))
-        site = self.output / "site"
+        site = factory.output / "site"
         build_index(
-            self.store,
-            self.config.listing,
-            base_url=self.store.url_from(site),
+            factory.store,
+            factory.config.listing,
+            base_url=factory.store.url_from(site),
             output=site,
-            catalogue=catalogue_of(self.config, self.store.failures.read()),
+            catalogue=catalogue_of(factory.config, factory.store.failures.read()),
         )
         return tuple(manifest.tag for manifest in publication.releases)
 
@@ -174,20 +167,6 @@ def _delivered(wheel: TestedWheel, folder: Path) -> TestedWheel:
     for each in (provenance_path(path), certificate_path(path), path):
         shutil.move(each, folder / each.name)
     return replace(wheel, file=replace(wheel.file, path=folder / path.name))
-
-
-def _check_required(target: BuildTarget, available: Sequence[Neighbour]) -> None:
-    """Look for what the wheel will need beside it before hours are spent on building it."""
-    cell = target.cell
-    try:
-        for python in target.pythons:
-            required_beside(cell, python, target.package.expectations.requires, available)
-    except LookupError as error:
-        torch = f" --torch {cell.torch}" if cell.torch else ""
-        raise BuildError(
-            f"{cell.id} requires {error}, of which there is no wheel for the same Python, CUDA and torch",
-            hint=f"wheelmill run {error} {cell.project} --python {cell.python} --cuda {cell.cuda}{torch}",
-        ) from None
 
 
 def _would_fail_again(error: BuildError | SmokeError) -> bool:

@@ -18,6 +18,7 @@ from wheelmill.errors import BuildError
 from wheelmill.plan.records import BuildTarget
 from wheelmill.progress import Progress
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.store import Store
 from wheelmill.smoke.local import LocalRooms
 from wheelmill.smoke.records import Verdict
 from wheelmill.wheel.records import WheelFile
@@ -52,10 +53,19 @@ def _as_if(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "smoke", smoke)
 
 
-def run(targets: tuple[BuildTarget, ...], folder: Path, **options: Any) -> pipeline.Report:
-    store = DirectoryStore(directory=folder / "releases")
-    options = {"policy": "auto", "store": store, "config": CONFIG, "output": folder, "progress": Progress(), **options}
-    return pipeline.run(targets, LocalBuilder(), LocalRooms(), **options)
+def run(
+    targets: tuple[BuildTarget, ...], folder: Path, *, store: Store | None = None, **options: Any
+) -> pipeline.Report:
+    factory = pipeline.Factory(
+        builder=LocalBuilder(),
+        rooms=LocalRooms(),
+        policy="auto",
+        store=store or DirectoryStore(directory=folder / "releases"),
+        config=CONFIG,
+        output=folder,
+        progress=Progress(),
+    )
+    return pipeline.run(targets, factory, **options)
 
 
 def test_what_is_done_when_the_time_is_over_is_kept(tmp_path: Path) -> None:
