@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name
 from platformdirs import user_cache_path
 
 from wheelmill.build.records import provenance_of
+from wheelmill.errors import ReleaseError
 from wheelmill.files import write_bytes
 from wheelmill.index.collect import site_of_folder
 from wheelmill.index.render import pages_of
@@ -74,6 +75,8 @@ def _try_from_throwaway_index(
             beside = {python: _required(contents, python, available, folder) for python in contents.pythons}
         except LookupError as error:
             return (Finding(code=Code.ENVIRONMENT, detail=f"it requires {error}, of which there is no wheel for it"),)
+        except ReleaseError as error:
+            return (Finding(code=Code.ENVIRONMENT, detail=str(error)),)
         wheels = {contents.file, *itertools.chain(*beside.values())}
         path, requires = _write_throwaway_index(folder, wheels), _required_of_others(wheels)
         outcome: list[CleanRoom | Finding] = []

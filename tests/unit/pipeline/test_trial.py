@@ -1,0 +1,36 @@
+"""Trying a wheel beside others of ours."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.unit.build.conftest import CELL, PROVENANCE
+from tests.unit.release.conftest import certified_wheel
+from wheelmill.build.records import BuiltWheel, keep_provenance
+from wheelmill.errors import ReleaseError
+from wheelmill.names import project_name
+from wheelmill.pipeline import smoke
+from wheelmill.pipeline.neighbours import Neighbour
+from wheelmill.progress import Progress
+from wheelmill.smoke.local import LocalRooms
+from wheelmill.wheel.records import Code, Finding, WheelFile
+
+REQUIRED = project_name("torch-scatter")
+
+
+def lost(_folder: Path) -> WheelFile:
+    raise ReleaseError("v2026-11-21/torch_scatter.whl has another hash")
+
+
+def test_a_released_wheel_that_cannot_be_had_refuses_the_one_that_needs_it_and_no_other(tmp_path: Path) -> None:
+    file = certified_wheel(tmp_path / "demo-1.0-cp311-cp311-linux_x86_64.whl").file
+    expectations = replace(PROVENANCE.expectations, requires=(REQUIRED,))
+    keep_provenance(
+        BuiltWheel(
+            file=file, provenance=replace(PROVENANCE, sha256=file.sha256, architectures=(), expectations=expectations)
+        )
+    )
+    beside = Neighbour(provenance=replace(PROVENANCE, cell=replace(CELL, project=REQUIRED)), fetch=lost)
+    verdict = smoke(file, LocalRooms(), available=[beside], progress=Progress())
+    assert verdict.findings == (
+        Finding(code=Code.ENVIRONMENT, detail="v2026-11-21/torch_scatter.whl has another hash"),
+    )
