@@ -5,7 +5,10 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Final, NoReturn
+
+_AT_ONCE: Final = 1e-6
+"""Seconds: a timer of 0 never goes off."""
 
 
 class TimeIsOver(BaseException):
@@ -26,7 +29,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         yield
         return
     before = signal.signal(signal.SIGALRM, _stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, _AT_ONCE))
     try:
         yield
     finally:
