@@ -110,3 +110,8 @@ def test_the_site_has_the_list_of_sources_for_clients(python: Command, wheels: P
     python(*build, exit_code=0)
     assert (tmp_path / "site" / "sources.yml").read_bytes() == sources.read_bytes()
     assert (tmp_path / "site" / "sources.yml.sha256").read_text() == f"{sha256_of(sources)}  sources.yml\n"
+
+
+def test_a_store_that_is_no_folder_is_named_and_no_bug(python: Command, wheels: Path) -> None:
+    (wheels.parent / "releases").write_text("a file")
+    assert release(python, wheels, exit_code=2) == f"error: {wheels.parent / 'releases'}: File exists\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import signal
 import sys
@@ -41,6 +42,11 @@ COMMANDS: Final = {
 
 The module has a function of the command's name, or an application ``app``.
 """
+
+_OF_THE_DISK: Final = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
+)
+"""What a disk is full for or a folder refuses. Any other failure of the system's is a bug."""
 
 _FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "requests", "uv"})
 
@@ -96,6 +102,11 @@ def main() -> None:
             raise
         missing = UsageError(f"this command needs {error.name}", hint="pip install 'wheelmill[factory]'")
         _exit(missing, f"error: {missing.explained}")
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        _exit(UsageError(str(error)), f"error: {where}{error.strerror}")
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:
