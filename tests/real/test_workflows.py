@@ -79,12 +79,13 @@ def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> N
     (kernels,) = host.repository.glob("config/wheelmill-demo/**/*.cu")
     kernels.write_text(kernels.read_text() + "\nthis is no C++;\n")
     wanted = {"package": "wheelmill-demo", "python_versions": "3.12", "force": "true", **AXES}
-    host.dispatch(wanted, exit_code=1)
+    printed = host.dispatch(wanted, exit_code=1)
+    assert "Main Deploy" in printed  # what others released shall be found
     group = "wheelmill-demo-1.0.0+cu130-linux_x86_64"
     assert re.search(rf"save compiled-{re.escape(group)}-\d+-1", host.log.read_text())
     assert "gh workflow run" not in host.log.read_text()
     assert manifests(host) == before
-    kept = host.artifacts / f"group-{group}"
+    kept = host.artifacts / f"report-{group}"
     (failure,) = json.loads((kept / "reports" / f"{group}.json").read_bytes())["failures"]
     assert failure["stage"] == "build"
     assert "does not build" in failure["message"]

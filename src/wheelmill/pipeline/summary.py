@@ -73,7 +73,7 @@ class GroupOutcome:
 
     @property
     def state(self) -> State:
-        """``left`` goes on in another run; ``lost`` is a job without a report."""
+        """``left`` is for another run to go on with; ``lost`` is a job without a report."""
         if self.report is None:
             return "lost"
         return "left" if self.report.left else "failed" if self.report.failures else "done"

@@ -16,7 +16,7 @@ _TAIL_LINES: Final = 25
 _WORDS: Final[Mapping[State, str]] = {
     "done": "passed",
     "failed": "failed",
-    "left": "out of time, goes on in another run",
+    "left": "out of time; another run goes on from there",
     "lost": "ended without a report: see its job",
 }
 

@@ -1,19 +1,20 @@
 """Groups and shards: how a plan is spread over jobs.
 
-Cells that differ only in Python share a job and its compiler cache. GitHub runs at most 256 jobs of one matrix
-(https://docs.github.com/en/actions/reference/limits), so more groups than that take several matrices.
+Cells that differ only in Python share a job and its compiler cache. A shard is one matrix of jobs whose wheels are
+attested and released together. What a release takes keeps it below the 256 jobs that GitHub runs of one matrix and the
+1,024 files of one attestation (https://docs.github.com/en/actions/reference/limits,
+https://github.com/actions/attest/pull/164).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from wheelmill.names import Platform, ProjectName
 from wheelmill.plan.records import BuildTarget, Plan
-
-MAX_JOBS: Final = 256
-
+from wheelmill.wheel.records import MAX_WHEELS
 
 _RUNNERS: Final = {Platform("linux_x86_64"): "ubuntu-24.04", Platform("linux_aarch64"): "ubuntu-24.04-arm"}
 """https://docs.github.com/en/actions/reference/runners/github-hosted-runners"""
@@ -59,6 +60,14 @@ def _place(group: Group, project: ProjectName) -> tuple[object, ...]:
     return project, cell.cuda, cell.torch, cell.platform
 
 
-def shards_of(groups: tuple[Group, ...]) -> tuple[tuple[Group, ...], ...]:
-    """Divide groups among matrices; each group stands in one."""
-    return tuple(groups[first : first + MAX_JOBS] for first in range(0, len(groups), MAX_JOBS))
+def shards_of(groups: Iterable[Group]) -> tuple[tuple[Group, ...], ...]:
+    """Divide groups among shards whose wheels fit one release; each group stands in one."""
+    shards: list[list[Group]] = []
+    room = 0
+    for group in groups:
+        if room < len(group.targets):
+            shards.append([])
+            room = MAX_WHEELS
+        shards[-1].append(group)
+        room -= len(group.targets)
+    return tuple(map(tuple, shards))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from wheelmill.names import ReleaseTag
 from wheelmill.plan.records import Cell, PastBuild
@@ -13,9 +12,7 @@ from wheelmill.progress import QUIET, Progress
 from wheelmill.release.records import Manifest
 from wheelmill.release.store import Publication, Refusal, Store
 from wheelmill.smoke.records import TestedWheel
-
-MAX_WHEELS: Final = 240
-"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
+from wheelmill.wheel.records import MAX_WHEELS
 
 
 def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress = QUIET) -> Publication:

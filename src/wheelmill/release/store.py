@@ -63,7 +63,7 @@ class Store(Protocol):
         """Release wheels together, under a tag of today that was never used.
 
         Args:
-            wheels: at least one, and at most `publish.MAX_WHEELS`.
+            wheels: at least one, and at most `MAX_WHEELS`.
             now: the time of publication, in UTC.
             progress: told of what takes long.
 

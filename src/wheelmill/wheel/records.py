@@ -20,6 +20,9 @@ MAX_ASSET: Final = 2 << 30
 """Bytes that a release asset must stay under
 (https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
 
+MAX_WHEELS: Final = 240
+"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
+
 
 class Code(StrEnum):
     """What kind of fault a finding names. The values are part of the commands' JSON."""

@@ -7,8 +7,12 @@ from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CUDA_12, V1
 from wheelmill.cli.plan import matrix_content
 from wheelmill.names import ProjectName, PythonVersion, project_name
-from wheelmill.plan.groups import MAX_JOBS, groups_of, shards_of, waiting_in
+from wheelmill.plan.groups import groups_of, shards_of, waiting_in
 from wheelmill.plan.records import BuildTarget, Plan
+from wheelmill.wheel.records import MAX_WHEELS
+
+MAX_JOBS = 256
+"""Of one matrix on GitHub."""
 
 
 def test_pythons_of_one_wheel_share_a_group() -> None:
@@ -21,8 +25,16 @@ def test_pythons_of_one_wheel_share_a_group() -> None:
 def test_600_groups_make_three_shards_and_each_stands_in_one() -> None:
     groups = groups_of(Plan(targets=tuple(target(version=f"1.{n}") for n in range(600)), skips=()))
     shards = shards_of(groups)
-    assert [len(shard) for shard in shards] == [MAX_JOBS, MAX_JOBS, 600 - 2 * MAX_JOBS]
+    assert [len(shard) for shard in shards] == [240, 240, 120]
     assert [group for shard in shards for group in shard] == list(groups)
+
+
+def test_the_wheels_of_a_shard_fit_one_release_and_its_groups_one_matrix() -> None:
+    pythons = ("3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t")
+    targets = [target(version=f"1.{number}", python=python) for number in range(100) for python in pythons]
+    shards = shards_of(groups_of(Plan(targets=tuple(targets), skips=())))
+    assert [sum(len(group.targets) for group in shard) for shard in shards] == [238, 238, 224]
+    assert MAX_WHEELS < MAX_JOBS
 
 
 def test_an_empty_plan_has_no_shard() -> None:
@@ -51,7 +63,7 @@ def test_the_matrices_hold_each_group_once_and_name_those_that_wait() -> None:
     user = requiring("user", targets[0].cell.project)
     content: Any = matrix_content(Plan(targets=(*targets, user), skips=()))
     names = [[group["group"] for group in shard["include"]] for shard in content["shards"]]
-    assert [len(shard) for shard in names] == [256, 256, 88]
+    assert [len(shard) for shard in names] == [240, 240, 120]
     assert sorted(name for shard in names for name in shard) == sorted(each.cell.group for each in targets)
     assert content["waiting"] == [user.cell.group]
 

@@ -15,9 +15,10 @@ from wheelmill.errors import ReleaseError, UsageError
 from wheelmill.record_files import record_from
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github import assets as wanted
-from wheelmill.release.publish import MAX_WHEELS, publish
+from wheelmill.release.publish import publish
 from wheelmill.release.records import Manifest
 from wheelmill.smoke.records import TestedWheel
+from wheelmill.wheel.records import MAX_WHEELS
 
 NAMES = tuple(f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(4))
 ENDS = ("", ".metadata", ".cdx.json")
