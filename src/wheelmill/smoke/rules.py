@@ -8,11 +8,9 @@ from typing import Final
 from packaging.utils import canonicalize_name
 
 from wheelmill.smoke.evidence import Contents, cuda_major_of
+from wheelmill.smoke.symbols import some_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.records import MAX_ASSET, Code, Finding
-
-_SHOWN: Final = 10
-"""How many symbols one finding names."""
 
 
 def findings_of(contents: Contents) -> tuple[Finding, ...]:
@@ -75,7 +73,7 @@ def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:
         floor = promised_glibc(platform)
         newer = symbols_newer_than(floor, contents.shared_objects) if floor else ()
         if newer:
-            yield Finding(code=Code.GLIBC, detail=f"{platform} promises glibc {floor}; it needs {_some(newer)}")
+            yield Finding(code=Code.GLIBC, detail=f"{platform} promises glibc {floor}; it needs {some_of(newer)}")
 
 
 def architectures_are_complete(contents: Contents) -> Iterator[Finding]:
@@ -113,8 +111,3 @@ RULES: Final = (
     architectures_are_complete,
     fits_a_release,
 )
-
-
-def _some(symbols: tuple[str, ...]) -> str:
-    more = len(symbols) - _SHOWN
-    return ", ".join(symbols[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from wheelmill.smoke.evidence import Contents, open_symbols
 from wheelmill.smoke.room import Room, evaluate
 from wheelmill.wheel.records import Code, Finding
 
-_SHOWN: Final = 10
+_NAMED: Final = 10
 """How many symbols one finding names."""
 
 _OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
@@ -61,8 +61,13 @@ def undefined_symbols(contents: Contents, room: Room, *, without_cuda: bool) -> 
         return
     missing = evaluate(room, _UNDEFINED, json.dumps(contents.evidence.needed), *sorted(symbols))
     if missing:
-        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
         yield Finding(
             code=Code.UNDEFINED_SYMBOL,
-            detail=f"nothing defines {', '.join(missing[:_SHOWN])}{more}; neither Python nor torch nor CUDA does",
+            detail=f"nothing defines {some_of(missing)}; neither Python nor torch nor CUDA does",
         )
+
+
+def some_of(symbols: Sequence[str]) -> str:
+    """Name symbols, and say how many more there are when they are many."""
+    more = len(symbols) - _NAMED
+    return ", ".join(symbols[:_NAMED]) + (f" and {more} more" if more > 0 else "")
