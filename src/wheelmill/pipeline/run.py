@@ -78,9 +78,12 @@ def run(
         publishes: whether the wheels are released and the site is made.
 
     Raises:
+        UsageError: this machine lacks what a stage needs.
         ReleaseError: the wheels cannot be published.
         SiteError: what is published cannot be listed.
     """
+    if publishes:
+        factory.store.check_can_publish()
     manifests = factory.store.manifests()
     work = _Work(
         factory=factory,

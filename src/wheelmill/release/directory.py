@@ -65,6 +65,9 @@ class DirectoryStore:
         """See `Store.reason_to_refuse`."""
         return None
 
+    def check_can_publish(self) -> None:
+        """See `Store.check_can_publish`; nothing is needed."""
+
     def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:  # noqa: ARG002 - nothing takes long
         """See `Store.publish`. A release is made beside the others and then gets its name, so it appears whole."""
         used = {manifest.tag for manifest in self.manifests()}

@@ -59,6 +59,13 @@ class Store(Protocol):
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
         """Why a wheel will not be published here, whatever its tests say; None when it can be."""
 
+    def check_can_publish(self) -> None:
+        """Look for what publishing needs, before hours are spent on something to publish.
+
+        Raises:
+            UsageError: this machine lacks it.
+        """
+
     def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
         """Release wheels together, under a tag of today that was never used.
 

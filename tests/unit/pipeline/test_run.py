@@ -14,7 +14,7 @@ from tests.unit.release.conftest import certified_wheel
 from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
 from wheelmill.build.records import BuiltWheel, keep_provenance
-from wheelmill.errors import BuildError
+from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.records import BuildTarget
 from wheelmill.progress import Progress
 from wheelmill.release.directory import DirectoryStore
@@ -106,3 +106,16 @@ def test_what_the_store_will_not_take_is_not_tried_out(tmp_path: Path) -> None:
     assert str(failure.error) == "demo-1.0+cu130-cp311-cp311-linux_x86_64.whl is for newer machines"
     assert report.verdicts == ()
     assert not (tmp_path / "wheels").exists()
+
+
+class Locked(DirectoryStore):
+    def check_can_publish(self) -> None:
+        raise UsageError("there is no token")
+
+
+def test_nothing_is_built_for_a_store_that_cannot_be_written(tmp_path: Path) -> None:
+    store = Locked(directory=tmp_path / "releases")
+    with pytest.raises(UsageError):
+        run((FAST,), tmp_path, store=store)
+    assert list(tmp_path.iterdir()) == []
+    assert len(run((FAST,), tmp_path, store=store, publishes=False).verdicts) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -75,10 +76,14 @@ class GitHubStore:
         """See `Store.reason_to_refuse`."""
         return reason_to_refuse(wheel)
 
-    def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
-        """See `Store.publish`."""
+    def check_can_publish(self) -> None:
+        """See `Store.check_can_publish`; a token is needed."""
         if self.repository.token is None:
             raise UsageError("GITHUB_TOKEN is not set", hint="a token with 'contents: write' publishes releases")
+
+    def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
+        """See `Store.publish`."""
+        self.check_can_publish()
         reasons = {wheel.file.filename: reason_to_refuse(wheel.file) for wheel in wheels}
         refusals = tuple(Refusal(filename=name, reason=reason) for name, reason in reasons.items() if reason)
         accepted = [wheel for wheel in wheels if not reasons[wheel.file.filename]]
@@ -103,18 +108,15 @@ class GitHubStore:
             raise ReleaseError(
                 f"{tag} was published meanwhile, with the same wheels", hint="there is nothing left to do"
             )
-        files = [asset for wheel in wheels for asset in _assets_of(wheel)]
-        faults = send(calls, draft, files).faults
+        assets = {wheel.file.filename: _assets_of(wheel) for wheel in wheels}
+        faults = send(calls, draft, list(chain(*assets.values()))).faults
         refusals = {
-            wheel.file.filename: fault
-            for wheel in wheels
-            for asset in _assets_of(wheel)
-            if (fault := faults.get(asset.name))
+            filename: fault for filename, own in assets.items() for asset in own if (fault := faults.get(asset.name))
         }
         manifest = replace(manifest, wheels=tuple(each for each in manifest.wheels if each.filename not in refusals))
         if not manifest.wheels:
             raise ReleaseError("\n".join((f"nothing of {tag} could be sent:", *refusals.values())))
-        arrived = [asset for wheel in wheels if wheel.file.filename not in refusals for asset in _assets_of(wheel)]
+        arrived = chain(*(own for filename, own in assets.items() if filename not in refusals))
         sent = send(calls, draft, [*arrived, Asset.of_bytes(MANIFEST, record_bytes(manifest))])
         if sent.faults:
             raise ReleaseError("\n".join(f"{name} {fault}" for name, fault in sent.faults.items()))
