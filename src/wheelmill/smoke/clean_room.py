@@ -80,8 +80,10 @@ def _visit(contents: Contents, room: Room, requirements: Sequence[str]) -> Clean
         *(f"import: {name} is not part of wheels, and {room.place} has none" for name in absent),
         *([f"smoke script: {room.place} has no GPU"] if script and not gpus else []),
     )
-    version = evaluate(room, "import json, platform; print(json.dumps(platform.python_version()))")
-    return CleanRoom(place=room.place, python=version, installed=evaluate(room, _DISTRIBUTIONS), skipped=skipped)
+    version = evaluate(room, str, "import json, platform; print(json.dumps(platform.python_version()))")
+    return CleanRoom(
+        place=room.place, python=version, installed=evaluate(room, dict[str, str], _DISTRIBUTIONS), skipped=skipped
+    )
 
 
 def _steps(
@@ -99,7 +101,7 @@ def _steps(
 def _wrong_torch(contents: Contents, room: Room) -> Iterator[Finding]:
     label = contents.name.label
     if label and label.torch:
-        cuda = evaluate(room, "import json, torch; print(json.dumps(torch.version.cuda))")
+        cuda = evaluate(room, str, "import json, torch; print(json.dumps(str(torch.version.cuda)))")
         if cuda != str(label.cuda):
             yield Finding(
                 code=Code.ENVIRONMENT,
@@ -108,13 +110,13 @@ def _wrong_torch(contents: Contents, room: Room) -> Iterator[Finding]:
 
 
 def _failed_install(room: Room, requirements: Sequence[str]) -> Iterator[Finding]:
-    before: dict[str, str] = evaluate(room, _DISTRIBUTIONS)
+    before = evaluate(room, dict[str, str], _DISTRIBUTIONS)
     try:
         room.install(requirements)
     except ProcessError as error:
         yield Finding(code=Code.INSTALL, detail=error.tail)
         return
-    after = evaluate(room, _DISTRIBUTIONS)
+    after = evaluate(room, dict[str, str], _DISTRIBUTIONS)
     if changed := sorted(project for project in before if after.get(project) != before[project]):
         yield Finding(code=Code.INSTALL, detail=f"installing it replaced {', '.join(changed)}")
 

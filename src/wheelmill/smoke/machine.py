@@ -58,10 +58,10 @@ def absent_libraries(evidence: Evidence, expectations: Expectations, room: Room)
         of_the_machine.append(DRIVER)
     if not of_the_machine:
         return ()
-    loadable = evaluate(room, _LOADABLE, *of_the_machine)
+    loadable = evaluate(room, list[str], _LOADABLE, *of_the_machine)
     return tuple(name for name in of_the_machine if name not in loadable)
 
 
 def gpus_in(room: Room) -> int:
     """How many GPUs the driver shows; 0 without a driver."""
-    return int(evaluate(room, _GPUS))
+    return evaluate(room, int, _GPUS)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Final, Protocol, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
+from wheelmill.errors import ProcessError
 from wheelmill.names import PythonVersion
 from wheelmill.progress import Progress
 from wheelmill.smoke.evidence import Contents
+
+Answer = TypeVar("Answer")
+
+_SHOWN: Final = 1000
+"""How many characters of an answer that is none its error shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,10 +93,21 @@ class Rooms(Protocol):
         ...
 
 
-def evaluate(room: Room, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
-    """Run Python code of ours in a room and read the JSON it prints last.
+def evaluate(room: Room, answer: type[Answer], code: str, *arguments: str) -> Answer:
+    """Run Python code of ours in a room and read the JSON that it prints last.
+
+    Args:
+        room: where. A wheel that was installed in it may change what is printed.
+        answer: the type that the JSON must be of.
+        code: prints JSON.
+        arguments: its ``sys.argv[1:]``.
 
     Raises:
-        ProcessError: the code failed.
+        ProcessError: the code failed, or printed something else.
     """
-    return json.loads(room.run(code, *arguments).splitlines()[-1])
+    printed = room.run(code, *arguments)
+    try:
+        return TypeAdapter(answer).validate_json(printed.rstrip().rpartition("\n")[2], strict=True)
+    except ValidationError:
+        message = "something in the room printed what was not asked for"
+        raise ProcessError(message, returncode=0, tail=f"{message}:\n{printed[-_SHOWN:]}") from None

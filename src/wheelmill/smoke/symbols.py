@@ -59,7 +59,7 @@ def undefined_symbols(contents: Contents, room: Room, *, without_cuda: bool) -> 
         symbols = frozenset(name for name in symbols if not name.startswith(_OF_CUDA))
     if not symbols:
         return
-    missing = evaluate(room, _UNDEFINED, json.dumps(contents.evidence.needed), *sorted(symbols))
+    missing = evaluate(room, list[str], _UNDEFINED, json.dumps(contents.evidence.needed), *sorted(symbols))
     if missing:
         yield Finding(
             code=Code.UNDEFINED_SYMBOL,

@@ -166,6 +166,28 @@ def test_what_is_replaced_by_installing_it_is_named(visit: Visit, tmp_path: Path
     assert finding == Finding(code=Code.INSTALL, detail="installing it replaced other")
 
 
+@pytest.mark.parametrize("noise", ["hello", "[]"])
+def test_a_wheel_that_prints_in_every_program_ends_its_own_visit(noise: str, visit: Visit, tmp_path: Path) -> None:
+    """A ``.pth`` file in it is enough for that."""
+    rooms = Folders(tmp_path)
+
+    class Noisy(Folder):
+        def run(self, code: str, *arguments: str) -> str:
+            printed = super().run(code, *arguments)
+            return f"{printed}{noise}\n" if (self.path / "demo").exists() else printed
+
+    @contextmanager
+    def room(place: str, index: CandidateIndex) -> Iterator[Room]:
+        (tmp_path / "room").mkdir()
+        yield Noisy(place=place, path=tmp_path / "room", index=index.folder, gpus=0)
+
+    rooms.room = room  # type: ignore[method-assign]
+    (finding,) = visit(rooms)
+    assert isinstance(finding, Finding)
+    assert finding.code == Code.ENVIRONMENT
+    assert f"\n{noise}" in finding.detail
+
+
 def test_the_smoke_script_decides_where_there_is_a_gpu(visit: Visit, tmp_path: Path) -> None:
     script = "import demo; raise SystemExit('wrong sum')"
     (finding,) = visit(Folders(tmp_path, places=("cuda:13.0",), gpus=1), script=script)
