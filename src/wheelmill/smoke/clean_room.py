@@ -127,7 +127,7 @@ def _failed_imports(contents: Contents, room: Room) -> Iterator[Finding]:
     try:
         room.run(_IMPORT, *modules)
     except ProcessError as error:
-        yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: {error.tail}")
+        yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: {error.tail or error}")
 
 
 def _failed_script(script: str | None, room: Room) -> Iterator[Finding]:
@@ -136,4 +136,4 @@ def _failed_script(script: str | None, room: Room) -> Iterator[Finding]:
     try:
         room.run(script)
     except ProcessError as error:
-        yield Finding(code=Code.SCRIPT, detail=error.tail)
+        yield Finding(code=Code.SCRIPT, detail=error.tail or str(error))

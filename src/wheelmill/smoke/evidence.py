@@ -48,7 +48,10 @@ class Contents:
         if self.provenance:
             return self.provenance.pythons
         abis = {tag.abi for tag in self.name.tags if tag.interpreter.startswith("cp") and tag.abi.startswith("cp")}
-        return tuple(sorted(map(PythonVersion.parse, abis))) or (None,)
+        try:
+            return tuple(sorted(map(PythonVersion.parse, abis))) or (None,)
+        except ValueError:  # cp27mu: pip will say that it is for no Python of today
+            return (None,)
 
 
 def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tuple[Finding, ...]:

@@ -129,6 +129,13 @@ def test_on_this_machine_a_finding_names_no_room(visit: Visit, tmp_path: Path) -
     assert finding.detail.startswith("import demo: Traceback")
 
 
+def test_an_import_that_ends_without_a_word_says_how(visit: Visit, tmp_path: Path) -> None:
+    (finding,) = visit(Folders(tmp_path), "import os; os.abort()")
+    assert isinstance(finding, Finding)
+    assert finding.code == Code.IMPORT
+    assert finding.detail.endswith("exited with -6")
+
+
 def test_a_symbol_that_nothing_defines_is_found_where_the_wheel_is_not_installed_yet(
     visit: Visit, tmp_path: Path
 ) -> None:

@@ -25,6 +25,13 @@ def test_a_name_that_is_not_a_wheels_is_refused(name: str, tmp_path: Path) -> No
     assert refusal_of(path) == [Code.FILENAME]
 
 
+@pytest.mark.parametrize("tag", ["cp27-cp27mu", "cp312-cpabc", "py3-none"])
+def test_a_wheel_that_names_no_python_of_today_is_tried_on_the_running_one(tag: str, tmp_path: Path) -> None:
+    contents = open_wheel(WheelFile.at(write_wheel(tmp_path / f"demo-1.0-{tag}-linux_x86_64.whl")), None)
+    assert isinstance(contents, Contents)
+    assert contents.pythons == (None,)
+
+
 def test_what_is_no_zip_is_refused(tmp_path: Path) -> None:
     (tmp_path / LABELLED).write_bytes(b"no zip")
     assert refusal_of(tmp_path / LABELLED) == [Code.ARCHIVE]
