@@ -70,8 +70,8 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
     started = time.monotonic()
     output.mkdir(parents=True, exist_ok=True)
     log = (output / f"{cell.id}.log").resolve()
-    log.unlink(missing_ok=True)
-    with workspace_of(target) as workspace:
+    with workspace_of(target, progress) as workspace:
+        log.unlink(missing_ok=True)
         source, source_sha256 = fetch_source(target, workspace / "source")
         apply_patches(target.package.patches, source, log=log)
         compiled = builder.compile(target, source, workspace, policy=policy, log=log, progress=progress)

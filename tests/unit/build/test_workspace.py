@@ -1,0 +1,49 @@
+"""The one folder that all builds of a group share, one after the other."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.unit.build.conftest import CELL, TARGET
+from wheelmill.build.workspace import workspace_of
+from wheelmill.progress import QUIET, Progress
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_it_is_empty_whatever_a_build_left(tmp_path: Path) -> None:
+    with workspace_of(TARGET, QUIET) as workspace:
+        (workspace / "source").mkdir()
+        (workspace / "source" / "setup.py").touch()
+        (workspace / "requirements.txt").touch()
+        (workspace / "link").symlink_to(tmp_path)
+    with workspace_of(TARGET, QUIET) as again:
+        assert again == workspace
+        assert [path.name for path in again.iterdir()] == [".lock"]
+    assert tmp_path.exists()
+
+
+def test_a_second_build_says_that_it_waits_and_goes_on_after_the_first() -> None:
+    told = threading.Event()
+
+    class Heard(Progress):
+        def step(self, text: str) -> None:
+            assert text == f"{CELL.id}: waiting for another build of {CELL.group} on this machine"
+            told.set()
+
+    def second() -> None:
+        with workspace_of(TARGET, Heard()):
+            entered.set()
+
+    entered = threading.Event()
+    thread = threading.Thread(target=second)
+    with workspace_of(TARGET, QUIET):
+        thread.start()
+        assert told.wait(10)
+        assert not entered.is_set()
+    thread.join(10)
+    assert entered.is_set()
