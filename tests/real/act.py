@@ -52,11 +52,18 @@ class Host:
         return self.run("workflow_dispatch", "wheels", *options, exit_code=exit_code)
 
     def run(
-        self, event: str, workflow: str, *options: str, payload: Mapping[str, Any] | None = None, exit_code: int = 0
+        self,
+        event: str,
+        workflow: str,
+        *options: str,
+        payload: Mapping[str, Any] | None = None,
+        goes_on: bool = False,
+        exit_code: int = 0,
     ) -> str:
-        """Run a workflow and return what was printed."""
-        shutil.rmtree(self.artifacts, ignore_errors=True)
-        self.artifacts.mkdir()
+        """Run a workflow, with the artifacts of the last one if it goes on, and return what was printed."""
+        if not goes_on:
+            shutil.rmtree(self.artifacts, ignore_errors=True)
+            self.artifacts.mkdir()
         event_file = self.repository.with_name("event.json")
         event_file.write_text(json.dumps(payload or {}))
         environment = {

@@ -26,6 +26,23 @@ def opened(host: Host, *, exit_code: int = 0) -> str:
     return host.run("pull_request", "request", payload=payload, exit_code=exit_code)
 
 
+def commented(host: Host) -> str:
+    """Have request-comment.yml run after request.yml, and return what it said."""
+    run = {
+        "event": "pull_request",
+        "conclusion": "success",
+        "html_url": "https://github.com/run/1",
+        "head_sha": "c0ffee",
+        "head_branch": "asks",
+        "head_repository": {"owner": {"login": "somebody"}},
+    }
+    host.run("workflow_run", "request-comment", payload={"workflow_run": run}, goes_on=True)
+    search, comment = host.log.read_text().splitlines()
+    assert "--field head=somebody:asks" in search
+    assert comment == "gh pr comment 7 --edit-last --create-if-none --body-file comment.md"
+    return (host.artifacts / "comment.md").read_text()
+
+
 def test_a_request_is_checked_planned_and_sampled(host: Host) -> None:
     change_entry(host.repository, "wheelmill-demo", *ONE_GROUP)
     assert "Build and smoke" in opened(host)
@@ -37,6 +54,7 @@ def test_a_request_is_checked_planned_and_sampled(host: Host) -> None:
     said = (host.artifacts / "comment" / "request.txt").read_text()
     for part in ("2 packages, no faults", "wheels to build: 1, in 1 jobs", "| 1 of 1 | passed |"):
         assert part in said
+    assert [line.strip() for line in commented(host).splitlines()[2:]] == [line.strip() for line in said.splitlines()]
 
 
 def test_a_hostile_request_ends_at_config_and_nothing_of_it_is_run(host: Host, tmp_path: Path) -> None:
