@@ -46,7 +46,7 @@ The module has a function of the command's name, or an application ``app``.
 _OF_THE_DISK: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 )
-"""What a disk is full for or a folder refuses. Any other failure of the system's is a bug."""
+"""What a full disk or a protected folder refuses; any other failure of the system is a bug of ours."""
 
 _FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "requests", "uv"})
 
