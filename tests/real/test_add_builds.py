@@ -24,11 +24,11 @@ Add = Callable[..., tuple[Path, str]]
 @pytest.fixture
 def add(tmp_path: Path, wheelmill: Command) -> Add:
     """Add a package to a fresh project; gives its folder and what was said."""
-    (tmp_path / "cache" / "wheelmill").mkdir(parents=True)
     # Wheels are kept here only; objects that were compiled for an earlier run may be used again.
-    (tmp_path / "cache" / "wheelmill" / "compiled").symlink_to(
-        user_cache_path("wheelmill", ensure_exists=True) / "compiled"
-    )
+    (tmp_path / "cache" / "wheelmill").mkdir(parents=True)
+    compiled = user_cache_path("wheelmill") / "compiled"
+    compiled.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "cache" / "wheelmill" / "compiled").symlink_to(compiled)
     uv_cache = subprocess.run([UV, "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
 
     def run(project: str, package: str, *options: str, config: Path) -> tuple[Path, str]:
@@ -58,11 +58,7 @@ def synced(project: Path) -> str:
     ("package", "options", "config"),
     [
         ("wheelmill-demo", [], DEMO),
-        (
-            "torch-spline-conv",
-            ["--torch", "2.11"],
-            ROOT / "config",
-        ),  # eight minutes where nothing is compiled yet
+        ("torch-spline-conv", ["--torch", "2.11"], ROOT / "config"),  # eight minutes where nothing is compiled yet
     ],
 )
 def test_the_second_project_takes_the_wheel_that_the_first_one_built(
