@@ -45,10 +45,15 @@ def _edit(text: str, root: yaml.MappingNode, key_path: KeyPath, value: Any) -> E
     if node := _children(mapping).get(last):
         written = value if isinstance(value, str) and node.style is None else _flow(value)
         return node.start_mark.index, node.end_mark.index, written
-    end = _end_of_line(text, mapping)
-    indent = "\n" + " " * mapping.value[-1][0].start_mark.column
+    if mapping.value:
+        start = end = _end_of_line(text, mapping)
+        column = mapping.value[-1][0].start_mark.column
+    else:  # {}, which the first key replaces
+        start, end = len(text[: mapping.start_mark.index].rstrip(" ")), mapping.end_mark.index
+        column = 2 * len(parents)
+    indent = "\n" + " " * column
     lines = (f"{indent}  {key}: {_flow(item)}" for key, item in value.items())
-    return end, end, "".join([f"{indent}{json.dumps(last)}:", *lines])
+    return start, end, "".join([f"{indent}{json.dumps(last)}:", *lines])
 
 
 def _children(mapping: yaml.MappingNode) -> dict[str | int, Any]:

@@ -75,6 +75,23 @@ def test_a_file_may_end_without_a_newline(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "keys", "amended"),
+    [
+        ("a: {} # none\nb: c\n", [("a", "d")], 'a:\n  "d":\n    e: "f" # none\nb: c\n'),
+        ("a:\n  b: {}\n", [("a", "b", "c")], 'a:\n  b:\n    "c":\n      e: "f"\n'),
+        ("a: {}", [("a", "b"), ("a", "c")], 'a:\n  "b":\n    e: "f"\n  "c":\n    e: "f"'),
+    ],
+)
+def test_a_mapping_that_is_empty_gets_its_first_keys(
+    tmp_path: Path, text: str, keys: list[KeyPath], amended: str
+) -> None:
+    path = tmp_path / "facts.yml"
+    path.write_text(text)
+    amend(path, {key_path: {"e": "f"} for key_path in keys})
+    assert path.read_text() == amended
+
+
+@pytest.mark.parametrize(
     ("text", "key_path", "value"),
     [
         ("a:\n  - b\n  - c\nd: e\n", ("a",), ["f"]),
