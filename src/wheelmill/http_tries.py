@@ -71,6 +71,6 @@ def asked_pause(headers: Mapping[str, str]) -> float:
         return float(text)
     try:
         when = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # not a date, or one of a year with ten digits
         return 0.0
     return (when.replace(tzinfo=when.tzinfo or dt.UTC) - dt.datetime.now(tz=dt.UTC)).total_seconds()

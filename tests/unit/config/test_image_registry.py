@@ -216,8 +216,15 @@ def in_seconds(seconds: int) -> str:
 
 @pytest.mark.parametrize(
     ("asked", "least_and_most"),
-    [("7", (7, 7)), ("0", (1, 1)), (in_seconds(50), (1, 50)), (in_seconds(-50), (1, 1)), ("soon", (1, 1))],
-    ids=["seconds", "no time", "date", "past", "nonsense"],
+    [
+        ("7", (7, 7)),
+        ("0", (1, 1)),
+        (in_seconds(50), (1, 50)),
+        (in_seconds(-50), (1, 1)),
+        ("soon", (1, 1)),
+        ("Mon, 21 Nov 9999999999 00:00:00 GMT", (1, 1)),
+    ],
+    ids=["seconds", "no time", "date", "past", "nonsense", "a year of ten digits"],
 )
 def test_retry_after_is_waited_for(
     server: Registry, client: ImageRegistry, pauses: list[float], asked: str, least_and_most: tuple[int, int]
