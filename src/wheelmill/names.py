@@ -155,7 +155,7 @@ class PythonVersion(Word):
         digits = text.strip().removeprefix("cp")
         free_threaded = digits.endswith("t")
         digits = digits.removesuffix("t")
-        if digits.isascii() and digits.isdigit():
+        if digits.isascii() and digits.isdigit() and len(digits) > 1:
             digits = f"{digits[:1]}.{digits[1:]}"
         major, minor, *_ = _release_numbers(digits, example)
         return cls(major, minor, free_threaded)

@@ -88,6 +88,12 @@ def test_other_text_is_refused_with_an_example(parse: Callable[[str], Word], tex
         parse(text)
 
 
+@pytest.mark.parametrize("text", ["3", "x", "2,7"])
+def test_what_was_written_stands_in_the_refusal(text: str) -> None:
+    with pytest.raises(ValueError, match=rf", not '{text}'$"):
+        PythonVersion.parse(text)
+
+
 def test_versions_are_ordered_by_number() -> None:
     assert CudaVersion(9, 2) < CudaVersion(12, 8) < CudaVersion(13, 0)
     assert TorchVersion(2, 9) < TorchVersion(2, 11)
