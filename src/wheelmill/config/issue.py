@@ -69,7 +69,7 @@ def entry_from(issue: Path) -> tuple[str, dict[str, object]]:
         questions = {key: question for question, (key, _) in QUESTIONS.items()}
         faults = []
         for key_path, message in faults_of(error):
-            _, _, *keys = key_path  # after "packages" and the name
+            keys = key_path[2:]  # behind "packages" and the name
             question = questions[str(keys[0])] if keys else _NAME
             line = answers.get(question, (1, ""))[0]
             faults.append(phrase_fault(issue, (line, 1), (question,), message))

@@ -70,6 +70,8 @@ def test_the_form_asks_what_is_read() -> None:
         ({"Project": "Torch_Scatter"}, "Project", "expected the normalized name 'torch-scatter'"),
         ({"Project": "a\nrunner: self-hosted"}, "Project", "expected one line"),
         ({"Project": "_No response_"}, "Project", "expected a project name"),
+        ({"Project": "[x](https://example.org)"}, "Project", "expected a project name"),
+        ({"Project": "[key]"}, "Project", "expected a project name"),
         ({"Versions": "1.0; rm -rf /"}, "Versions", "expected a version"),
         ({"Versions": "_No response_"}, "Versions", "is required"),
         ({"Description": "two\nlines"}, "Description", "expected one line"),
