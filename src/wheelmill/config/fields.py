@@ -38,6 +38,8 @@ PLATFORMS: Final = (Platform("linux_x86_64"), Platform("linux_aarch64"))
 Item = TypeVar("Item")
 
 _EXPRESSION_CHARACTERS: Final = frozenset("`$\\")
+_MAX_DIGITS: Final = 5
+"""Of numbers of minutes, gigabytes and releases; what is longer is a slip."""
 
 
 class Entry(BaseModel):
@@ -110,9 +112,12 @@ def _range_of(value: object) -> SpecifierSet:
     if not isinstance(text, str):
         raise ValueError(f"expected a range such as '>=2.7,<3', not {value!r}")  # noqa: TRY004
     try:
-        return SpecifierSet(plain(text))
+        versions = SpecifierSet(plain(text))
     except InvalidSpecifier:
-        raise ValueError(f"expected a range such as '>=2.7,<3' (PEP 440), not {text!r}") from None
+        versions = SpecifierSet()
+    if not len(versions):  # an empty text is the range of all versions, which nobody means
+        raise ValueError(f"expected a range such as '>=2.7,<3' (PEP 440), not {text!r}")
+    return versions
 
 
 def list_of_one(value: object) -> object:
@@ -121,9 +126,10 @@ def list_of_one(value: object) -> object:
 
 
 def _whole_number(value: object) -> int:
-    if not (isinstance(value, Unquoted) and value.text.isascii() and value.text.isdigit() and int(value.text[:9])):
-        raise ValueError(f"expected a whole number above 0, not {value!r}")
-    return int(value.text[:9])
+    digits = value.text if isinstance(value, Unquoted) else ""
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS and int(digits)):
+        raise ValueError(f"expected a whole number from 1 to {'9' * _MAX_DIGITS}, not {value!r}")
+    return int(digits)
 
 
 def _truth(value: object) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import PurePosixPath
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
@@ -70,27 +71,34 @@ def _variable(text: str) -> str:
     return text
 
 
-def _inside(value: object) -> PurePosixPath:
+def _folder(value: object, info: ValidationInfo) -> PurePosixPath:
+    return _inside(value, info, "folder", Path.is_dir)
+
+
+def _file(value: object, info: ValidationInfo) -> PurePosixPath:
+    return _inside(value, info, "file", Path.is_file)
+
+
+def _script(value: object, info: ValidationInfo) -> PurePosixPath:
+    path = _file(value, info)
+    if info.context:
+        (info.context / path).read_text(encoding="utf-8")  # raises a ValueError where it is not that
+    return path
+
+
+def _inside(value: object, info: ValidationInfo, kind: str, is_one: Callable[[Path], bool]) -> PurePosixPath:
     if not isinstance(value, str):
         raise ValueError(f"expected a path, not {value!r}")  # noqa: TRY004
     text = plain(value)
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise ValueError(f"expected a path inside the configuration folder, not {text!r}")
-    return path
-
-
-def _folder(value: object, info: ValidationInfo) -> PurePosixPath:
-    path = _inside(value)
-    if info.context and not (info.context / path).is_dir():
-        raise ValueError(f"there is no folder '{path}' in the configuration folder")
-    return path
-
-
-def _file(value: object, info: ValidationInfo) -> PurePosixPath:
-    path = _inside(value)
-    if info.context and not (info.context / path).is_file():
-        raise ValueError(f"there is no file '{path}' in the configuration folder")
+    try:
+        there = not info.context or is_one(info.context / path)
+    except OSError:  # such as a name that is too long
+        there = False
+    if not there:
+        raise ValueError(f"there is no {kind} '{path}' in the configuration folder")
     return path
 
 
@@ -131,6 +139,7 @@ Modules = Annotated[
 ]
 Folder = Annotated[PurePosixPath, PlainValidator(_folder, json_schema_input_type=str)]
 File = Annotated[PurePosixPath, PlainValidator(_file, json_schema_input_type=str)]
+Script = Annotated[PurePosixPath, PlainValidator(_script, json_schema_input_type=str)]
 Licence = Annotated[Text, AfterValidator(_licence)]
 GitUrl = Annotated[Text, AfterValidator(_git_url)]
 GitRef = Annotated[Text, AfterValidator(_git_ref)]

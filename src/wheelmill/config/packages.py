@@ -57,7 +57,7 @@ def _expectations(name: ProjectName, entry: PackageEntry, directory: Path) -> Ex
         needs.add("torch")
     return Expectations(
         imports=tuple(entry.test_import or [name.replace("-", "_")]),
-        script=(directory / entry.smoke_script).read_text() if entry.smoke_script else None,
+        script=(directory / entry.smoke_script).read_text(encoding="utf-8") if entry.smoke_script else None,
         requires=tuple(entry.requires),
         needs=tuple(sorted(needs)),
         cudart=entry.cudart,

@@ -40,6 +40,7 @@ from wheelmill.config.package_fields import (
     Licence,
     Modules,
     Runner,
+    Script,
     Variable,
 )
 from wheelmill.config.records import (
@@ -150,7 +151,7 @@ class PackageEntry(Entry):
     """Combinations that exist although compatibility.yml does not list them, each with its reason."""
     test_import: Modules | None = None
     """What must be importable after installation: a module, or several."""
-    smoke_script: File | None = None
+    smoke_script: Script | None = None
     """A Python file inside the configuration folder that is run with the wheel where there is a GPU."""
     runner: Runner | None = None
     """Which of GitHub's own machines build it; by default the newest for the platform."""

@@ -70,8 +70,12 @@ def _explained(problem: ErrorDetails) -> tuple[KeyPath, str]:
             message = f"expected a list, not {_shown(value)}"
         case "dict_type" | "model_type" | "model_attributes_type":
             message = f"expected keys and values, not {_shown(value)}"
+        case "literal_error":
+            message = f"expected {problem['ctx']['expected']}, not {_shown(value)}"
         case "too_short":
             message = "expected at least one item"
+        case kind if kind.startswith("date_"):
+            message = f"expected a date such as 2026-11-21, not {_shown(value)}"
         case _:
             message = problem["msg"]
     return key_path, message

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from packaging.specifiers import SpecifierSet
 
 from wheelmill.config.load import load_config
 from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
 from wheelmill.config.records import ArchVariable, BuildArguments, Expectations, Package, Part, Rule
+from wheelmill.errors import ConfigurationError
 from wheelmill.names import Architecture, Platform, project_name, project_version
 
 MISSION = Path(__file__).parents[2] / "data" / "mission"
@@ -135,6 +137,12 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         memory_per_job=8 * 1024**3,
         timeout=90 * 60,
     )
+
+
+def test_a_script_that_python_could_not_read_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "smoke.py").write_bytes(b"# Gr\xfc\xdfe\n")
+    with pytest.raises(ConfigurationError, match=r"^packages\.yml:4:5: packages\.demo-kernels\.smoke_script: .*utf-8"):
+        load_config(folder(tmp_path, PACKAGES + "    smoke_script: smoke.py\n"))
 
 
 def test_a_range_of_versions_is_what_the_lock_has_in_it(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_what_is_meant_well_is_accepted(key: str, written: Any, read: Any) -> No
 @pytest.mark.parametrize(
     ("right", "wrong", "fault"),
     [
-        ("2026-11-21", "soon", "2:3: cuda.checked: Input should be a valid date or datetime, input is too short"),
+        ("2026-11-21", "soon", "2:3: cuda.checked: expected a date such as 2026-11-21, not 'soon'"),
         ('"13.0":', '"13":', "5:5: cuda.releases.13: expected a CUDA version such as '13.0' or 'cu130', not '13'"),
         ('toolkit: "13.0.2", ', "", "5:5: cuda.releases.13.0.toolkit: is required"),
         ('"12.0"]}', '"9.0"]}', "5:76: cuda.releases.13.0.architectures: 9.0 stands in the list more than once"),
@@ -102,7 +102,7 @@ def test_what_is_meant_well_is_accepted(key: str, written: Any, read: Any) -> No
             "{linux_x86:",
             "12:14: torch.releases.2.11.cuda.linux_x86: expected linux_x86_64 or linux_aa",
         ),
-        ("host_gcc: 15", 'host_gcc: "15"', "5:62: cuda.releases.13.0.host_gcc: expected a whole number above 0"),
+        ("host_gcc: 15", 'host_gcc: "15"', "5:62: cuda.releases.13.0.host_gcc: expected a whole number from 1"),
         ("pythons:", "python:", "1:1: pythons: is required"),
         ("x86_64]\n", "x86_64, linux_x86_64]\n", "18:1: platforms: linux_x86_64 stands in the list more than once"),
         ("[linux_x86_64]", "[]", "18:1: platforms: expected at least one item"),
