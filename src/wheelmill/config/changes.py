@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from wheelmill import process
 from wheelmill.config.document import read_document
@@ -13,9 +14,12 @@ from wheelmill.config.records import Config
 from wheelmill.errors import ConfigurationError, ProcessError, UsageError
 from wheelmill.names import ProjectName
 
+Entries = Mapping[tuple[str, str], object]
+"""What ``packages.yml`` and ``packages.lock`` say, by section and project."""
+
 
 def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
-    """Name the packages that differ from a commit: in their entry, their lock, their patches or their source.
+    """Name the packages that differ from a commit: in their entry, their lock, or a file that the entry names.
 
     Args:
         config: the packages as they are now, in a git checkout.
@@ -27,44 +31,44 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
     folder = config.directory
     try:
         commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
-        touched = [folder / name for name in _git(folder, "diff", "--name-only", "--relative", commit).splitlines()]
+        touched = [Path(name) for name in _git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")]
     except ProcessError as error:
         raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
-    sections = [
-        (was, now)
-        for name in (PACKAGES, LOCK)
-        for was, now in _sections(_content_at(folder, commit, name), _content(folder / name))
-    ]
+    was, now = _entries_at(folder, commit), _entries_in(folder)
+    rewritten = {key[1] for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
     return frozenset(
         name
-        for name, package in config.packages.items()
-        if any(was.get(name) != now.get(name) for was, now in sections)
-        or any(path in package.patches for path in touched)
-        or (isinstance(package.source, Path) and any(path.is_relative_to(package.source) for path in touched))
+        for name in config.packages
+        if name in rewritten
+        or any(path.is_relative_to(own) for own in _paths_in(now["packages", name]) for path in touched)
     )
 
 
-def _sections(was: dict[str, Any], now: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The mappings by project in two versions of a file, side by side."""
-    return [(was.get(key) or {}, now.get(key) or {}) for key in sorted(was.keys() | now.keys())]
-
-
-def _content_at(folder: Path, commit: str, name: str) -> dict[str, Any]:
-    """What a file held at a commit; nothing when it was not there or could not be read."""
-    try:
-        text = _git(folder, "show", f"{commit}:./{name}")
-    except ProcessError:
-        return {}
+def _entries_at(folder: Path, commit: str) -> Entries:
     with tempfile.TemporaryDirectory(prefix="wheelmill-") as old:
-        (Path(old) / name).write_text(text)
-        try:
-            return _content(Path(old) / name)
-        except ConfigurationError:
-            return {}
+        for name in (PACKAGES, LOCK):
+            with suppress(ProcessError):  # it was not there
+                (Path(old) / name).write_text(_git(folder, "show", f"{commit}:./{name}"), encoding="utf-8")
+        return _entries_in(Path(old))
 
 
-def _content(path: Path) -> dict[str, Any]:
-    return read_document(path).content or {} if path.exists() else {}
+def _entries_in(folder: Path) -> Entries:
+    """What both files of a folder say; nothing of one that is not there or cannot be read."""
+    entries: dict[tuple[str, str], object] = {}
+    for name in (PACKAGES, LOCK):
+        with suppress(ConfigurationError):
+            content = read_document(folder / name).content
+            for section, projects in content.items() if isinstance(content, dict) else ():
+                if isinstance(projects, dict):
+                    entries |= {(section, project): entry for project, entry in projects.items()}
+    return entries
+
+
+def _paths_in(entry: object) -> Iterator[str]:
+    """The files and folders that an entry of ``packages.yml`` names."""
+    if isinstance(entry, dict):
+        yield from entry.get("patches", ())
+        yield from (path for key in ("smoke_script", "source") if isinstance(path := entry.get(key), str))
 
 
 def _git(folder: Path, *arguments: str) -> str:

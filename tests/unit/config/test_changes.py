@@ -10,7 +10,7 @@ from wheelmill.config.load import load_config
 from wheelmill.errors import UsageError
 
 PACKAGES = """packages:
-  one: {versions: ["1.0"], patches: [patches/one.patch]}
+  one: {versions: ["1.0"], patches: [patches/größe.patch], smoke_script: ./smoke.py}
   two: {versions: ["1.0"], source: two}
   three: {versions: ["1.0"]}
 """
@@ -23,12 +23,22 @@ def folder(tmp_path: Path) -> Path:
     for name in ("patches", "two/dist"):
         (folder / name).mkdir(parents=True)
     (folder / "packages.yml").write_text(PACKAGES)
-    (folder / "patches" / "one.patch").write_text("one")
+    (folder / "patches" / "größe.patch").write_text("one")
+    (folder / "smoke.py").write_text("one")
     (folder / "two" / "setup.py").write_text("two")
-    identity = ("-c", "user.name=tests", "-c", "user.email=tests@example.org")
-    for arguments in (("init", "-q"), ("add", "."), (*identity, "commit", "-q", "-m", "first")):
-        subprocess.run(["git", "-C", tmp_path, *arguments], check=True)
+    git(tmp_path, "init", "-q")
+    commit(folder)
     return folder
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-C", folder, *arguments], check=True)
+
+
+def commit(folder: Path) -> None:
+    """Commit the folder as it is."""
+    git(folder, "add", ".")
+    git(folder, "-c", "user.name=tests", "-c", "user.email=tests@example.org", "commit", "-q", "-m", "a change")
 
 
 def changed(folder: Path) -> set[str]:
@@ -51,14 +61,23 @@ def test_a_lock_entry_that_is_new_is_a_change(folder: Path) -> None:
     assert changed(folder) == {"three"}
 
 
-def test_a_patch_that_changed_is_a_change_of_its_package(folder: Path) -> None:
-    (folder / "patches" / "one.patch").write_text("other")
+@pytest.mark.parametrize("file", ["patches/größe.patch", "smoke.py"])
+def test_a_file_that_changed_is_a_change_of_the_package_that_names_it(folder: Path, file: str) -> None:
+    (folder / file).write_text("other")
     assert changed(folder) == {"one"}
 
 
 def test_a_source_folder_that_changed_is_a_change_of_its_package(folder: Path) -> None:
     (folder / "two" / "setup.py").write_text("other")
     assert changed(folder) == {"two"}
+
+
+@pytest.mark.parametrize("before", ["- a list", "packages: [a, list]", "packages: {one: *nobody}"])
+def test_a_file_that_said_nothing_of_packages_makes_all_of_them_new(folder: Path, before: str) -> None:
+    (folder / "packages.yml").write_text(before)
+    commit(folder)
+    (folder / "packages.yml").write_text(PACKAGES)
+    assert changed(folder) == {"one", "two", "three"}
 
 
 @pytest.mark.parametrize("reference", ["no-such-branch", "--output=x", ""])
