@@ -15,7 +15,6 @@ from wheelmill.cli.options import DEFAULT_STORE, ConfigOption, StoreOption, conf
 from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.terminal import STDOUT
 from wheelmill.config.changes import changed_since
-from wheelmill.config.records import Config
 from wheelmill.plan.estimate import Estimate, estimate
 from wheelmill.plan.groups import Group, groups_of, shards_of, waiting_in
 from wheelmill.plan.matrix import make_plan
@@ -58,7 +57,7 @@ def plan(
     wanted = filters.of(projects or (), group or ())
     configuration = config_at(config)
     if since:
-        configuration = _narrowed(configuration, since)
+        wanted = replace(wanted, changed=changed_since(configuration, since))
     releases = store_at(store)
     manifests = releases.manifests()
     planned = make_plan(configuration, wanted, published_cells(manifests), releases.failures.read())
@@ -71,12 +70,6 @@ def plan(
         print_json(PLAN_SCHEMA, **plan_content(planned), estimate=asdict(cost))
     else:
         _print_tables(planned, cost)
-
-
-def _narrowed(config: Config, reference: str) -> Config:
-    changed = changed_since(config, reference)
-    packages = {name: package for name, package in config.packages.items() if name in changed}
-    return replace(config, packages=packages)
 
 
 def matrix_content(planned: Plan) -> dict[str, object]:

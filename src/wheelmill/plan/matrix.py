@@ -33,7 +33,7 @@ def make_plan(
         Targets in an order in which a package comes after those that it requires.
 
     Raises:
-        UsageError: a project or version is not in ``packages.yml``.
+        UsageError: a project or version is not in ``packages.yml``, or no cell is in a group.
     """
     targets: list[BuildTarget] = []
     skips: list[Skip] = []
@@ -54,6 +54,9 @@ def make_plan(
                 skips.append(Skip(cell=target.cell, reason=_again(failure), failure=failure))
             else:
                 targets.append(target)
+    groups = {target.cell.group for target in targets} | {skip.cell.group for skip in skips}
+    if unknown := [group for group in filters.groups if group not in groups]:
+        raise UsageError(f"there is no group {', '.join(unknown)}", hint="plan --matrix names all of them")
     return Plan(targets=tuple(targets), skips=tuple(skips))
 
 
@@ -66,22 +69,20 @@ def _again(failure: KnownFailure) -> str:
     return f"failed on {failure.failed_at:%Y-%m-%d} with the same inputs: {failure.reason} (--force tries again)"
 
 
-def _chosen_packages(config: Config, filters: Filters) -> tuple[Package, ...]:
+def _chosen_packages(config: Config, filters: Filters) -> list[Package]:
     unknown = [name for name in filters.projects if name not in config.packages]
     if unknown:
         raise UsageError(
             f"{', '.join(unknown)}: not in packages.yml", hint=f"it has {', '.join(sorted(config.packages))}"
         )
-    packages = tuple(
-        package for package in _in_order(config) if not filters.projects or package.name in filters.projects
-    )
+    packages = [package for package in _in_order(config) if not filters.projects or package.name in filters.projects]
     known = {version for package in packages for version in package.versions}
     if missing := [version for version in filters.versions if version not in known]:
         raise UsageError(
             f"version {', '.join(missing)} is not in packages.yml",
             hint="; ".join(f"{package.name} has {', '.join(package.versions)}" for package in packages),
         )
-    return packages
+    return [package for package in packages if filters.changed is None or package.name in filters.changed]
 
 
 def _in_order(config: Config) -> Iterable[Package]:

@@ -129,6 +129,8 @@ class Filters:
     cudas: tuple[CudaVersion, ...] = ()
     torches: tuple[TorchVersion, ...] = ()
     platforms: tuple[Platform, ...] = ()
+    changed: frozenset[ProjectName] | None = None
+    """The packages that differ from a commit; None where nobody asked."""
     groups: tuple[str, ...] = ()
     """Names of groups, such as ``demo-1.0+cu130-linux_x86_64``."""
     force: bool = False

@@ -28,7 +28,7 @@ from wheelmill.config.records import Config, Part, Rule
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, TorchVersion, project_name, project_version
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import BuildTarget, Filters, Skip
+from wheelmill.plan.records import BuildTarget, Filters, Plan, Skip
 
 MISSION = Path(__file__).parents[2] / "data" / "mission"
 
@@ -116,6 +116,18 @@ def test_an_unknown_version_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(UsageError, match=r"^version 3\.0 is not in packages\.yml$") as caught:
         make_plan(CONFIG, Filters(versions=(V1, project_version("3.0"))), {})
     assert caught.value.hint == "demo has 1.0, 2.0; plain has 1.0"
+
+
+def test_a_package_that_did_not_change_is_known_and_not_planned() -> None:
+    planned = make_plan(CONFIG, Filters(versions=(V1, V2), changed=frozenset({PLAIN})), {})
+    assert {target.cell.project for target in planned.targets} == {PLAIN}
+    assert make_plan(CONFIG, replace(ONE, changed=frozenset()), {}) == Plan(targets=(), skips=())
+
+
+def test_a_group_holds_its_own_cells_and_one_without_cells_is_refused() -> None:
+    assert make_plan(CONFIG, Filters(groups=(CELL.group,)), {}).targets == (target(),)
+    with pytest.raises(UsageError, match=r"^there is no group demo-9$"):
+        make_plan(CONFIG, Filters(groups=(CELL.group, "demo-9")), {})
 
 
 def test_every_cell_of_the_form_that_people_have_is_built_or_explained() -> None:
