@@ -62,3 +62,14 @@ def test_a_folder_that_is_none_is_a_fault(tmp_path: Path, missing: str) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("packages.yml:1:1: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", ["lock", "add --from-issue issue.md", "drift --write", "images --refresh --write"])
+def test_what_ships_is_not_written_where_there_is_no_folder(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WHEELMILL_CONFIG", raising=False)
+    argv = [sys.executable, "-m", "wheelmill", "config", *words.split()]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: there is no folder config here\nhint: name another one with --config\n"

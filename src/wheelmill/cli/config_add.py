@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from wheelmill.cli.options import ConfigOption, config_at
+from wheelmill.cli.options import ConfigOption, config_to_change
 from wheelmill.cli.terminal import STDERR
 from wheelmill.config.amend import amend
 from wheelmill.config.issue import entry_from
@@ -24,7 +24,7 @@ def add(
     directory: ConfigOption = None,
 ) -> None:
     """Add what a package request asks for to packages.yml; comments and layout stay as they are."""
-    config = config_at(directory)
+    config = config_to_change(directory)
     name, entry = entry_from(issue)
     if name in config.packages:
         raise UsageError(f"{name} is in {config.directory / PACKAGES} already", hint="add the versions to its entry")

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 from rich.markup import escape
 
-from wheelmill.cli.options import ConfigOption, config_at
+from wheelmill.cli.options import ConfigOption, config_at, config_to_change
 from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.terminal import STDERR, STDOUT
 from wheelmill.config.drift import Difference, find_drift, write_differences
@@ -28,7 +28,7 @@ def drift(
     as_json: JsonOption = False,
 ) -> None:
     """Compare what compatibility.yml says of torch with the package index. Exits with 9 when they differ."""
-    config = config_at(directory)
+    config = config_to_change(directory) if write else config_at(directory)
     if not config.compatibility.torch:
         raise UsageError(f"{config.directory / COMPATIBILITY} lists no torch")
     found = find_drift(config.compatibility, published_torch(since=min(config.compatibility.torch)))

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from wheelmill.cli.options import ConfigOption, config_at
+from wheelmill.cli.options import ConfigOption, config_at, config_to_change
 from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.terminal import STDERR, STDOUT
 from wheelmill.config.image_drift import ImageDrift, find_image_drift, values_of, write_differences
@@ -32,10 +32,10 @@ def images(
     as_json: JsonOption = False,
 ) -> None:
     """List the base images of Docker builds. With --refresh, exits with 9 when a tag has another digest by now."""
-    config = config_at(directory)
-    path = config.directory / IMAGES
     if write and not refresh:
         raise UsageError("--write needs --refresh")
+    config = config_to_change(directory) if write else config_at(directory)
+    path = config.directory / IMAGES
     if write and not path.exists():
         raise UsageError(f"there is no {path}", hint="copy the one that ships with wheelmill")
     pinned = load_images(config.directory)

@@ -40,6 +40,17 @@ def config_at(directory: Path | None) -> Config:
     return load_config(folder_at(directory))
 
 
+def config_to_change(directory: Path | None) -> Config:
+    """Load a configuration that will be written to: the one that ships only where it is named.
+
+    Raises:
+        UsageError: no folder was named, and there is none here.
+    """
+    if directory is None and folder_at(None) == resources.CONFIG:
+        raise UsageError("there is no folder config here", hint="name another one with --config")
+    return config_at(directory)
+
+
 def own_config_at(directory: Path | None) -> Config | None:
     """Load a configuration that says what is built here; the one that ships says what might be built elsewhere."""
     folder = folder_at(directory)
