@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import asdict
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -15,10 +15,7 @@ from wheelmill.cli.terminal import STDERR, STDOUT
 from wheelmill.config.drift import Difference, find_drift, write_differences
 from wheelmill.config.load import COMPATIBILITY
 from wheelmill.config.published import published_torch
-from wheelmill.errors import UsageError
-
-_FINDINGS: Final = 9
-"""The exit code of a command that found something."""
+from wheelmill.errors import FindingsError, UsageError
 
 
 def drift(
@@ -45,7 +42,7 @@ def drift(
     for sentence in found.unknown:
         STDERR.print(escape(sentence))
     if len(written) < len(found.differences):
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(FindingsError.exit_code)
 
 
 def _line(difference: Difference, *, write: bool) -> str:

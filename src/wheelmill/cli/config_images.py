@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -17,11 +17,8 @@ from wheelmill.config.image_drift import ImageDrift, find_image_drift, values_of
 from wheelmill.config.image_registry import ImageRegistry
 from wheelmill.config.images import IMAGES, load_images
 from wheelmill.config.records.images import Images
-from wheelmill.errors import UsageError
+from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import CudaVersion
-
-_FINDINGS: Final = 9
-"""The exit code of a command that found something."""
 
 
 def images(
@@ -50,7 +47,7 @@ def images(
         write_differences(path, found.differences, checked=dt.datetime.now(tz=dt.UTC).date())
     _show_drift(found, write=write, as_json=as_json)
     if len(found.differences) > (len(writable) if write else 0):
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(FindingsError.exit_code)
 
 
 def _list(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool) -> None:
