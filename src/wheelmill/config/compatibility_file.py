@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from wheelmill.config.document import KeyPath
 from wheelmill.config.fields import (
     Architectures,
     EachKeyOnce,
     Entry,
+    Form,
     KnownPlatform,
     Platforms,
     Text,
@@ -21,11 +24,20 @@ from wheelmill.config.records import Compatibility, CudaRelease, TorchRelease
 from wheelmill.names import CudaVersion, PythonVersion, TorchVersion
 
 
+def _numbers(text: str) -> str:
+    if not all(part.isascii() and part.isdigit() for part in text.split(".")):
+        raise ValueError(f"expected numbers with dots between them such as '2.28', not {text!r}")
+    return text
+
+
+Numbers = Annotated[Text, AfterValidator(_numbers)]
+
+
 class CudaEntry(Entry):
     """One CUDA release."""
 
     toolkit: UpstreamVersion
-    minimum_driver: Text
+    minimum_driver: Numbers
     """The oldest Linux driver that runs it."""
     host_gcc: WholeNumber
     """The newest major release of GCC that its nvcc takes."""
@@ -44,7 +56,7 @@ class TorchEntry(Entry):
     """The CUDA of its wheel on PyPI for linux_x86_64."""
     old_cxx_abi: list[CudaVersion] = []
     """CUDA releases whose wheels were made with the C++ ABI from before C++11."""
-    glibc: Text
+    glibc: Numbers
     """The oldest glibc that its wheels run on."""
 
 
@@ -68,7 +80,7 @@ class TorchFacts(_Facts):
     releases: Annotated[dict[TorchVersion, TorchEntry], EachKeyOnce]
 
 
-class CompatibilityFile(Entry):
+class CompatibilityFile(Form):
     """``compatibility.yml``."""
 
     cuda: CudaFacts
@@ -76,6 +88,17 @@ class CompatibilityFile(Entry):
     pythons: Annotated[list[PythonVersion], Field(min_length=1)]
     """Pythons that packages without torch are built for."""
     platforms: Platforms
+
+    def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
+        """A toolkit or a patch release of another release."""
+        for cuda, facts in self.cuda.releases.items():
+            if not facts.toolkit.startswith(f"{cuda}."):
+                place = ("cuda", "releases", str(cuda), "toolkit")
+                yield place, f"expected a toolkit of CUDA {cuda} such as '{cuda}.1', not '{facts.toolkit}'"
+        for torch, entry in self.torch.releases.items():
+            if not entry.release.startswith(f"{torch}."):
+                place = ("torch", "releases", str(torch), "release")
+                yield place, f"expected a release such as '{torch}.1', not '{entry.release}'"
 
 
 def compatibility_of(file: CompatibilityFile) -> Compatibility:

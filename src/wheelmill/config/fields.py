@@ -5,6 +5,7 @@ Every value is untrusted: whoever may open a pull request may write one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -22,7 +23,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from wheelmill.config.document import Unquoted
+from wheelmill.config.document import KeyPath, Unquoted
 from wheelmill.names import (
     Architecture,
     Platform,
@@ -46,6 +47,14 @@ class Entry(BaseModel):
     """Keys and values, none of them unknown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, use_attribute_docstrings=True)
+
+
+class Form(Entry):
+    """All that may stand in one file."""
+
+    def contradictions(self) -> Iterable[tuple[KeyPath, str]]:
+        """What no entry can know by itself: where, and what is wrong there."""
+        return ()
 
 
 def plain(text: str) -> str:

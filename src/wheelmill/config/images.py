@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill import resources
-from wheelmill.config.images_file import ImagesFile, contradictions_in, images_of
+from wheelmill.config.images_file import ImagesFile, images_of
 from wheelmill.config.read import read_file
 from wheelmill.config.records.images import Images
 from wheelmill.errors import ConfigurationError
@@ -30,5 +30,5 @@ def load_images(directory: Path) -> Images:
 def read_images(directory: Path, faults: list[str]) -> Images | None:
     """As `load_images`, for those who read other files too: the faults are added to theirs."""
     own = directory / IMAGES
-    file = read_file(own if own.exists() else resources.CONFIG / IMAGES, ImagesFile, faults, contradictions_in)
+    file = read_file(own if own.exists() else resources.CONFIG / IMAGES, ImagesFile, faults)
     return images_of(file) if file else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from wheelmill.config.document import KeyPath
-from wheelmill.config.fields import EachKeyOnce, Entry, KnownPlatform, Text, UpstreamVersion
+from wheelmill.config.fields import EachKeyOnce, Entry, Form, KnownPlatform, Text, UpstreamVersion
 from wheelmill.config.records.images import CudaImages, ImageReference, Images
 from wheelmill.names import CudaVersion
 
@@ -46,12 +46,25 @@ class CudaImagesFacts(_Pinned):
     releases: Annotated[dict[CudaVersion, CudaImagesEntry], EachKeyOnce]
 
 
-class ImagesFile(Entry):
+class ImagesFile(Form):
     """``images.yml``."""
 
     manylinux: ManylinuxImages
     plain: PlainImage
     cuda: CudaImagesFacts
+
+    def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
+        """A toolkit of another CUDA release, or images of another toolkit."""
+        for cuda, entry in self.cuda.releases.items():
+            place = ("cuda", "releases", str(cuda))
+            if not entry.toolkit.startswith(f"{cuda}."):
+                yield (
+                    (*place, "toolkit"),
+                    f"expected a toolkit of CUDA {cuda} such as '{cuda}.1', not '{entry.toolkit}'",
+                )
+            for key, image in (("devel", entry.devel), ("runtime", entry.runtime)):
+                if not image.tag.startswith(f"{entry.toolkit}-"):  # NVIDIA's tags are 13.2.1-devel-ubuntu24.04
+                    yield (*place, key), f"expected a tag of toolkit {entry.toolkit}, not '{image.tag}'"
 
 
 def images_of(file: ImagesFile) -> Images:
@@ -64,14 +77,3 @@ def images_of(file: ImagesFile) -> Images:
             for cuda, entry in file.cuda.releases.items()
         },
     )
-
-
-def contradictions_in(file: ImagesFile) -> Iterator[tuple[KeyPath, str]]:
-    """What no entry can know by itself: a toolkit of another CUDA release, or images of another toolkit."""
-    for cuda, entry in file.cuda.releases.items():
-        place = ("cuda", "releases", str(cuda))
-        if not entry.toolkit.startswith(f"{cuda}."):
-            yield (*place, "toolkit"), f"expected a toolkit of CUDA {cuda} such as '{cuda}.1', not '{entry.toolkit}'"
-        for key, image in (("devel", entry.devel), ("runtime", entry.runtime)):
-            if not image.tag.startswith(f"{entry.toolkit}-"):  # NVIDIA's tags are 13.2.1-devel-ubuntu24.04
-                yield (*place, key), f"expected a tag of toolkit {entry.toolkit}, not '{image.tag}'"

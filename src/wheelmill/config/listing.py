@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from wheelmill.config.listing_file import RemovedFile, YankedFile, contradictions_in, listing_of
+from wheelmill.config.listing_file import RemovedFile, YankedFile, listing_of
 from wheelmill.config.read import read_file
 from wheelmill.config.records.listing import Listing
 from wheelmill.errors import ConfigurationError
@@ -30,6 +30,6 @@ def load_listing(directory: Path) -> Listing:
 def read_listing(directory: Path, faults: list[str]) -> Listing | None:
     """As `load_listing`, for those who read other files too: the faults are added to theirs."""
     yanked, removed = directory / YANKED, directory / REMOVED
-    yanked_file = read_file(yanked, YankedFile, faults, contradictions_in) if yanked.exists() else YankedFile()
+    yanked_file = read_file(yanked, YankedFile, faults) if yanked.exists() else YankedFile()
     removed_file = read_file(removed, RemovedFile, faults) if removed.exists() else RemovedFile()
     return listing_of(yanked_file, removed_file) if yanked_file and removed_file else None

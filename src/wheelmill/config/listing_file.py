@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from pydantic import AfterValidator
 
 from wheelmill.config.document import KeyPath
-from wheelmill.config.fields import EachKeyOnce, Entry, Name, Text
+from wheelmill.config.fields import EachKeyOnce, Entry, Form, Name, Text
 from wheelmill.config.records.listing import Listing, ProjectStatus, Status
 from wheelmill.names import ProjectName
 from wheelmill.wheel.records import WheelName
@@ -59,7 +59,7 @@ class StatusEntry(Entry):
     """Shown to people."""
 
 
-class YankedFile(Entry):
+class YankedFile(Form):
     """``yanked.yml``: stays listed, but installers take it only for an exact pin (PEP 592)."""
 
     wheels: Wheels = {}
@@ -69,21 +69,20 @@ class YankedFile(Entry):
     projects: dict[Name, StatusEntry] = {}
     """Projects that are not plainly active."""
 
+    def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
+        """A wheel that is yanked twice."""
+        versions = _by_project(self)
+        for filename in self.wheels:
+            name = WheelName.parse(filename)
+            if any(which.contains(name.version, prereleases=True) for which in versions.get(name.project, {})):
+                yield ("wheels", filename), "is yanked with its version already"
 
-class RemovedFile(Entry):
+
+class RemovedFile(Form):
     """``removed.yml``: is listed no more, though a release has it or the deployed index had it."""
 
     wheels: Wheels = {}
     """Reasons by file name."""
-
-
-def contradictions_in(file: YankedFile) -> Iterator[tuple[KeyPath, str]]:
-    """What no entry can know by itself: a wheel that is yanked twice."""
-    versions = _by_project(file)
-    for filename in file.wheels:
-        name = WheelName.parse(filename)
-        if any(which.contains(name.version, prereleases=True) for which in versions.get(name.project, {})):
-            yield ("wheels", filename), "is yanked with its version already"
 
 
 def listing_of(yanked: YankedFile, removed: RemovedFile) -> Listing:

@@ -11,7 +11,7 @@ from wheelmill.config.images import read_images
 from wheelmill.config.listing import read_listing
 from wheelmill.config.lock_file import LockFile, lock_of
 from wheelmill.config.packages import package_of
-from wheelmill.config.packages_file import PackagesFile, contradictions_in
+from wheelmill.config.packages_file import PackagesFile
 from wheelmill.config.read import read_file
 from wheelmill.config.records import Config
 from wheelmill.errors import ConfigurationError
@@ -31,7 +31,7 @@ def load_config(directory: Path) -> Config:
         ConfigurationError: with every fault of every file.
     """
     faults: list[str] = []
-    packages = read_file(directory / PACKAGES, PackagesFile, faults, contradictions_in)
+    packages = read_file(directory / PACKAGES, PackagesFile, faults)
     own_facts = directory / COMPATIBILITY
     facts = read_file(own_facts if own_facts.exists() else resources.CONFIG / COMPATIBILITY, CompatibilityFile, faults)
     locked = read_file(directory / LOCK, LockFile, faults) if (directory / LOCK).exists() else LockFile(sdists={})

@@ -11,6 +11,7 @@ from pydantic import AfterValidator
 from wheelmill.config.fields import (
     EachKeyOnce,
     Entry,
+    Form,
     Hash,
     Hashes,
     Name,
@@ -75,7 +76,7 @@ class RequirementsEntry(Entry):
     pinned: list[PinEntry]
 
 
-class LockFile(Entry):
+class LockFile(Form):
     """``packages.lock``."""
 
     sdists: dict[Name, Annotated[dict[UpstreamVersion, SdistEntry], EachKeyOnce]]

@@ -20,6 +20,7 @@ from wheelmill.config.document import KeyPath
 from wheelmill.config.fields import (
     Architectures,
     Entry,
+    Form,
     Name,
     Platforms,
     Range,
@@ -175,21 +176,19 @@ class PackageEntry(Entry):
         return source
 
 
-class PackagesFile(Entry):
+class PackagesFile(Form):
     """``packages.yml``."""
 
     packages: dict[Name, PackageEntry]
 
-
-def contradictions_in(file: PackagesFile) -> Iterator[tuple[KeyPath, str]]:
-    """What no entry can know by itself: required packages that are not there, or that require each other."""
-    packages = file.packages
-    for name, entry in packages.items():
-        for place, required in enumerate(entry.requires):
-            if required not in packages:
-                yield ("packages", name, "requires", place), f"there is no package {required} in this file"
-    try:
-        TopologicalSorter({name: entry.requires for name, entry in packages.items()}).prepare()
-    except CycleError as error:
-        circle = list(reversed(error.args[1]))
-        yield ("packages", circle[0], "requires"), f"these require each other: {' -> '.join(circle)}"
+    def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
+        """Required packages that are not there, or that require each other."""
+        for name, entry in self.packages.items():
+            for place, required in enumerate(entry.requires):
+                if required not in self.packages:
+                    yield ("packages", name, "requires", place), f"there is no package {required} in this file"
+        try:
+            TopologicalSorter({name: entry.requires for name, entry in self.packages.items()}).prepare()
+        except CycleError as error:
+            circle = list(reversed(error.args[1]))
+            yield ("packages", circle[0], "requires"), f"these require each other: {' -> '.join(circle)}"

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from wheelmill.config.document import KeyPath, read_document
-from wheelmill.config.fields import Entry
+from wheelmill.config.fields import Entry, Form
 from wheelmill.errors import ConfigurationError
 
-File = TypeVar("File", bound=BaseModel)
+File = TypeVar("File", bound=Form)
 
 
-def read_file(
-    path: Path,
-    form: type[File],
-    faults: list[str],
-    contradictions: Callable[[File], Iterable[tuple[KeyPath, str]]] = lambda _file: (),
-) -> File | None:
+def read_file(path: Path, form: type[File], faults: list[str]) -> File | None:
     """Read one file.
 
     Args:
         path: the file.
         form: what must stand in it.
         faults: where its faults are added to those of other files.
-        contradictions: what no entry can know by itself: a key path and what is wrong there.
 
     Returns:
         The file; None when it has faults.
@@ -41,7 +34,7 @@ def read_file(
         return None
     try:
         file = form.model_validate(document.content, context=path.parent)
-        found = list(contradictions(file))
+        found = list(file.contradictions())
     except ValidationError as error:
         file, found = None, faults_of(error)
     faults.extend(document.fault(*fault) for fault in sorted(found, key=lambda fault: document.position_of(fault[0])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.client.web.credentials import github_api
 from wheelmill.config.document import KeyPath
-from wheelmill.config.fields import Architectures, Entry, Name, Range, Text
+from wheelmill.config.fields import Architectures, Entry, Form, Name, Range, Text
 from wheelmill.config.read import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
@@ -40,12 +41,24 @@ class SourceEntry(Entry):
     """The torch its wheels are for, where their names do not say."""
 
 
-class SourcesFile(Entry):
+class SourcesFile(Form):
     """``sources.yml``."""
 
     site: Text | None = None
     """The site of an index that has a newer copy of this file."""
     sources: dict[Text, SourceEntry]
+
+    def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
+        """A source that is found in no way or in two, or a repository that is none."""
+        for name, entry in self.sources.items():
+            given = [key for key in _KINDS if getattr(entry, key) is not None]
+            if len(given) != 1:
+                yield ("sources", name), f"expected one of {', '.join(_KINDS)}, found {' and '.join(given) or 'none'}"
+            elif given == ["github"]:
+                try:
+                    github_releases(str(entry.github))
+                except ValueError as error:
+                    yield ("sources", name, "github"), str(error)
 
 
 def read_sources_file(path: Path) -> SourceList:
@@ -57,7 +70,7 @@ def read_sources_file(path: Path) -> SourceList:
     if path.suffix == ".toml":
         return SourceList(site=None, sources=_read_registry(path))
     faults: list[str] = []
-    file = read_file(path, SourcesFile, faults, _contradictions)
+    file = read_file(path, SourcesFile, faults)
     if file is None:
         raise ConfigurationError(tuple(faults))
     return SourceList(site=file.site, sources=tuple(_source_of(name, entry) for name, entry in file.sources.items()))
@@ -76,22 +89,6 @@ def github_releases(repository: str) -> str:
 
 
 _REPOSITORY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
-
-
-def _contradictions(file: SourcesFile) -> list[tuple[KeyPath, str]]:
-    faults: list[tuple[KeyPath, str]] = []
-    for name, entry in file.sources.items():
-        given = [key for key in _KINDS if getattr(entry, key) is not None]
-        if len(given) != 1:
-            faults.append(
-                (("sources", name), f"expected one of {', '.join(_KINDS)}, found {' and '.join(given) or 'none'}")
-            )
-        elif given == ["github"]:
-            try:
-                github_releases(str(entry.github))
-            except ValueError as error:
-                faults.append((("sources", name, "github"), str(error)))
-    return faults
 
 
 def _source_of(name: str, entry: SourceEntry) -> Source:
