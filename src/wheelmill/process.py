@@ -9,7 +9,7 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -60,20 +60,11 @@ def run(
         ProcessError: it exited with a failure, or was ended.
     """
     words = [str(word) for word in argv]
-    with ExitStack() as stack:
-        log_file = stack.enter_context(log.open("a", encoding="utf-8")) if log else None
-        if log_file:
-            print("+", shlex.join(words), file=log_file, flush=True)
-        child = stack.enter_context(_started(words, cwd=cwd, env=env))
-        late = stack.enter_context(_deadline(child, timeout))
-        lines: deque[str] = deque(maxlen=TAIL_LINES if log else None)
+    lines: deque[str] = deque(maxlen=TAIL_LINES if log else None)
+    with _started(words, cwd=cwd, env=env) as child, _deadline(child, timeout) as late:
         try:
-            assert child.stdout is not None  # noqa: S101 - it was asked for as a pipe
-            for line in child.stdout:
+            for line in _printed_by(child, words, log):
                 lines.append(line)
-                if log_file:
-                    log_file.write(line)
-                    log_file.flush()
                 if on_line:
                     on_line(line.rstrip())
             returncode = child.wait()
@@ -81,13 +72,24 @@ def run(
             _end(child)
             raise
     if returncode != 0 or late.is_set():
+        shown = shlex.join(words[:_SHOWN_WORDS]) + " ..." * (len(words) > _SHOWN_WORDS)
         when = f" after its {timeout:.0f} s were over" if late.is_set() else ""
-        raise ProcessError(
-            f"{shlex.join(words[:_SHOWN_WORDS])}{' ...' * (len(words) > _SHOWN_WORDS)} exited with {returncode}{when}",
-            returncode=returncode,
-            tail="".join(list(lines)[-TAIL_LINES:]).rstrip(),
-        )
+        tail = "".join(list(lines)[-TAIL_LINES:]).rstrip()
+        raise ProcessError(f"{shown} exited with {returncode}{when}", returncode=returncode, tail=tail)
     return "".join(lines)
+
+
+def _printed_by(child: subprocess.Popen[str], words: list[str], log: Path | None) -> Iterator[str]:
+    """Every line as it comes, once it is in the log."""
+    assert child.stdout is not None  # noqa: S101 - it was asked for as a pipe
+    if log is None:
+        yield from child.stdout
+        return
+    with log.open("a", encoding="utf-8") as file:
+        print("+", shlex.join(words), file=file, flush=True)
+        for line in child.stdout:
+            print(line, end="", file=file, flush=True)
+            yield line
 
 
 @contextmanager
