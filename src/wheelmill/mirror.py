@@ -12,32 +12,18 @@ import tempfile
 import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from packaging.pylock import Pylock
-from platformdirs import user_cache_path
 
 from wheelmill import process
-from wheelmill.errors import IntegrityError
-from wheelmill.files import sha256_of
-from wheelmill.names import Platform, ProjectName, PythonVersion, Sha256
-from wheelmill.package_index import download_wheel
+from wheelmill.names import Platform, PythonVersion, Sha256
+from wheelmill.package_index import RemoteWheel, cached_wheel
 from wheelmill.virtual_environment import installer_environment, uv
 
 _AT_ONCE: Final = 4
 """Downloads."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Remote:
-    """A wheel that an index has."""
-
-    project: ProjectName
-    filename: str
-    url: str
-    sha256: Sha256
 
 
 def mirror(
@@ -68,12 +54,12 @@ def mirror(
     folder.mkdir(parents=True, exist_ok=True)
     wheels = _resolve(requirements, python, platform, torch_backend) if requirements else []
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return [_link(cached, folder / cached.name) for cached in pool.map(_cached, wheels)]
+        return [_link(cached, folder / cached.name) for cached in pool.map(cached_wheel, wheels)]
 
 
 def _resolve(
     requirements: Sequence[str], python: PythonVersion, platform: Platform, torch_backend: str | None
-) -> list[_Remote]:
+) -> list[RemoteWheel]:
     with tempfile.TemporaryDirectory(prefix="wheelmill-") as name:
         wanted, locked = Path(name) / "requirements.in", Path(name) / "pylock.toml"
         wanted.write_text("\n".join(requirements))
@@ -90,7 +76,7 @@ def _resolve(
         )
         packages = Pylock.from_dict(tomllib.loads(locked.read_text())).packages
     return [
-        _Remote(project=package.name, filename=wheel.filename, url=wheel.url, sha256=Sha256(wheel.hashes["sha256"]))
+        RemoteWheel(project=package.name, filename=wheel.filename, url=wheel.url, sha256=Sha256(wheel.hashes["sha256"]))
         for package in packages
         for wheel in package.wheels or ()
         if wheel.url
@@ -102,21 +88,6 @@ def _interpreter(python: PythonVersion) -> list[str]:
     if python.free_threaded:
         return ["--python", str(python)]
     return ["--python", sys.executable, "--python-version", str(python)]
-
-
-def _cached(wheel: _Remote) -> Path:
-    """Where a wheel with this hash is, downloaded if need be."""
-    path = user_cache_path("wheelmill") / "mirror" / wheel.sha256 / wheel.filename
-    if path.exists() and sha256_of(path) == wheel.sha256:
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as name:
-        partial = Path(name) / wheel.filename
-        download_wheel(wheel.project, wheel.url, partial)
-        if (found := sha256_of(partial)) != wheel.sha256:
-            raise IntegrityError(f"{wheel.filename} has sha256 {found}; the package index says {wheel.sha256}")
-        partial.replace(path)
-    return path
 
 
 def _link(source: Path, destination: Path) -> Path:

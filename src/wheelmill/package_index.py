@@ -8,7 +8,9 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
@@ -21,7 +23,7 @@ from wheelmill.errors import IntegrityError, ProcessError, WheelmillError
 from wheelmill.files import sha256_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pypi_simple import DistributionPackage, PyPISimple
 
@@ -33,6 +35,16 @@ _TIMEOUT: Final = 60
 
 _TRIES: Final = 3
 """Wheels of gigabytes are downloaded; a connection that breaks is tried again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteWheel:
+    """A wheel that an index has."""
+
+    project: ProjectName
+    filename: str
+    url: str
+    sha256: Sha256
 
 
 class PackageIndexError(WheelmillError):
@@ -65,55 +77,63 @@ def sdists_of(project: ProjectName) -> tuple[DistributionPackage, ...]:
     return tuple(file for file in page.packages if file.package_type == "sdist" and not file.is_yanked)
 
 
-def download_sdist(project: ProjectName, filename: str, sha256: Sha256, destination: Path) -> None:
-    """Download one source distribution; what does not have the hash is not kept.
-
-    Raises:
-        PackageIndexError: the index does not have the file or does not answer.
-        IntegrityError: it has other bytes under that name.
-    """
-    with index_client(project) as client:
-        page = client.get_project_page(project, timeout=_TIMEOUT)
-        file = next((file for file in page.packages if file.filename == filename), None)
-        if file is None:
-            raise PackageIndexError(f"the package index no longer has {filename}")
-        client.download_package(file, destination, verify=False, timeout=_TIMEOUT)
-    if (found := sha256_of(destination)) != sha256:
-        destination.unlink()
-        raise IntegrityError(f"{filename} has sha256 {found}; packages.lock says {sha256}")
-
-
 def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
-    """Where a source distribution with this hash is, downloaded if need be; the cache keeps it under its hash.
+    """Where a source distribution with this hash is, downloaded if need be.
 
     Raises:
         PackageIndexError: the index does not have the file or does not answer.
         IntegrityError: it has other bytes under that name.
     """
-    path = user_cache_path("wheelmill") / "sdists" / sha256 / filename
-    if not path.exists() or sha256_of(path) != sha256:
-        partial = path.with_name(f".{path.name}.partial")
-        download_sdist(project, filename, sha256, partial)
+
+    def download(destination: Path) -> None:
+        with index_client(project) as client:
+            page = client.get_project_page(project, timeout=_TIMEOUT)
+            file = next((file for file in page.packages if file.filename == filename), None)
+            if file is None:
+                raise PackageIndexError(f"the package index no longer has {filename}")
+            client.download_package(file, destination, verify=False, timeout=_TIMEOUT)
+
+    return _cached(Path("sdists", sha256, filename), sha256, download)
+
+
+def cached_wheel(wheel: RemoteWheel) -> Path:
+    """Where a wheel with this hash is, downloaded if need be from where the index says it is.
+
+    Raises:
+        PackageIndexError: it is not there, or the index does not answer.
+        IntegrityError: other bytes are there.
+    """
+    return _cached(
+        Path("mirror", wheel.sha256, wheel.filename), wheel.sha256, functools.partial(_download_wheel, wheel)
+    )
+
+
+def _cached(place: Path, sha256: Sha256, download: Callable[[Path], None]) -> Path:
+    """A file of the cache; what is downloaded appears in it whole, or not at all."""
+    path = user_cache_path("wheelmill") / place
+    if path.exists() and sha256_of(path) == sha256:
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as name:  # of this process's own: others may want the file too
+        partial = Path(name) / path.name
+        download(partial)
+        if (found := sha256_of(partial)) != sha256:
+            raise IntegrityError(f"{path.name} has sha256 {found}, not the promised {sha256}")
         partial.replace(path)
     return path
 
 
-def download_wheel(project: ProjectName, url: str, destination: Path) -> None:
-    """Download a wheel from where an index says it is. Its hash is for the caller to check.
-
-    Raises:
-        PackageIndexError: it is not there, or the index does not answer.
-    """
+def _download_wheel(wheel: RemoteWheel, destination: Path) -> None:
     from pypi_simple import DistributionPackage, Link  # noqa: PLC0415 - factory extra
 
-    address, index = urlsplit(url), urlsplit(configured_index() or "")
+    address, index = urlsplit(wheel.url), urlsplit(configured_index() or "")
     if address.scheme == "file":
         shutil.copyfile(url2pathname(address.path), destination)
         return
-    file = DistributionPackage.from_link(Link(text=destination.name, url=url, attrs={}))
+    file = DistributionPackage.from_link(Link(text=wheel.filename, url=wheel.url, attrs={}))
     for left in reversed(range(_TRIES)):
         try:
-            with index_client(project) as client:
+            with index_client(wheel.project) as client:
                 if index.username and (address.hostname, address.port) == (index.hostname, index.port):
                     client.s.auth = (unquote(index.username), unquote(index.password or ""))
                 client.download_package(file, destination, verify=False, timeout=_TIMEOUT)
@@ -131,14 +151,21 @@ def index_client(project: ProjectName) -> Iterator[PyPISimple]:
     Raises:
         PackageIndexError: it has no such project or does not answer.
     """
-    from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, PyPISimple, UnsupportedContentTypeError  # noqa: PLC0415 - factory extra
+    import pypi_simple  # noqa: PLC0415 - factory extra
     from requests import RequestException  # noqa: PLC0415
 
     try:
-        with PyPISimple(configured_index() or PYPI_SIMPLE_ENDPOINT) as client:
+        with pypi_simple.PyPISimple(configured_index() or pypi_simple.PYPI_SIMPLE_ENDPOINT) as client:
             yield client
-    except NoSuchProjectError:
+    except pypi_simple.NoSuchProjectError:
         raise PackageIndexError(f"the package index has no project {project}") from None
-    except (RequestException, UnsupportedContentTypeError) as error:
-        message = re.sub(r"//[^/@\s]+@", "//", str(error))  # the address may hold a password
-        raise PackageIndexError(f"the package index does not answer: {message}") from None
+    except RequestException as error:
+        raise PackageIndexError(f"the package index does not answer: {_without_password(error)}") from None
+    except (pypi_simple.UnsupportedContentTypeError, pypi_simple.UnsupportedRepoVersionError, ValueError) as error:
+        said = _without_password(error)
+        raise PackageIndexError(f"the package index answers with no page of {project}: {said}") from None
+
+
+def _without_password(error: Exception) -> str:
+    """What an error says, less the user in the addresses that it names."""
+    return re.sub(r"//[^/@\s]+@", "//", str(error))

@@ -1,18 +1,21 @@
 import hashlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from wheelmill import package_index
 from wheelmill.errors import IntegrityError
 from wheelmill.names import Sha256, project_name
-from wheelmill.package_index import PackageIndexError, configured_index, download_sdist, sdists_of
+from wheelmill.package_index import PackageIndexError, cached_sdist, configured_index, sdists_of
 
 DEMO = project_name("demo")
 SDIST = b"a source distribution"
 SHA256 = Sha256(hashlib.sha256(SDIST).hexdigest())
+JSON = "application/vnd.pypi.simple.v1+json"
 PAGES = {
     "/simple/demo/": (
         "text/html",
@@ -25,7 +28,11 @@ PAGES = {
     ),
     "/files/demo-1.0.tar.gz": ("application/gzip", SDIST),
     "/simple/odd/": ("text/plain", b"no index at all"),
-    "/simple/broken/": ("application/vnd.pypi.simple.v1+json", b"{"),
+    "/simple/broken/": (JSON, b"{"),
+    "/simple/empty/": (JSON, b"{}"),
+    "/simple/newer/": (JSON, b'{"meta": {"api-version": "2.0"}, "name": "newer", "files": []}'),
+    "/simple/unversioned/": (JSON, b'{"meta": {"api-version": "x"}, "name": "unversioned", "files": []}'),
+    "/simple/nowhere/": ("text/html", b'<a href="http://[/x-1.0.tar.gz">x-1.0.tar.gz</a>'),
 }
 
 
@@ -70,33 +77,61 @@ def index(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"http://{address}/simple/"
 
 
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of this test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 @pytest.mark.usefixtures("index")
 def test_source_distributions_are_listed_without_yanked_ones() -> None:
     assert [file.filename for file in sdists_of(DEMO)] == ["demo-1.0.tar.gz", "demo-1.1.tar.gz"]
 
 
 @pytest.mark.usefixtures("index")
-def test_a_source_distribution_with_the_right_hash_is_kept(tmp_path: Path) -> None:
-    download_sdist(DEMO, "demo-1.0.tar.gz", SHA256, tmp_path / "new" / "demo.tar.gz")
+def test_a_source_distribution_with_the_right_hash_is_kept(cache: Path) -> None:
+    kept = cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256)
 
-    assert (tmp_path / "new" / "demo.tar.gz").read_bytes() == SDIST
+    assert kept.read_bytes() == SDIST
+    assert files_in(cache) == [kept]
+
+
+@pytest.mark.usefixtures("index", "cache")
+def test_what_is_kept_is_not_downloaded_again_unless_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256)
+    kept.write_bytes(b"changed")
+    assert cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256).read_bytes() == SDIST
+    monkeypatch.delattr(package_index, "index_client")
+    assert cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256) == kept
+
+
+@pytest.mark.usefixtures("index", "cache")
+def test_two_who_want_the_same_file_do_not_meet() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        kept = set(pool.map(lambda _: cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256).read_bytes(), range(20)))
+    assert kept == {SDIST}
 
 
 @pytest.mark.usefixtures("index")
-def test_one_with_another_hash_is_not_kept(tmp_path: Path) -> None:
+def test_one_with_another_hash_is_not_kept(cache: Path) -> None:
     with pytest.raises(IntegrityError, match=SHA256):
-        download_sdist(DEMO, "demo-1.0.tar.gz", Sha256("0" * 64), tmp_path / "demo.tar.gz")
+        cached_sdist(DEMO, "demo-1.0.tar.gz", Sha256("0" * 64))
 
-    assert list(tmp_path.iterdir()) == []
+    assert files_in(cache) == []
 
 
 @pytest.mark.usefixtures("index")
 @pytest.mark.parametrize("filename", ["demo-2.0.tar.gz", "demo-1.1.tar.gz"], ids=["not listed", "listed and gone"])
-def test_a_file_that_the_index_lacks_is_an_error(filename: str, tmp_path: Path) -> None:
+def test_a_file_that_the_index_lacks_is_an_error(filename: str, cache: Path) -> None:
     with pytest.raises(PackageIndexError):
-        download_sdist(DEMO, filename, SHA256, tmp_path / filename)
+        cached_sdist(DEMO, filename, SHA256)
 
-    assert list(tmp_path.iterdir()) == []
+    assert files_in(cache) == []
 
 
 @pytest.mark.usefixtures("index")
@@ -105,8 +140,12 @@ def test_a_file_that_the_index_lacks_is_an_error(filename: str, tmp_path: Path) 
     [
         ("missing", "has no project missing"),
         ("down", "does not answer: 500"),
-        ("odd", "package index"),
-        ("broken", "package index"),
+        ("odd", "answers with no page of odd: .*text/plain"),
+        ("broken", "does not answer: .*column"),
+        ("empty", "answers with no page of empty: "),
+        ("newer", "answers with no page of newer: .*2.0"),
+        ("unversioned", "answers with no page of unversioned: Invalid version"),
+        ("nowhere", "answers with no page of nowhere: Invalid IPv6 URL"),
     ],
 )
 def test_an_index_without_an_answer_is_an_error(project: str, message: str) -> None:
