@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from wheelmill.cli import config_add, config_drift, config_images, config_schema
+from wheelmill.cli.filters import FilterOptions
 from wheelmill.cli.options import CONFIG_VARIABLE, ConfigOption, config_at, config_to_change
 from wheelmill.cli.terminal import STDERR
 from wheelmill.config.load import LOCK
@@ -43,7 +44,7 @@ def lock(
 ) -> None:
     """Look up sources and build requirements of packages.yml and write their hashes to packages.lock."""
     config = config_to_change(directory)
-    locked = lock_packages(config, projects or (), upgrade=upgrade)
+    locked = lock_packages(config, FilterOptions().of(projects or ()).projects, upgrade=upgrade)
     write_lock(locked, config.directory)
     counts = (
         _counted(len(locked.sdists), "source distribution"),

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 from packaging.specifiers import SpecifierSet
-from packaging.utils import InvalidSdistFilename, parse_sdist_filename
+from packaging.utils import parse_sdist_filename
 from packaging.version import Version
+from pydantic import ValidationError
 
 from wheelmill.config.load import LOCK
+from wheelmill.config.lock_file import SdistEntry
 from wheelmill.config.records import Config, GitSource, Lock, LockedCommit, LockedSdist, Package
 from wheelmill.config.requirements import locked_requirements, requires_of_commit, requires_of_sdist
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.files import write_bytes
 from wheelmill.git import find_commit
-from wheelmill.names import ProjectName, ProjectVersion, Sha256
+from wheelmill.names import ProjectName, ProjectVersion
 from wheelmill.package_index import sdists_of
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ _HEADER: Final = "# Written by 'wheelmill config lock'.\n"
 _COMMIT_DIGITS: Final = 40
 
 
-def lock_packages(config: Config, projects: Collection[str], *, upgrade: bool = False) -> Lock:
+def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade: bool = False) -> Lock:
     """Look up what ``packages.yml`` asks for and the lock lacks. What is locked and still asked for stays as it is.
 
     Args:
@@ -42,8 +44,7 @@ def lock_packages(config: Config, projects: Collection[str], *, upgrade: bool = 
     Raises:
         UsageError: a project is not in ``packages.yml``, or something that it asks for is nowhere.
     """
-    if unknown := sorted(set(projects) - set(config.packages)):
-        raise UsageError(f"{', '.join(unknown)}: not in packages.yml")
+    config.refuse_unknown(projects)
     sources: dict[ProjectName, Sources] = {}
     requirements = dict(config.lock.requirements)
     for name, package in config.packages.items():
@@ -122,22 +123,18 @@ def _sdists_in(versions: SpecifierSet, package: Package) -> Sources:
 
 def _offered(project: ProjectName) -> dict[Version, LockedSdist]:
     """The source distributions that the package index has, each with its version."""
-    return {
-        parse_sdist_filename(file.filename)[1]: LockedSdist(
-            filename=file.filename, sha256=Sha256(file.digests["sha256"])
-        )
-        for file in sdists_of(project)
-        if _is_usable(file)
-    }
+    locked = (_locked(file, project) for file in sdists_of(project))
+    return {parse_sdist_filename(sdist.filename)[1]: sdist for sdist in locked if sdist}
 
 
-def _is_usable(file: DistributionPackage) -> bool:
-    """Whether builds can unpack it, and its hash and version are known: names are older than the rules for them."""
+def _locked(file: DistributionPackage, project: ProjectName) -> LockedSdist | None:
+    """A file of the index as the lock has it; None for one that it may not have, or that builds cannot unpack."""
     try:
-        parse_sdist_filename(file.filename)
-    except InvalidSdistFilename:
-        return False
-    return file.filename.endswith(".tar.gz") and "sha256" in file.digests
+        entry = SdistEntry.model_validate({"sdist": file.filename, "sha256": file.digests.get("sha256")})
+    except ValidationError:
+        return None
+    usable = entry.sdist.endswith(".tar.gz") and parse_sdist_filename(entry.sdist)[0] == project
+    return LockedSdist(filename=entry.sdist, sha256=entry.sha256) if usable else None
 
 
 def write_lock(lock: Lock, directory: Path) -> None:

@@ -70,11 +70,7 @@ def _again(failure: KnownFailure) -> str:
 
 
 def _chosen_packages(config: Config, filters: Filters) -> list[Package]:
-    unknown = [name for name in filters.projects if name not in config.packages]
-    if unknown:
-        raise UsageError(
-            f"{', '.join(unknown)}: not in packages.yml", hint=f"it has {', '.join(sorted(config.packages))}"
-        )
+    config.refuse_unknown(filters.projects)
     packages = [package for package in _in_order(config) if not filters.projects or package.name in filters.projects]
     known = {version for package in packages for version in package.versions}
     if missing := [version for version in filters.versions if version not in known]:

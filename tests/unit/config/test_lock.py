@@ -6,6 +6,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ def write_packages(folder: Path, text: str) -> None:
     (folder / "packages.yml").write_text(text)
 
 
-def relocked(folder: Path, *projects: str, upgrade: bool = False) -> Lock:
+def relocked(folder: Path, *projects: ProjectName, upgrade: bool = False) -> Lock:
     """Lock as the command does: what is in the file now is what the next one finds."""
     write_lock(lock_packages(load_config(folder), projects, upgrade=upgrade), folder)
     return load_config(folder).lock
@@ -180,7 +181,7 @@ def test_what_is_locked_stays_and_what_is_missing_is_added(config: Config, offer
 
 def test_only_the_projects_that_were_named_are_looked_up(config: Config, offer: Offer) -> None:
     asked = offer("demo-2.0.tar.gz", "other-2.10.tar.gz")
-    assert lock_packages(config, ["other"]).sdists.keys() == {(DEMO, V10), (OTHER, V210)}
+    assert lock_packages(config, [OTHER]).sdists.keys() == {(DEMO, V10), (OTHER, V210)}
     assert asked == [OTHER]
 
 
@@ -202,7 +203,7 @@ def test_an_upgrade_looks_everything_up_anew(offer: Offer, tmp_path: Path, wheel
     offer("demo-1.0.tar.gz", "demo-2.0.tar.gz", "other-2.10.tar.gz")
     relocked(tmp_path)
     newer = write_wheel(wheels / "wheel-100.0-py3-none-any.whl")
-    after = relocked(tmp_path, "demo", upgrade=True)
+    after = relocked(tmp_path, DEMO, upgrade=True)
     assert after.sdists[DEMO, V10] == sdist("demo-1.0.tar.gz")
     assert pin(newer) in after.requirements[DEMO].pinned
     assert pin(newer) not in after.requirements[OTHER].pinned
@@ -228,24 +229,45 @@ def test_a_package_with_its_source_in_a_folder_is_not_looked_up(tmp_path: Path, 
 
 def test_files_with_names_from_before_the_rules_are_passed_over(config: Config, offer: Offer) -> None:
     offer("demo-0.1.tar.bz2", "demo-1.0-final.tar.gz", "demo-2.0.tar.gz")
-    assert lock_packages(config, ["demo"]).sdists[DEMO, V20] == sdist("demo-2.0.tar.gz")
+    assert lock_packages(config, [DEMO]).sdists[DEMO, V20] == sdist("demo-2.0.tar.gz")
 
 
 def test_the_archive_that_builds_can_unpack_is_locked(config: Config, offer: Offer) -> None:
     offer("demo-2.0.tar.gz", "demo-2.0.zip")
-    assert lock_packages(config, ["demo"]).sdists[DEMO, V20] == sdist("demo-2.0.tar.gz")
+    assert lock_packages(config, [DEMO]).sdists[DEMO, V20] == sdist("demo-2.0.tar.gz")
+
+
+@pytest.mark.parametrize(
+    ("filename", "sha256"),
+    [
+        ("demo-2.0.tar.gz", "f" * 63),
+        ("demo-2.0.tar.gz", "../" * 21 + "f"),
+        ("demo-2.0.tar.gz", None),
+        ("../../demo-2.0.tar.gz", "f" * 64),
+        ("other-2.0.tar.gz", "f" * 64),
+    ],
+    ids=["short hash", "folders for a hash", "no hash", "folders", "another project's"],
+)
+def test_what_the_lock_may_not_have_is_passed_over(
+    filename: str, sha256: str | None, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = {"sha256": sha256} if sha256 else {}
+    offered = replace(file("demo-2.0.tar.gz"), filename=filename, digests=digests)
+    monkeypatch.setattr(lock, "sdists_of", lambda _: (offered,))
+    with pytest.raises(UsageError, match=r"has no source distribution of demo 2\.0$"):
+        lock_packages(config, [DEMO])
 
 
 def test_a_version_that_the_index_lacks_is_named(config: Config, offer: Offer) -> None:
     offer("demo-1.0.tar.gz")
     with pytest.raises(UsageError, match=r"^the package index has no source distribution of demo 2\.0$"):
-        lock_packages(config, ["demo"])
+        lock_packages(config, [DEMO])
 
 
 def test_an_unknown_project_is_refused_before_anything_is_looked_up(config: Config, offer: Offer) -> None:
     asked = offer()
     with pytest.raises(UsageError, match=r"^demoo: not in packages\.yml$"):
-        lock_packages(config, ["demo", "demoo"])
+        lock_packages(config, [DEMO, project_name("demoo")])
     assert asked == []
 
 
@@ -333,7 +355,7 @@ def test_requirements_that_are_nowhere_are_named_in_the_words_of_uv(tmp_path: Pa
         relocked(tmp_path)
 
 
-def sdist_in_cache(content: str, cache: Path, monkeypatch: pytest.MonkeyPatch, offered: Offer) -> None:
+def sdist_in_cache(content: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the package index have one source distribution, which this machine downloaded before."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as tar:
@@ -345,19 +367,19 @@ def sdist_in_cache(content: str, cache: Path, monkeypatch: pytest.MonkeyPatch, o
     path.parent.mkdir(parents=True)
     path.write_bytes(archive.getvalue())
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    offered("demo-1.0.tar.gz")
-    monkeypatch.setattr(lock, "Sha256", lambda _offered: Sha256(sha256))
+    offered = replace(file("demo-1.0.tar.gz"), digests={"sha256": sha256})
+    monkeypatch.setattr(lock, "sdists_of", lambda _: (offered,))
 
 
 ISOLATED = 'packages: {demo: {versions: ["1.0"]}}'
 
 
 def test_build_isolation_locks_what_the_source_distribution_requires(
-    tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch, offer: Offer
+    tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_wheel(wheels / "ninja-1.0-py3-none-any.whl")
     pyproject = '[build-system]\nrequires = ["torch==2.5", "ninja >= 1", "setuptools"]\n'
-    sdist_in_cache(pyproject, tmp_path / "cache", monkeypatch, offer)
+    sdist_in_cache(pyproject, tmp_path / "cache", monkeypatch)
     write_packages(tmp_path, ISOLATED)
     locked = relocked(tmp_path)
     assert locked.sdists[DEMO, V10].requires == ("ninja>=1", "setuptools", "torch==2.5")
@@ -377,9 +399,9 @@ def test_build_isolation_locks_what_the_source_distribution_requires(
     ],
 )
 def test_what_a_source_distribution_requires_must_be_plain(
-    pyproject: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offer: Offer
+    pyproject: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sdist_in_cache(pyproject, tmp_path / "cache", monkeypatch, offer)
+    sdist_in_cache(pyproject, tmp_path / "cache", monkeypatch)
     write_packages(tmp_path, ISOLATED)
     with pytest.raises(UsageError, match=r"^the pyproject\.toml of demo-1\.0\.tar\.gz does not say what"):
         relocked(tmp_path)

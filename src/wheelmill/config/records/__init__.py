@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from wheelmill.config.records.package import (
     has_torch,
     without_torch,
 )
+from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 
 __all__ = [
@@ -65,3 +66,13 @@ class Config:
     lock: Lock
     images: Images
     listing: Listing
+
+    def refuse_unknown(self, projects: Iterable[ProjectName]) -> None:
+        """Refuse names of packages that are none.
+
+        Raises:
+            UsageError: one of them is not in ``packages.yml``.
+        """
+        if unknown := [name for name in projects if name not in self.packages]:
+            hint = f"it has {', '.join(sorted(self.packages))}"
+            raise UsageError(f"{', '.join(unknown)}: not in packages.yml", hint=hint)
