@@ -119,5 +119,5 @@ def _requires_of(pyproject: bytes, origin: str) -> tuple[str, ...]:
         requires = tomllib.loads(pyproject.decode()).get("build-system", {}).get("requires", [])
         texts = TypeAdapter(list[str]).validate_python(requires)
         return tuple(sorted({index_requirement(text) for text in texts}))
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise UsageError(f"the {_PYPROJECT} of {origin} does not say what its build requires: {error}") from None

@@ -59,17 +59,17 @@ def labelled(content: bytes, *, version: Version, torch: TorchVersion | None) ->
     release it was compiled against.
     """
     lines = content.splitlines(keepends=True)
-    end = next((number for number, line in enumerate(lines) if not line.strip()), len(lines))
+    end = next((number for number, line in enumerate(lines) if not line.strip(b"\r\n")), len(lines))
     newline = b"\r\n" if lines[0].endswith(b"\r\n") else b"\n"
     fields = []
     for field in _fields(lines[:end]):
         name, _, value = field.partition(b":")
         if name.lower() == b"version":
             fields.append(b"Version: " + str(version).encode() + newline)
+            if torch:  # here, because a last field may lack its newline, or stand behind a line that ends the fields
+                fields.append(f"Requires-Dist: torch=={torch}.*".encode() + newline)
         elif not (torch and name.lower() == b"requires-dist" and _is_plain_torch(value)):
             fields.append(field)
-    if torch:
-        fields.append(f"Requires-Dist: torch=={torch}.*".encode() + newline)
     return b"".join([*fields, *lines[end:]])
 
 

@@ -396,7 +396,9 @@ def test_build_isolation_locks_what_the_source_distribution_requires(
         '[build-system]\nrequires = "ninja"',
         '[build-system]\nrequires = ["ninja @ https://example.org/ninja.whl"]',
         '[build-system]\nrequires = ["--index-url=x"]',
+        f"requires = {'[' * 9999}",
     ],
+    ids=["no TOML", "no table", "text", "URL", "option", "deep"],
 )
 def test_what_a_source_distribution_requires_must_be_plain(
     pyproject: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

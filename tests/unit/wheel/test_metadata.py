@@ -61,6 +61,14 @@ def test_the_pin_stands_for_what_upstream_required_of_torch(torch: str) -> None:
     assert (metadata.summary, metadata.description) == ("ä", "text\n")
 
 
+@pytest.mark.parametrize("rest", ["Requires-Dist: numpy", "no field\nRequires-Dist: numpy\n", "Summary: a\n \ntext"])
+def test_the_pin_stands_among_the_fields_however_they_end(rest: str) -> None:
+    metadata = read_metadata(labelled(f"{HEAD}{rest}".encode(), version=LABELLED, torch=TORCH))
+
+    assert "torch==2.8.*" in map(str, metadata.requires_dist or ())
+    assert metadata.version == LABELLED
+
+
 @pytest.mark.parametrize(
     "other",
     [
