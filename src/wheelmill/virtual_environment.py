@@ -29,11 +29,6 @@ class VirtualEnvironment:
         """Its interpreter."""
         return self.directory / "bin" / "python"
 
-    @property
-    def site_packages(self) -> Path:
-        """Where it keeps packages."""
-        return next((self.directory / "lib").glob("python*/site-packages"))
-
     def install(self, requirements: Sequence[str], *, log: Path | None = None) -> None:
         """Install wheels from the index that pip or uv is configured with; source distributions are refused.
 
@@ -60,14 +55,6 @@ class VirtualEnvironment:
             ],
             env=installer_environment(),
         )
-
-    def distributions(self) -> dict[str, str]:
-        """The version of every project that is installed in it, by name."""
-        listed: dict[str, str] = self.evaluate(
-            "import importlib.metadata as m, json\n"
-            "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
-        )
-        return dict(sorted(listed.items()))
 
     def evaluate(self, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
         """Run Python code of ours in it and read the JSON it prints last.

@@ -1,4 +1,4 @@
-"""Shared objects: what they need, which symbols they leave open, and what a library defines.
+"""Shared objects: what they need, and which symbols they leave open or define.
 
 https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic/symversion.html
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import Final, Self
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
-from elftools.elf.hash import ELFHashSection, GNUHashSection
 from elftools.elf.sections import Section, SymbolTableSection
 
 from wheelmill.wheel.fatbin import DeviceCode, read_device_code
@@ -137,25 +135,3 @@ def _versions(sections: list[Section]) -> dict[int, str]:
         for index, symbol in enumerate(section.iter_symbols())
         if symbol["ndx"] in names
     }
-
-
-def undefined_in(names: Iterable[str], libraries: Iterable[Path]) -> frozenset[str]:
-    """Say which symbols none of the libraries defines.
-
-    Each name is looked up in the libraries' own hash tables, as the dynamic linker does, so a library with half a
-    million symbols costs no more than a small one.
-    """
-    missing = set(names)
-    for library in libraries:
-        if not missing:
-            break
-        with library.open("rb") as file:
-            for table in ELFFile(file).iter_sections():
-                if isinstance(table, GNUHashSection | ELFHashSection):
-                    missing -= {name for name in missing if _defines(table, name)}
-    return frozenset(missing)
-
-
-def _defines(table: GNUHashSection | ELFHashSection, name: str) -> bool:
-    symbol = table.get_symbol(name)
-    return symbol is not None and symbol["st_shndx"] != "SHN_UNDEF"

@@ -11,7 +11,7 @@ from elftools.elf.elffile import ELFFile
 
 from tests.wheels import write_wheel
 from wheelmill import process
-from wheelmill.wheel.elf import SharedObject, Symbol, shared_objects_of, undefined_in
+from wheelmill.wheel.elf import SharedObject, Symbol, shared_objects_of
 
 EXTENSION = """
 #include <stdio.h>
@@ -21,7 +21,6 @@ extern int outside(int);
 extern void maybe(void) __attribute__((weak));
 int own(int number) { if (maybe) maybe(); return printf("%d", outside(number)); }
 """
-OTHER = "extern int elsewhere(int); int outside(int number) { return elsewhere(number); }"
 SECTION_HEADER = {"sh_offset": (24, "<Q"), "sh_size": (32, "<Q"), "sh_link": (40, "<I"), "sh_info": (44, "<I")}
 SECTION_HEADER |= {"sh_flags": (8, "<Q"), "sh_entsize": (56, "<Q")}
 """Where a field stands in a section's header, and its form."""
@@ -82,16 +81,6 @@ def test_other_machines_are_told_apart(extension: Path, tmp_path: Path) -> None:
     machine = SharedObject.read(tmp_path / "other.so", name="other.so").machine
 
     assert {machine, platform.machine()} == {"x86_64", "aarch64"}
-
-
-@pytest.mark.parametrize("style", ["gnu", "sysv", "both"])
-def test_a_symbol_is_found_in_the_library_that_defines_it(style: str, extension: Path, tmp_path: Path) -> None:
-    other = compiled(tmp_path / "libother.so", OTHER, f"-Wl,--hash-style={style}")
-
-    assert undefined_in(["outside", "own", "elsewhere"], [extension, other]) == {"elsewhere"}
-    assert undefined_in(["outside"], [extension]) == {"outside"}
-    assert undefined_in(["outside"], []) == {"outside"}
-    assert undefined_in([], [extension]) == frozenset()
 
 
 def test_the_shared_objects_of_a_wheel_are_known_by_their_first_bytes(extension: Path, tmp_path: Path) -> None:
