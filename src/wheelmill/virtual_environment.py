@@ -29,7 +29,7 @@ class VirtualEnvironment:
         """Its interpreter."""
         return self.directory / "bin" / "python"
 
-    def install(self, requirements: Sequence[str], *, log: Path | None = None) -> None:
+    def install(self, requirements: Sequence[str]) -> None:
         """Install wheels from the index that pip or uv is configured with; source distributions are refused.
 
         Raises:
@@ -38,7 +38,6 @@ class VirtualEnvironment:
         process.run(
             [uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python, *requirements],
             env=installer_environment(),
-            log=log,
         )
 
     def pip_install(self, requirements: Sequence[str], *, extra_index: str) -> None:
@@ -53,7 +52,9 @@ class VirtualEnvironment:
                 *("--only-binary", ",".join(Requirement(text).name for text in requirements)),
                 *("--extra-index-url", extra_index, *requirements),
             ],
-            env=installer_environment(),
+            # What is needed beside them may have only a source distribution, whose setup.py shall see no token.
+            env=process.environment_for_foreign_code()
+            | {name: value for name, value in installer_environment().items() if name.startswith("PIP_")},
         )
 
     def evaluate(self, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
