@@ -26,6 +26,8 @@ Sleep = Callable[[float], None]
 class NoAnswerError(WheelmillError):
     """A host could not be reached, or stayed busy."""
 
+    exit_code = 2
+
 
 def answer_to(client: httpx.Client, request: httpx.Request, sleep: Sleep, *, stream: bool = False) -> httpx.Response:
     """Send a request, at most three times.

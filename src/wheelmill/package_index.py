@@ -50,6 +50,8 @@ class RemoteWheel:
 class PackageIndexError(WheelmillError):
     """The package index did not give what was asked for."""
 
+    exit_code = 2
+
 
 @functools.cache
 def configured_index() -> str | None:

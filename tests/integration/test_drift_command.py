@@ -122,7 +122,7 @@ def test_what_cannot_be_written_stays_drift(index: Path, folder: Path) -> None:
 
 def test_an_index_without_torch_is_an_error(index: Path, folder: Path) -> None:
     index.mkdir()
-    assert run("drift", "--config", folder, exit_code=1).stderr == "error: the package index has no project torch\n"
+    assert run("drift", "--config", folder, exit_code=2).stderr == "error: the package index has no project torch\n"
 
 
 def test_facts_without_torch_have_no_drift_to_find(folder: Path) -> None:

@@ -39,6 +39,8 @@ _TIMEOUT: Final = 30.0
 class ImageRegistryError(WheelmillError):
     """A registry did not give what was asked for."""
 
+    exit_code = 2
+
 
 class ImageRegistry:
     """The registries of images, asked over https; a context manager that keeps connections open.
