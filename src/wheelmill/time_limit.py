@@ -28,6 +28,8 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
+    if seconds <= 0:  # which would switch the timer off
+        raise TimeIsOver
     before = signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, _AT_ONCE))
     try:

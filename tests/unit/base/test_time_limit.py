@@ -39,6 +39,11 @@ def test_handling_failures_does_not_hide_that_the_time_is_over() -> None:
         somebodys_code()
 
 
+def test_without_any_time_nothing_begins() -> None:
+    with pytest.raises(TimeIsOver), time_limit(0):
+        pytest.fail("it began")
+
+
 def test_no_limit_is_none() -> None:
     with time_limit(None):
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
