@@ -118,7 +118,7 @@ class ImageRegistry:
         try:
             fields = parse_keqv_list(parse_http_list(parameters)) if scheme.lower() == "bearer" else {}
             url = httpx.URL(fields["realm"])
-        except (ValueError, KeyError, httpx.InvalidURL):
+        except (ValueError, LookupError, httpx.InvalidURL):
             raise ImageRegistryError(f"{image.registry} asks for more than a token: {challenge!r}") from None
         for name in {"service", "scope"} & fields.keys():
             url = url.copy_set_param(name, fields[name])

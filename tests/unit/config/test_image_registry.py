@@ -137,7 +137,9 @@ def test_no_token_is_an_error(server: Registry, client: ImageRegistry, body: byt
         client.current(image(server))
 
 
-@pytest.mark.parametrize("challenge", ['Basic realm="x"', "Bearer", "Bearer service=x", "Bearer nonsense", "x"])
+@pytest.mark.parametrize(
+    "challenge", ['Basic realm="x"', "Bearer", "Bearer service=x", "Bearer realm=", "Bearer nonsense", "x"]
+)
 def test_a_registry_that_wants_more_than_a_token_is_an_error(
     server: Registry, client: ImageRegistry, challenge: str
 ) -> None:
