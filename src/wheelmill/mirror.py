@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 import tomllib
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from packaging.pylock import Pylock
 
 from wheelmill import process
 from wheelmill.names import Platform, PythonVersion, Sha256
+from wheelmill.package_folder import another_system
 from wheelmill.package_index import RemoteWheel, cached_wheel
 from wheelmill.virtual_environment import installer_environment, uv
 
@@ -66,8 +66,7 @@ def _resolve(
         process.run(
             [
                 *(uv(), "pip", "compile", "--quiet", "--format", "pylock.toml", "--only-binary", ":all:"),
-                *("--python-platform", f"{platform.removeprefix('linux_')}-manylinux_2_28"),
-                *_interpreter(python),
+                *another_system(python, platform),
                 *(["--torch-backend", torch_backend] if torch_backend else []),
                 *("--output-file", locked, wanted),
             ],
@@ -81,13 +80,6 @@ def _resolve(
         for wheel in package.wheels or ()
         if wheel.url
     ]
-
-
-def _interpreter(python: PythonVersion) -> list[str]:
-    """Which Python uv chooses wheels for; it knows the tags of a free-threaded one only where it finds one."""
-    if python.free_threaded:
-        return ["--python", str(python)]
-    return ["--python", sys.executable, "--python-version", str(python)]
 
 
 def _link(source: Path, destination: Path) -> Path:

@@ -84,13 +84,9 @@ class PackageFolder:
 
     def _for(self) -> list[str | Path]:
         """Which interpreter and system uv shall choose wheels for."""
-        if self.interpreter:
-            return ["--python", self.interpreter]
-        machine = str(self.platform).removeprefix("linux_")
-        system = ["--python-platform", f"{machine}-manylinux_2_28"]
-        if self.python.free_threaded:  # uv must see such an interpreter to know its tags
-            return ["--python", str(self.python), *system]
-        return ["--python", sys.executable, "--python-version", str(self.python), *system]
+        if self.platform:
+            return [*another_system(self.python, self.platform)]
+        return ["--python", self.interpreter or str(self.python)]
 
     def _free_scripts(self) -> None:
         """Let scripts start the first Python on PATH, not the one that uv happened to run with."""
@@ -102,3 +98,11 @@ class PackageFolder:
             elif not (first.startswith(b"#!") and b"python" in first):
                 continue
             script.write_bytes(b"#!/usr/bin/env python3\n" + rest)
+
+
+def another_system(python: PythonVersion, platform: Platform) -> tuple[str, ...]:
+    """The options with which uv chooses wheels for a system that is not this one and has glibc 2.28 or newer."""
+    system = ("--python-platform", f"{platform.removeprefix('linux_')}-manylinux_2_28")
+    if python.free_threaded:  # uv must see such an interpreter to know its tags
+        return ("--python", str(python), *system)
+    return ("--python", sys.executable, "--python-version", str(python), *system)
