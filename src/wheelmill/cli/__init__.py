@@ -43,10 +43,10 @@ COMMANDS: Final = {
 The module has a function of the command's name, or an application ``app``.
 """
 
-_OF_THE_DISK: Final = frozenset(
+_REFUSED: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 )
-"""What a full disk or a protected folder refuses; any other failure of the system is a bug of ours."""
+"""By a full disk, by a protected folder, by a file in the place of a folder; any other failure of the system is a bug."""
 
 _FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "requests", "uv"})
 
@@ -103,10 +103,10 @@ def main() -> None:
         missing = UsageError(f"this command needs {error.name}", hint="pip install 'wheelmill[factory]'")
         _exit(missing, f"error: {missing.explained}")
     except OSError as error:
-        if error.errno not in _OF_THE_DISK:
+        if error.errno not in _REFUSED:
             raise
-        where = f"{error.filename}: " if error.filename else ""
-        _exit(UsageError(str(error)), f"error: {where}{error.strerror}")
+        refused = UsageError(": ".join(map(str, filter(None, (error.filename, error.strerror)))))
+        _exit(refused, f"error: {refused.explained}")
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:

@@ -1,12 +1,15 @@
 """The list of commands: what help says without importing them, and that they are there."""
 
+import errno
 import importlib
 import json
 import subprocess
 import sys
+from typing import NoReturn
 
 import pytest
 
+from wheelmill import cli
 from wheelmill.cli import COMMANDS
 
 SLOW = ["pydantic", "httpx", "yaml", "rich.console", "selectolax", "sqlite3", "tomlkit"]
@@ -38,3 +41,31 @@ def test_every_command_is_in_its_module(name: str) -> None:
     module = importlib.import_module(f"wheelmill.cli.{module_name}")
     assert callable(getattr(module, name, None)) or hasattr(module, "app")
     assert description.endswith(".")
+
+
+def main_that_meets(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meet(_words: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(cli, "application", meet)
+    cli.main()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "error: No space left on device\n"),
+        (PermissionError(errno.EACCES, "Permission denied", "out/site"), "error: out/site: Permission denied\n"),
+    ],
+)
+def test_what_the_machine_refuses_is_no_bug(
+    error: OSError, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main_that_meets(error, monkeypatch)
+    assert capsys.readouterr().err == said
+
+
+def test_a_file_that_nobody_missed_before_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(FileNotFoundError):
+        main_that_meets(FileNotFoundError(errno.ENOENT, "No such file or directory", "x"), monkeypatch)
