@@ -18,8 +18,8 @@ from packaging.pylock import Pylock
 
 from wheelmill import process
 from wheelmill.names import Platform, PythonVersion, Sha256
+from wheelmill.package_cache import RemoteWheel, cached_wheel
 from wheelmill.package_folder import another_system
-from wheelmill.package_index import RemoteWheel, cached_wheel
 from wheelmill.virtual_environment import installer_environment, uv
 
 _AT_ONCE: Final = 4

@@ -11,7 +11,7 @@ ROOT = Path(wheelmill.__file__).parent
 LAYERS = [
     ["names", "errors"],
     ["resources", "files", "record_files", "process", "progress", "time_limit", "git", "http_tries"],
-    ["package_index", "virtual_environment", "package_folder"],
+    ["package_index", "package_cache", "virtual_environment", "package_folder"],
     ["container", "image", "mirror"],
     ["wheel"],
     ["config"],

@@ -15,7 +15,8 @@ from wheelmill.config.records import LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, IntegrityError, ProcessError
 from wheelmill.git import fetch_commit
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.package_index import PackageIndexError, cached_sdist
+from wheelmill.package_cache import cached_sdist
+from wheelmill.package_index import PackageIndexError
 from wheelmill.plan.records import BuildTarget
 
 _NOT_SOURCE: Final = ("*.egg-info", "__pycache__", ".git")

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import IntegrityError
 from wheelmill.names import CudaVersion, ProjectVersion, PythonVersion, TorchVersion, project_name
-from wheelmill.package_index import index_client
+from wheelmill.package_index import TIMEOUT, index_client
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.metadata import read_metadata
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from pypi_simple import DistributionPackage, PyPISimple
 
 _TORCH: Final = project_name("torch")
-_TIMEOUT: Final = 60
-"""Seconds without a byte."""
-
 _CUDA_RUNTIMES: Final = frozenset(
     {"nvidia-cuda-runtime-cu11", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime", "cuda-toolkit"}
 )
@@ -69,7 +66,7 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
         IntegrityError: a METADATA does not have the hash that the index gives for it.
     """
     with index_client(_TORCH) as client:
-        page = client.get_project_page(_TORCH, timeout=_TIMEOUT)
+        page = client.get_project_page(_TORCH, timeout=TIMEOUT)
         newest = _newest_wheels(page.packages, since)
         return {torch: _described(wheels, client) for torch, wheels in newest.items()}
 
@@ -122,7 +119,7 @@ def _default_cuda(file: DistributionPackage, client: PyPISimple) -> CudaVersion 
 
     try:
         # An index need not give the hash of a METADATA.
-        text = client.get_package_metadata(file, verify=bool(file.metadata_digests), timeout=_TIMEOUT)
+        text = client.get_package_metadata(file, verify=bool(file.metadata_digests), timeout=TIMEOUT)
         return _pinned_cuda(read_metadata(text.encode()).requires_dist or ())
     except DigestMismatchError:
         raise IntegrityError(f"{file.filename}.metadata does not have the hash that the package index gives") from None

@@ -27,7 +27,7 @@ from wheelmill.config.records import (
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.git import fetch_commit
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.package_index import cached_sdist
+from wheelmill.package_cache import cached_sdist
 
 OLDEST_PYTHON: Final = "3.9"
 """The oldest Python that requirements are locked for."""

@@ -1,62 +1,31 @@
-import hashlib
+import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
-from wheelmill import package_index
-from wheelmill.errors import IntegrityError
-from wheelmill.names import Sha256, project_name
-from wheelmill.package_index import PackageIndexError, cached_sdist, configured_index, sdists_of
+from tests.page_server import JSON, Answer, PageServer
+from wheelmill.names import project_name
+from wheelmill.package_index import PackageIndexError, configured_index, sdists_of
 
 DEMO = project_name("demo")
-SDIST = b"a source distribution"
-SHA256 = Sha256(hashlib.sha256(SDIST).hexdigest())
-JSON = "application/vnd.pypi.simple.v1+json"
 PAGES = {
-    "/simple/demo/": (
-        "text/html",
+    "demo": Answer(
         b"""<!DOCTYPE html><html><body>
         <a href="../../files/demo-1.0.tar.gz">demo-1.0.tar.gz</a>
         <a href="../../files/demo-0.9.tar.gz" data-yanked="broken">demo-0.9.tar.gz</a>
         <a href="../../files/demo-1.1.tar.gz">demo-1.1.tar.gz</a>
         <a href="../../files/demo-1.0-py3-none-any.whl">demo-1.0-py3-none-any.whl</a>
-        </body></html>""",
+        </body></html>"""
     ),
-    "/files/demo-1.0.tar.gz": ("application/gzip", SDIST),
-    "/simple/odd/": ("text/plain", b"no index at all"),
-    "/simple/broken/": (JSON, b"{"),
-    "/simple/empty/": (JSON, b"{}"),
-    "/simple/newer/": (JSON, b'{"meta": {"api-version": "2.0"}, "name": "newer", "files": []}'),
-    "/simple/unversioned/": (JSON, b'{"meta": {"api-version": "x"}, "name": "unversioned", "files": []}'),
-    "/simple/nowhere/": ("text/html", b'<a href="http://[/x-1.0.tar.gz">x-1.0.tar.gz</a>'),
+    "down": Answer(status=500),
+    "odd": Answer(b"no index at all", headers={"Content-Type": "text/plain"}),
+    "nowhere": Answer(b'<a href="http://[/x-1.0.tar.gz">x-1.0.tar.gz</a>'),
+    "broken": Answer(b"{", headers={"Content-Type": JSON}),
+    "empty": Answer(b"{}", headers={"Content-Type": JSON}),
+    "newer": Answer(b'{"meta": {"api-version": "2.0"}, "name": "newer", "files": []}', headers={"Content-Type": JSON}),
+    "unversioned": Answer(b'{"meta": {"api-version": "x"}, "name": "x", "files": []}', headers={"Content-Type": JSON}),
 }
-
-
-class Index(BaseHTTPRequestHandler):
-    """A package index with one project; a path with ``down`` in it is out of order."""
-
-    def do_GET(self) -> None:
-        kind, content = PAGES.get(self.path, ("text/plain", b""))
-        self.send_response(500 if "down" in self.path else 200 if self.path in PAGES else 404)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Index) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 @pytest.fixture(autouse=True)
@@ -72,66 +41,15 @@ def no_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def index(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("PIP_INDEX_URL", f"http://{address}/simple/")
-    return f"http://{address}/simple/"
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of this test's own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path
-
-
-def files_in(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
+def index(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index that this machine is set to; every project answers in its own way."""
+    server.pages = {f"/simple/{project}/": page for project, page in PAGES.items()}
+    monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/simple/")
 
 
 @pytest.mark.usefixtures("index")
 def test_source_distributions_are_listed_without_yanked_ones() -> None:
     assert [file.filename for file in sdists_of(DEMO)] == ["demo-1.0.tar.gz", "demo-1.1.tar.gz"]
-
-
-@pytest.mark.usefixtures("index")
-def test_a_source_distribution_with_the_right_hash_is_kept(cache: Path) -> None:
-    kept = cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256)
-
-    assert kept.read_bytes() == SDIST
-    assert files_in(cache) == [kept]
-
-
-@pytest.mark.usefixtures("index", "cache")
-def test_what_is_kept_is_not_downloaded_again_unless_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256)
-    kept.write_bytes(b"changed")
-    assert cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256).read_bytes() == SDIST
-    monkeypatch.delattr(package_index, "index_client")
-    assert cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256) == kept
-
-
-@pytest.mark.usefixtures("index", "cache")
-def test_two_who_want_the_same_file_do_not_meet() -> None:
-    with ThreadPoolExecutor(4) as pool:
-        kept = set(pool.map(lambda _: cached_sdist(DEMO, "demo-1.0.tar.gz", SHA256).read_bytes(), range(20)))
-    assert kept == {SDIST}
-
-
-@pytest.mark.usefixtures("index")
-def test_one_with_another_hash_is_not_kept(cache: Path) -> None:
-    with pytest.raises(IntegrityError, match=SHA256):
-        cached_sdist(DEMO, "demo-1.0.tar.gz", Sha256("0" * 64))
-
-    assert files_in(cache) == []
-
-
-@pytest.mark.usefixtures("index")
-@pytest.mark.parametrize("filename", ["demo-2.0.tar.gz", "demo-1.1.tar.gz"], ids=["not listed", "listed and gone"])
-def test_a_file_that_the_index_lacks_is_an_error(filename: str, cache: Path) -> None:
-    with pytest.raises(PackageIndexError):
-        cached_sdist(DEMO, filename, SHA256)
-
-    assert files_in(cache) == []
 
 
 @pytest.mark.usefixtures("index")
@@ -160,9 +78,10 @@ def test_an_index_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch)
         sdists_of(DEMO)
 
 
-@pytest.mark.parametrize("project", ["missing", "down"])
-def test_an_error_keeps_the_password_of_the_index(project: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_INDEX_URL", f"http://user:secret@{address}/simple/")
+@pytest.mark.usefixtures("index")
+@pytest.mark.parametrize("project", ["missing", "down", "odd"])
+def test_an_error_keeps_the_password_of_the_index(project: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", os.environ["PIP_INDEX_URL"].replace("http://", "http://user:secret@"))
 
     with pytest.raises(PackageIndexError) as caught:
         sdists_of(project_name(project))
