@@ -5,7 +5,8 @@ Every value is untrusted: whoever may open a pull request may write one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from typing import Annotated, Any, Final, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -36,7 +37,7 @@ from wheelmill.names import (
 
 PLATFORMS: Final = (Platform("linux_x86_64"), Platform("linux_aarch64"))
 
-Item = TypeVar("Item")
+Item = TypeVar("Item", bound=Hashable)
 
 _EXPRESSION_CHARACTERS: Final = frozenset("`$\\")
 _MAX_DIGITS: Final = 5
@@ -74,15 +75,15 @@ def quoted(value: object) -> object:
 
 
 def _distinct_versions(versions: list[ProjectVersion]) -> list[ProjectVersion]:
-    canonical = [canonicalize_version(version) for version in distinct(versions)]
-    if twins := [version for version, form in zip(versions, canonical, strict=True) if canonical.count(form) > 1]:
+    forms = Counter(canonicalize_version(version) for version in distinct(versions))
+    if twins := [version for version in versions if forms[canonicalize_version(version)] > 1]:
         raise ValueError(f"{', '.join(twins)} are one version; keep one of them")
     return versions
 
 
 def distinct(items: list[Item]) -> list[Item]:
     """Refuse a list that holds something twice."""
-    if repeated := sorted({str(item) for item in items if items.count(item) > 1}):
+    if repeated := sorted(str(item) for item, count in Counter(items).items() if count > 1):
         raise ValueError(f"{', '.join(repeated)} stands in the list more than once")
     return items
 
