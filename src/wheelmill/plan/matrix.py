@@ -54,10 +54,16 @@ def make_plan(
                 skips.append(Skip(cell=target.cell, reason=_again(failure), failure=failure))
             else:
                 targets.append(target)
-    groups = {target.cell.group for target in targets} | {skip.cell.group for skip in skips}
-    if unknown := [group for group in filters.groups if group not in groups]:
+    plan = Plan(targets=tuple(targets), skips=tuple(skips))
+    if filters.groups:
+        _refuse_unknown_groups(filters.groups, plan)
+    return plan
+
+
+def _refuse_unknown_groups(wanted: Iterable[str], plan: Plan) -> None:
+    groups = {target.cell.group for target in plan.targets} | {skip.cell.group for skip in plan.skips}
+    if unknown := [group for group in wanted if group not in groups]:
         raise UsageError(f"there is no group {', '.join(unknown)}", hint="plan --matrix names all of them")
-    return Plan(targets=tuple(targets), skips=tuple(skips))
 
 
 def _failure_of(target: BuildTarget, failures: KnownFailures) -> KnownFailure | None:

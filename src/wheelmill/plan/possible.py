@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
-from packaging.specifiers import SpecifierSet
-
 from wheelmill.config.records import Compatibility, Package, Part
 from wheelmill.names import Architecture, CudaVersion
 from wheelmill.plan.records import Cell
@@ -77,13 +73,8 @@ def _outside(part: Part, cell: Cell) -> str | None:
         ("torch", part.torch, str(cell.torch) if cell.torch else None),
     )
     for name, wanted, value in axes:
-        if wanted is not None and not (value and _within(wanted, value)):
+        if wanted is not None and not (value and wanted.contains(value, prereleases=True)):
             return f"{name} {wanted}"
     if part.platforms is not None and cell.platform not in part.platforms:
         return ", ".join(part.platforms)
     return None
-
-
-@functools.cache
-def _within(wanted: SpecifierSet, value: str) -> bool:
-    return wanted.contains(value, prereleases=True)
