@@ -46,7 +46,7 @@ The module has a function of the command's name, or an application ``app``.
 _REFUSED: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 )
-"""By a full disk, by a protected folder, by a file in the place of a folder; any other failure of the system is a bug."""
+"""By a full disk, a protected folder, a file in the place of a folder; what else the system says is a bug of ours."""
 
 _FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "requests", "uv"})
 
