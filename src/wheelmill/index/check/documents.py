@@ -55,7 +55,7 @@ def _pages(
     findings: list[Finding] = []
     for document in documents:
         if not document.ok:
-            findings.append(Finding(rule=missing, url=document.url, message=f"the page {document.told}"))
+            findings.append(missing.broken(document.url, f"the page {document.told}"))
         elif document.content_type == pep691.JSON_TYPE:
             page, faults = read_json(document)
             findings += faults
@@ -64,5 +64,5 @@ def _pages(
             pages.append(read_html(document))
         else:
             message = f"the content type is {document.content_type or 'missing'}"
-            findings.append(Finding(rule=pep691.CONTENT_TYPE, url=document.url, message=message))
+            findings.append(pep691.CONTENT_TYPE.broken(document.url, message))
     return pages, findings

@@ -71,7 +71,7 @@ def _findings(document: Document, error: ValidationError) -> Iterator[Finding]:
             told.add(keys)
             rule = next((_RULE_OF_KEY[key] for key in keys if key in _RULE_OF_KEY), pep691.SHAPE)
             where = ".".join(map(str, keys)) or "the page"
-            yield Finding(rule=rule, url=document.url, message=f"{where}: {fault['msg']}")
+            yield rule.broken(document.url, f"{where}: {fault['msg']}")
 
 
 def _file(document: Document, file: schema.File) -> FileLink:

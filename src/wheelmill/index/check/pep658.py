@@ -85,32 +85,31 @@ def of_file(file: Examined) -> Iterator[Finding]:
     if sidecar is not None:
         name, _, digest = (link.core_metadata or "").partition("=")
         if not sidecar.ok:
-            yield Finding(rule=SIDECAR, url=url, message=f"the METADATA of {link.filename} {sidecar.told}")
+            yield SIDECAR.broken(url, f"the METADATA of {link.filename} {sidecar.told}")
             return
         if is_hash(name, digest):
             found = hashlib.new(name, sidecar.content, usedforsecurity=False).hexdigest()
             if found != digest.lower():
-                message = f"METADATA has {name} {found}; {link.page} says {digest}"
-                yield Finding(rule=SIDECAR_HASH, url=url, message=message)
+                yield SIDECAR_HASH.broken(url, f"METADATA has {name} {found}; {link.page} says {digest}")
                 return
         if file.metadata is not None and file.metadata != sidecar.content:
-            yield Finding(rule=SAME, url=url, message=f"differs from METADATA in {link.filename}")
+            yield SAME.broken(url, f"differs from METADATA in {link.filename}")
             return
     content = file.metadata if file.metadata is not None else sidecar.content if sidecar else None
     if content is not None and (difference := _difference(link.filename, content)):
-        yield Finding(rule=NAME, url=url if sidecar else link.url, message=difference)
+        yield NAME.broken(url if sidecar else link.url, difference)
 
 
 def _of_link(file: FileLink) -> Iterator[Finding]:
     value, legacy = file.core_metadata, file.legacy_metadata
     name, _, digest = (value or "true").partition("=")
     if (name, digest) != ("true", "") and not is_hash(name, digest):
-        yield Finding(rule=VALUE, url=file.page, message=f"{file.filename} has data-core-metadata={value!r}")
+        yield VALUE.broken(file.page, f"{file.filename} has data-core-metadata={value!r}")
     if legacy is not None and value is None:
-        yield Finding(rule=LEGACY, url=file.page, message=f"{file.filename} has data-dist-info-metadata only")
+        yield LEGACY.broken(file.page, f"{file.filename} has data-dist-info-metadata only")
     elif legacy is not None and legacy != value:
         message = f"{file.filename} has data-core-metadata={value!r} and data-dist-info-metadata={legacy!r}"
-        yield Finding(rule=TWINS, url=file.page, message=message)
+        yield TWINS.broken(file.page, message)
 
 
 def _difference(filename: str, content: bytes) -> str:

@@ -60,7 +60,7 @@ _COMPARED: Final = ("url", "hashes", "requires_python", "core_metadata", "yanked
 def of_detail(page: ProjectDetail) -> Iterator[Finding]:
     """What a project's page breaks."""
     if page.name is not None and page.name != page.project:
-        yield Finding(rule=NAME, url=page.document.url, message=f"name is {page.name!r}, not {page.project!r}")
+        yield NAME.broken(page.document.url, f"name is {page.name!r}, not {page.project!r}")
 
 
 def of_lists(pages: list[ProjectList]) -> Iterator[Finding]:
@@ -70,8 +70,7 @@ def of_lists(pages: list[ProjectList]) -> Iterator[Finding]:
     html, json = sorted(pages, key=lambda page: page.form)
     names = [{canonicalize_name(project.text) for project in page.projects} for page in (html, json)]
     if names[0] != names[1]:
-        message = f"only one form lists {', '.join(sorted(names[0] ^ names[1]))}"
-        yield Finding(rule=SAME_PROJECTS, url=html.document.url, message=message)
+        yield SAME_PROJECTS.broken(html.document.url, f"only one form lists {', '.join(sorted(names[0] ^ names[1]))}")
 
 
 def of_details(pages: list[ProjectDetail]) -> Iterator[Finding]:
@@ -82,10 +81,9 @@ def of_details(pages: list[ProjectDetail]) -> Iterator[Finding]:
     url = pages[0].document.url
     for filename in sorted(html.keys() | json.keys()):
         if filename not in html or filename not in json:
-            yield Finding(rule=SAME_FILES, url=url, message=f"only one form lists {filename}")
+            yield SAME_FILES.broken(url, f"only one form lists {filename}")
         elif names := _different(html[filename], json[filename]):
-            message = f"HTML and JSON differ about {filename}: {', '.join(names)}"
-            yield Finding(rule=SAME_FILES, url=url, message=message)
+            yield SAME_FILES.broken(url, f"HTML and JSON differ about {filename}: {', '.join(names)}")
 
 
 def _different(html: FileLink, json: FileLink) -> list[str]:

@@ -89,8 +89,7 @@ def of_detail(page: ProjectDetail) -> Iterator[Finding]:
     """What a project's page breaks."""
     for file in page.files:
         if file.provenance is not None and not is_secure(file.provenance):
-            message = f"{file.filename} has the provenance {file.provenance!r}"
-            yield Finding(rule=URL, url=file.page, message=message)
+            yield URL.broken(file.page, f"{file.filename} has the provenance {file.provenance!r}")
 
 
 def of_file(file: Examined) -> Iterator[Finding]:
@@ -99,7 +98,7 @@ def of_file(file: Examined) -> Iterator[Finding]:
     if document is None:
         return
     if not document.ok:
-        yield Finding(rule=OBJECT, url=document.url, message=f"the provenance of {file.link.filename} {document.told}")
+        yield OBJECT.broken(document.url, f"the provenance of {file.link.filename} {document.told}")
         return
     try:
         provenance = _Provenance.model_validate_json(document.content)
@@ -109,12 +108,12 @@ def of_file(file: Examined) -> Iterator[Finding]:
             for attestation in bundle.attestations
         ]
     except (ValidationError, ValueError, RecursionError):
-        yield Finding(rule=OBJECT, url=document.url, message="this is no provenance object")
+        yield OBJECT.broken(document.url, "this is no provenance object")
         return
     if provenance.version != 1:
-        yield Finding(rule=OBJECT, url=document.url, message=f"the version is {provenance.version}")
+        yield OBJECT.broken(document.url, f"the version is {provenance.version}")
     about = [(subject.name, subject.digest.get("sha256")) for it in statements for subject in it.subject]
     for name, sha256 in about:
         same_name = name == file.link.filename or parsed(name) == parsed(file.link.filename) is not None
         if not same_name or sha256 != file.link.hashes.get("sha256", sha256):
-            yield Finding(rule=SUBJECT, url=document.url, message=f"it is about {name} with sha256 {sha256}")
+            yield SUBJECT.broken(document.url, f"it is about {name} with sha256 {sha256}")

@@ -44,10 +44,9 @@ _STATUSES: Final = frozenset({"active", "archived", "quarantined", "deprecated"}
 def of_detail(page: ProjectDetail) -> Iterator[Finding]:
     """What a project's page breaks."""
     if page.status is not None and page.status not in _STATUSES:
-        yield Finding(rule=STATUS, url=page.document.url, message=f"the status is {page.status!r}")
+        yield STATUS.broken(page.document.url, f"the status is {page.status!r}")
     if page.status is not None and page.repository_version in _BEFORE:
         message = f"the status needs API version 1.4; the page has {page.repository_version}"
-        yield Finding(rule=VERSION, url=page.document.url, message=message)
+        yield VERSION.broken(page.document.url, message)
     if page.status == "quarantined" and page.files:
-        message = f"it is quarantined and lists {len(page.files)} files"
-        yield Finding(rule=QUARANTINED, url=page.document.url, message=message)
+        yield QUARANTINED.broken(page.document.url, f"it is quarantined and lists {len(page.files)} files")

@@ -61,6 +61,10 @@ class Rule:
         """An error when one of the installers fails."""
         return Severity.ERROR if self.pip.fails or self.uv.fails else Severity.WARNING
 
+    def broken(self, url: str, message: str) -> Finding:
+        """The finding that a page or a file breaks it."""
+        return Finding(rule=self, url=url, message=message)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:

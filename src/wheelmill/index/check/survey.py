@@ -82,7 +82,7 @@ class Survey:
         answer = self.fetcher.first_byte(url)
         if not answer.ok or not answer.final_url.endswith("/"):
             told = f"stays at {answer.final_url}" if answer.ok else answer.told
-            yield Finding(rule=pep503_rules.SLASH, url=url, message=f"the URL without a slash {told}")
+            yield pep503_rules.SLASH.broken(url, f"the URL without a slash {told}")
 
     def _detail(self, wanted: tuple[str, ProjectName]) -> tuple[list[ProjectDetail], list[Finding]]:
         """The forms of a project's page, and what they break."""
