@@ -56,6 +56,13 @@ def test_a_warning_too_is_a_finding_and_cannot_move_the_cursor(python: Command, 
     assert "warning" in done.stdout
 
 
+def test_a_long_message_is_cut_and_whole_in_the_json(python: Command, server: Server, tmp_path: Path) -> None:
+    spoil(server, tmp_path, lambda index: index.detail.update(name="demo" * 1000))
+    check = ("-m", "wheelmill", "index", "check", f"{server.url}/simple/")
+    assert len(python(*check, exit_code=9).stdout.splitlines()[1]) < 1000
+    assert "demo" * 1000 in python(*check, "--json", exit_code=9).stdout
+
+
 def test_a_folder(python: Command, tmp_path: Path) -> None:
     page = tmp_path / "public" / "simple" / "index.html"
     page.parent.mkdir(parents=True)

@@ -20,6 +20,8 @@ _FINDINGS: Final = 9
 """The exit code of a command that found something."""
 _SHOWN: Final = 10
 """Findings of one rule that are printed; the JSON has all."""
+_LONGEST: Final = 500
+"""Characters of a URL or a message that are printed."""
 
 
 def check(
@@ -98,5 +100,6 @@ def _print(report: Report) -> None:
 
 
 def _printable(text: str) -> str:
-    """Without what would move a terminal's cursor: an index is anybody's text."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    """Cut short, and without what would move a terminal's cursor: an index is anybody's text."""
+    cut = f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in cut)

@@ -12,13 +12,14 @@ from typing import Final
 
 from wheelmill.wheel.records import Code, Finding
 
+COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+"""What a wheel's members may be packed with: every installer reads these."""
 MAX_MEMBERS: Final = 100_000
 MAX_UNPACKED: Final = 16 << 30
 """Bytes. The largest CUDA wheels unpack to about 4 GiB."""
 MAX_RATIO: Final = 100
 """Unpacked over packed. Machine code packs 2 to 20 times; bombs start at 1,000."""
 
-_COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _UNREADABLE: Final = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
 
 
@@ -54,7 +55,7 @@ def _refusals(path: Path, members: list[zipfile.ZipInfo]) -> Iterator[Finding]:
             yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is a symbolic link")
         if member.flag_bits & 0x1:
             yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is encrypted")
-        if member.compress_type not in _COMPRESSIONS:
+        if member.compress_type not in COMPRESSIONS:
             yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is neither stored nor deflated")
     unpacked = sum(member.file_size for member in members)
     if unpacked > MAX_UNPACKED or unpacked > MAX_RATIO * max(path.stat().st_size, 1 << 20):

@@ -16,6 +16,7 @@ from wheelmill.index.check.hashes import is_hash
 from wheelmill.index.check.pages import Document, FileLink
 from wheelmill.index.check.ranged_file import RangedFile
 from wheelmill.index.check.urls import is_secure
+from wheelmill.wheel.archive import COMPRESSIONS
 from wheelmill.wheel.metadata import dist_info_of
 
 MAX_HASHED: Final = 32 << 20
@@ -82,6 +83,7 @@ def _metadata_in(link: FileLink, file: IO[bytes] | io.RawIOBase) -> bytes | None
     try:
         with zipfile.ZipFile(file) as archive:
             member = archive.getinfo(f"{dist_info_of(archive)}/METADATA")
-            return archive.read(member) if member.file_size <= MAX_PART else None
+            readable = member.file_size <= MAX_PART and member.compress_type in COMPRESSIONS
+            return archive.read(member) if readable else None
     except _UNREADABLE:
         return None

@@ -170,7 +170,10 @@ def _whole_size(answer: httpx.Response) -> int | None:
         else answer.headers.get("Content-Length", "")
     )
     encoded = answer.headers.get("Content-Encoding", "identity") != "identity"
-    return int(text) if text.isascii() and text.isdigit() and not encoded else None
+    try:
+        return int(text) if text.isdigit() and not encoded else None
+    except ValueError:  # thousands of digits
+        return None
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

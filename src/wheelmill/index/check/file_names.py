@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
-    NormalizedName,
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
+from packaging.utils import NormalizedName, parse_sdist_filename, parse_wheel_filename
 from packaging.version import Version
 
 
@@ -16,7 +10,7 @@ def parsed(filename: str) -> tuple[NormalizedName, Version, *tuple[object, ...]]
     """Read the name of a wheel or a source distribution; None when it is neither."""
     try:
         return parse_wheel_filename(filename) if filename.endswith(".whl") else parse_sdist_filename(filename)
-    except (InvalidWheelFilename, InvalidSdistFilename):
+    except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import httpx
 
@@ -29,6 +29,12 @@ class FolderTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Answer with a file, with the page of a folder, or with 404."""
+        try:
+            return self._answer(request)
+        except OSError:  # a name that is too long, a file that nobody may read
+            return httpx.Response(HTTPStatus.NOT_FOUND)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
         path = self._root / request.url.path.lstrip("/")
         kind = ""
         if path.is_dir():
@@ -50,7 +56,7 @@ def _file(path: Path, kind: str, span: str) -> httpx.Response:
     size = path.stat().st_size
     if not span:
         headers = {"Content-Type": kind, "Content-Length": str(size)}
-        return httpx.Response(HTTPStatus.OK, headers=headers, content=_chunks(path))
+        return httpx.Response(HTTPStatus.OK, headers=headers, content=_chunks(path.open("rb")))
     first, last = map(int, span.removeprefix("bytes=").split("-"))
     if first >= size:
         return httpx.Response(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
@@ -61,7 +67,7 @@ def _file(path: Path, kind: str, span: str) -> httpx.Response:
     return httpx.Response(HTTPStatus.PARTIAL_CONTENT, headers=headers, content=content)
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
         while chunk := file.read(_CHUNK):
             yield chunk

@@ -29,10 +29,10 @@ def of_list(page: ProjectList) -> Iterator[Finding]:
     """What a project list breaks."""
     url = page.document.url
     if page.form is Form.HTML and not has_doctype(page.document.content):
-        yield Finding(rule=rules.HTML5, url=url, message="the page has no <!DOCTYPE html>")
+        yield rules.HTML5.broken(url, "the page has no <!DOCTYPE html>")
     for entry in page.projects:
         if entry.href is not None and not _is_listed_well(entry, project_of(entry)):
-            yield Finding(rule=rules.LIST_ENTRY, url=url, message=f"the link {entry.text!r} leads to {entry.href!r}")
+            yield rules.LIST_ENTRY.broken(url, f"the link {entry.text!r} leads to {entry.href!r}")
 
 
 def project_of(entry: ListedProject) -> NormalizedName | None:
@@ -53,15 +53,13 @@ def of_detail(page: ProjectDetail) -> Iterator[Finding]:
     """What a project's page breaks."""
     if page.form is Form.HTML:
         if not has_doctype(page.document.content):
-            yield Finding(rule=rules.HTML5, url=page.document.url, message="the page has no <!DOCTYPE html>")
+            yield rules.HTML5.broken(page.document.url, "the page has no <!DOCTYPE html>")
         yield from _of_escapes(page)
     seen: dict[str, FileLink] = {}
     for file in page.files:
         if file.filename in seen:
             other = "the same hash" if seen[file.filename].hashes == file.hashes else "another hash"
-            yield Finding(
-                rule=rules.TWICE, url=page.document.url, message=f"{file.filename} stands here again, with {other}"
-            )
+            yield rules.TWICE.broken(page.document.url, f"{file.filename} stands here again, with {other}")
         else:
             yield from _of_link(file, page.project)
         seen[file.filename] = file
@@ -71,42 +69,38 @@ def of_file(file: Examined) -> Iterator[Finding]:
     """What a file itself breaks."""
     link = file.link
     if not file.answer.ok:
-        yield Finding(rule=rules.FILE, url=link.url, message=f"{link.filename} {file.answer.told}")
+        yield rules.FILE.broken(link.url, f"{link.filename} {file.answer.told}")
     if file.digests is not None:
         for name in link.hashes.keys() & file.digests.keys():
             if link.hashes[name].lower() != file.digests[name]:
                 message = f"{link.filename} has {name} {file.digests[name]}; its link says {link.hashes[name]}"
-                yield Finding(rule=rules.BYTES, url=link.url, message=message)
+                yield rules.BYTES.broken(link.url, message)
     if file.signature is not None and not file.signature.ok:
-        yield Finding(rule=rules.SIGNATURE, url=f"{link.url}.asc", message=f"the signature {file.signature.told}")
+        yield rules.SIGNATURE.broken(f"{link.url}.asc", f"the signature {file.signature.told}")
 
 
 def _of_link(file: FileLink, project: str) -> Iterator[Finding]:
     yield from _of_name(file, project)
     if not file.hashes:
-        yield Finding(rule=rules.HASH, url=file.page, message=f"{file.filename} has no hash")
+        yield rules.HASH.broken(file.page, f"{file.filename} has no hash")
     for name, digest in file.hashes.items():
         if not is_hash(name, digest):
-            message = f"{file.filename} has {name}={digest}, which is no hash"
-            yield Finding(rule=rules.HASH_FORM, url=file.page, message=message)
+            yield rules.HASH_FORM.broken(file.page, f"{file.filename} has {name}={digest}, which is no hash")
     if file.requires_python is not None:
         yield from _of_requires_python(file, file.requires_python)
     if file.signature not in (None, "true", "false"):
-        message = f"{file.filename} has data-gpg-sig={file.signature!r}"
-        yield Finding(rule=rules.SIGNATURE, url=file.page, message=message)
+        yield rules.SIGNATURE.broken(file.page, f"{file.filename} has data-gpg-sig={file.signature!r}")
 
 
 def _of_name(file: FileLink, project: str) -> Iterator[Finding]:
     if file.text != file.filename:
-        message = f"the text {file.text!r} leads to the file {file.filename!r}"
-        yield Finding(rule=rules.TEXT, url=file.page, message=message)
+        yield rules.TEXT.broken(file.page, f"the text {file.text!r} leads to the file {file.filename!r}")
     elif (named := name_and_version(file.filename)) is None:
         if not file.filename.endswith(_LEGACY):
             message = f"{file.filename!r} is the name of neither a wheel nor a source distribution"
-            yield Finding(rule=rules.FILENAME, url=file.page, message=message)
+            yield rules.FILENAME.broken(file.page, message)
     elif named[0] != project:
-        message = f"{file.filename} is of {named[0]}, not of {project}"
-        yield Finding(rule=rules.OTHER_PROJECT, url=file.page, message=message)
+        yield rules.OTHER_PROJECT.broken(file.page, f"{file.filename} is of {named[0]}, not of {project}")
 
 
 def _of_requires_python(file: FileLink, value: str) -> Iterator[Finding]:
@@ -114,13 +108,16 @@ def _of_requires_python(file: FileLink, value: str) -> Iterator[Finding]:
         SpecifierSet(value)
     except InvalidSpecifier:
         message = f"{file.filename} has data-requires-python={value!r}, which is no version specifier"
-        yield Finding(rule=rules.REQUIRES_PYTHON, url=file.page, message=message)
+        yield rules.REQUIRES_PYTHON.broken(file.page, message)
 
 
 def _of_escapes(page: ProjectDetail) -> Iterator[Finding]:
     """A parser gives the same value for both spellings, so the page itself is looked at."""
     source = page.document.content.decode(errors="replace")
-    for value in sorted({file.requires_python for file in page.files if file.requires_python}):
-        if set(value) & set("<>") and any(f"={quote}{value}{quote}" in source for quote in "\"'"):
+    quoted = {
+        text[1:].partition(text[0])[0] for text in source.split("data-requires-python=") if text[:1] in {"'", '"'}
+    }
+    for value in sorted(quoted & {file.requires_python for file in page.files}):
+        if "<" in value or ">" in value:
             message = f"data-requires-python={value!r} stands there without &lt; or &gt;"
-            yield Finding(rule=rules.ESCAPES, url=page.document.url, message=message)
+            yield rules.ESCAPES.broken(page.document.url, message)

@@ -40,10 +40,10 @@ def of_page(page: ProjectList | ProjectDetail) -> Iterator[Finding]:
     """What any page breaks."""
     url, stated = page.document.url, page.repository_version
     if stated is None:
-        yield Finding(rule=MISSING, url=url, message="the page has no pypi:repository-version")
+        yield MISSING.broken(url, "the page has no pypi:repository-version")
         return
     numbers = stated.split(".")
     if len(numbers) != 2 or not all(n.isascii() and n.isdigit() for n in numbers):  # noqa: PLR2004 - major and minor
-        yield Finding(rule=FORM, url=url, message=f"the version is {stated!r}")
-    elif int(numbers[0]) != 1:
-        yield Finding(rule=MAJOR, url=url, message=f"the version is {stated}; clients know 1")
+        yield FORM.broken(url, f"the version is {stated!r}")
+    elif numbers[0] != "1":
+        yield MAJOR.broken(url, f"the version is {stated}; clients know 1")

@@ -11,7 +11,7 @@ import datetime as dt
 from collections.abc import Iterator
 from typing import Final
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wheelmill.index.check.examined import Examined
 from wheelmill.index.check.file_names import name_and_version
@@ -64,39 +64,37 @@ def of_file(file: Examined) -> Iterator[Finding]:
     """What a file breaks."""
     link, size = file.link, file.answer.size
     if file.answer.ok and link.size is not None and size is not None and link.size != str(size):
-        message = f"{link.filename} has {size} bytes; {link.page} says {link.size}"
-        yield Finding(rule=SAME_SIZE, url=link.url, message=message)
+        yield SAME_SIZE.broken(link.url, f"{link.filename} has {size} bytes; {link.page} says {link.size}")
 
 
 def _of_versions(page: ProjectDetail) -> Iterator[Finding]:
     url = page.document.url
     if page.versions is None:
-        yield Finding(rule=VERSIONS, url=url, message="there is no key versions")
+        yield VERSIONS.broken(url, "there is no key versions")
         return
     listed = [_version(text) for text in page.versions]
     if len(set(listed)) < len(listed):
-        yield Finding(rule=VERSIONS, url=url, message="a version stands in versions twice")
+        yield VERSIONS.broken(url, "a version stands in versions twice")
     files = {named[1] for file in page.files if (named := name_and_version(file.filename))}
     if missing := sorted(files - set(listed)):
-        yield Finding(rule=VERSIONS, url=url, message=f"versions lacks {', '.join(map(str, missing))}")
+        yield VERSIONS.broken(url, f"versions lacks {', '.join(map(str, missing))}")
 
 
 def _version(text: str) -> Version | str:
     try:
         return Version(text)
-    except InvalidVersion:
+    except ValueError:
         return text
 
 
 def _of_link(file: FileLink, page: ProjectDetail) -> Iterator[Finding]:
     if file.size is None:
         if page.form is Form.JSON and page.repository_version != "1.0":
-            yield Finding(rule=SIZE, url=file.page, message=f"{file.filename} has no size")
+            yield SIZE.broken(file.page, f"{file.filename} has no size")
     elif not (file.size.isascii() and file.size.isdigit()):
-        yield Finding(rule=SIZE, url=file.page, message=f"{file.filename} has the size {file.size!r}")
+        yield SIZE.broken(file.page, f"{file.filename} has the size {file.size!r}")
     if file.upload_time is not None and not _is_time(file.upload_time):
-        message = f"{file.filename} has the upload time {file.upload_time!r}"
-        yield Finding(rule=UPLOAD_TIME, url=file.page, message=message)
+        yield UPLOAD_TIME.broken(file.page, f"{file.filename} has the upload time {file.upload_time!r}")
 
 
 def _is_time(text: str) -> bool:

@@ -67,6 +67,14 @@ def test_a_page_that_is_too_large_is_not_kept(servers: tuple[Server, Server]) ->
             assert answer.told == "has more than 1999 bytes"
 
 
+def test_a_size_of_thousands_of_digits_is_none(servers: tuple[Server, Server]) -> None:
+    own, _ = servers
+    own.html["/file"] = Answer(b"x", status=206, headers={"Content-Range": f"bytes 0-0/{'9' * 5000}"})
+    with Fetcher(own.url, politeness=AT_ONCE) as fetcher:
+        answer = fetcher.first_byte(f"{own.url}/file")
+    assert (answer.ok, answer.size) == (True, None)
+
+
 def test_a_busy_server_is_asked_again(servers: tuple[Server, Server]) -> None:
     own, _ = servers
     own.html["/busy"] = Answer(status=503, headers={"Retry-After": "7"})
