@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 from pydantic_core import to_json
 
 from wheelmill import resources
 from wheelmill.index.records import WHEELS_JSON, IndexFile, Site, Tree
 from wheelmill.index.rows import html_row, json_row, seen_from
+from wheelmill.index.templates import environment
 from wheelmill.index.wheels_json import wheels_json
 from wheelmill.names import ProjectName
 
@@ -30,14 +31,7 @@ Page = tuple[str, Iterable[bytes]]
 
 def pages_of(site: Site) -> Iterator[Page]:
     """Render what installers and programs read, a page at a time: those of 100,000 wheels do not fit into memory."""
-    templates = Environment(
-        loader=FileSystemLoader(resources.INDEX / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    templates = environment()
     style = Markup((resources.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
     yield "404.html", [templates.get_template("404.html").render(style=style).encode()]
     yield WHEELS_JSON, wheels_json(site)

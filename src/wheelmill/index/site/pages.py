@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from wheelmill import resources
@@ -21,6 +21,7 @@ from wheelmill.index.site.format import duration, listed, size, span
 from wheelmill.index.site.packages import PackagePage, package_page
 from wheelmill.index.site.rows import wheel_rows
 from wheelmill.index.site.wheels import variants_of
+from wheelmill.index.templates import environment
 from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.release.records import MANIFEST
 from wheelmill.wheel.label import Label
@@ -94,14 +95,7 @@ def _pin_example(packages: Iterable[PackagePage]) -> str:
 
 
 def _templates() -> Environment:
-    templates = Environment(
-        loader=FileSystemLoader(resources.INDEX / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    templates = environment()
     cell = templates.get_template("site/cell.html")
     templates.filters |= {
         "date": lambda moment: f"{moment:%Y-%m-%d}",

@@ -20,5 +20,5 @@ def wheel_rows(wheels: Iterable[SiteWheel]) -> Markup:
 def _wheel_row(wheel: SiteWheel) -> str:
     file = wheel.file
     link = f'<a href="{escape(href(file.url))}">{wheel.pythons}</a>'
-    compiled = duration(wheel.build_seconds) if wheel.build_seconds else "&ndash;"
+    compiled = duration(seconds) if (seconds := wheel.build_seconds) else "&ndash;"
     return f'<tr><th scope="row">{link}</th><td>{size(file.size)}</td><td>{compiled}</td></tr>'
