@@ -199,6 +199,13 @@ class Architecture(Word):
         major, minor = _release_numbers(number.removesuffix(feature), example, lengths=(2,))
         return cls(major, minor, feature, ptx)
 
+    @classmethod
+    def of_code(cls, code: str) -> Architecture:
+        """Read ``sm_90a`` or ``compute_90a``, as `sm` and `compute` write it: the last digit is the minor part."""
+        name = code.partition("_")[2]
+        number = name.rstrip("af")
+        return cls.parse(f"{number[:-1]}.{number[-1:]}{name.removeprefix(number)}")
+
     @property
     def capability(self) -> str:
         """``9.0a``: the name without the wish for PTX."""

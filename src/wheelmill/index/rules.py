@@ -12,11 +12,11 @@ from itertools import groupby
 from typing import Final
 
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wheelmill.config.records import Listing, Status
 from wheelmill.index.records import IndexFile
-from wheelmill.names import ProjectName, Sha256
+from wheelmill.names import Architecture, ProjectName, Sha256
 from wheelmill.release.records import SIDECAR_SUFFIX, ManifestEntry
 from wheelmill.wheel.records import WheelName
 
@@ -37,9 +37,26 @@ def faults_of_entry(entry: ManifestEntry, name: WheelName, absent: Container[str
         faults.append(f"its manifest says that its attestation is at {entry.attestation!r}, which is no https URL")
     if entry.size <= 0:
         faults.append(f"its manifest says that it has {entry.size} bytes")
+    evidence = entry.certificate.evidence
+    if unknown := _unknown((*evidence.sass, *evidence.ptx)):
+        faults.append(f"its manifest says that it has code for {', '.join(unknown)}, which is no GPU architecture")
     wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)
     faults.extend(f"its release has no {filename}" for filename in wanted if filename in absent)
     return faults
+
+
+@lru_cache(maxsize=4096)  # wheels that were built alike have code for the same
+def _unknown(codes: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that name no GPU architecture."""
+    return tuple(code for code in codes if not _is_architecture(code))
+
+
+def _is_architecture(code: str) -> bool:
+    try:
+        Architecture.of_code(code)
+    except ValueError:
+        return False
+    return True
 
 
 def name_faults(filename: str, name: WheelName, project: str, version: str) -> tuple[str, ...]:
@@ -69,7 +86,7 @@ def _metadata_fault(project: ProjectName, version: Version, said: str, said_vers
     """pip refuses a wheel whose METADATA has another name or version; ``uv sync`` installs it again on every run."""
     try:
         agree = (canonicalize_name(said), Version(said_version)) == (project, version)
-    except InvalidVersion:
+    except ValueError:
         agree = False
     return None if agree else f"METADATA says {said} {said_version}, its name {project} {version}"
 

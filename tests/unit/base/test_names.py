@@ -81,6 +81,7 @@ def test_an_architecture_is_read_as_torch_writes_it(text: str, architecture: Arc
             (Architecture.parse, text)
             for text in ("", "9", "90", "sm_90", "9.0b", "9.0af", "9.0+ptx", "9.0.1", "1!9.0")
         ),
+        *((Architecture.of_code, text) for text in ("", "sm_", "sm_5", "90", "sm_9x", "sm_90af")),
     ],
 )
 def test_other_text_is_refused_with_an_example(parse: Callable[[str], Word], text: str) -> None:
@@ -107,6 +108,8 @@ def test_words_know_the_names_that_tools_give_them() -> None:
     assert Architecture(9, 0, "a", ptx=True).capability == "9.0a"
     assert Architecture(9, 0, "a", ptx=True).sm == "sm_90a"
     assert Architecture(9, 0, "a", ptx=True).compute == "compute_90a"
+    assert Architecture.of_code("sm_90a") == Architecture.of_code("compute_90a") == Architecture(9, 0, "a")
+    assert Architecture.of_code("sm_120") == Architecture(12, 0)
 
 
 @pytest.mark.parametrize(

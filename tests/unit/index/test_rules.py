@@ -53,6 +53,7 @@ def faults_of(*manifests: Manifest, **options: Any) -> list[str]:
         ),
         ({"version": "2.0"}, "METADATA says plain_cuda 2.0, its name plain-cuda 2.0+cu130"),
         ({"version": "two"}, "METADATA says plain_cuda two, its name plain-cuda 2.0+cu130"),
+        ({"version": "9" * 5000}, f"METADATA says plain_cuda {'9' * 5000}, its name plain-cuda 2.0+cu130"),
         ({"name": "plain"}, "METADATA says plain 2.0+cu130, its name plain-cuda 2.0+cu130"),
     ],
 )
@@ -60,6 +61,16 @@ def test_an_entry_that_installers_could_not_use_is_named(
     changes: dict[str, object], fault: str, entry_with: Callable[..., Manifest]
 ) -> None:
     assert faults_of(entry_with(**changes)) == [f"v2026-11-21/{NO_TORCH}: {fault}"]
+
+
+def test_code_for_what_is_no_gpu_is_named(release: Release) -> None:
+    (manifest,) = release(NO_TORCH)
+    (entry,) = manifest.wheels
+    evidence = replace(entry.certificate.evidence, sass=("sm_90a", "sm_5"), ptx=("compute_120", "junk"))
+    odd = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
+    assert faults_of(replace(manifest, wheels=(odd,))) == [
+        f"v2026-11-21/{NO_TORCH}: its manifest says that it has code for sm_5, junk, which is no GPU architecture"
+    ]
 
 
 @pytest.mark.parametrize("name", ["Plain.CUDA", "plain-cuda"])

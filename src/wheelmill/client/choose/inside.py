@@ -96,17 +96,6 @@ def _torch_requirement(text: str) -> Requirement | None:
     return requirement if canonicalize_name(requirement.name) == "torch" and not requirement.marker else None
 
 
-def capability_of(code: str) -> str:
-    """``9.0a`` of ``sm_90a`` and ``compute_90a``.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    name = code.partition("_")[2]
-    number = name.rstrip("af")
-    return str(Architecture.parse(f"{number[:-1]}.{number[-1:]}{name[len(number) :]}"))
-
-
 def _inside_of(kept: str) -> Inside:
     plain = json.loads(kept)
     return Inside(**plain | {key: tuple(plain[key]) for key in ("requires_dist", "sass", "ptx")})

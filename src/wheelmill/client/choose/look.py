@@ -10,9 +10,10 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from wheelmill.client.choose.inside import Inside, capability_of
+from wheelmill.client.choose.inside import Inside
 from wheelmill.client.records import Candidate
 from wheelmill.errors import WheelmillError
+from wheelmill.names import Architecture
 
 if TYPE_CHECKING:
     from wheelmill.client.web.requests import Web
@@ -114,8 +115,8 @@ def _described(
         glibc=str(glibc) if glibc else None,
         cuda_major=next((major for name in sorted(needed) if (major := cuda_major_of(name))), None),
         cxx11_abi=_abi_of(code),
-        sass=tuple(sorted({capability_of(each) for so in code for each in so.device_code.sass})),
-        ptx=tuple(sorted({capability_of(each) for so in code for each in so.device_code.ptx})),
+        sass=tuple(sorted({Architecture.of_code(each).capability for so in code for each in so.device_code.sass})),
+        ptx=tuple(sorted({Architecture.of_code(each).capability for so in code for each in so.device_code.ptx})),
         code_read=True,
     )
 

@@ -11,9 +11,10 @@ from urllib.parse import urljoin
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from wheelmill.client.choose.inside import Inside, capability_of
+from wheelmill.client.choose.inside import Inside
 from wheelmill.client.records import Candidate, SourceKind
 from wheelmill.errors import WheelmillError
+from wheelmill.names import Architecture
 from wheelmill.wheel.label import Label
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _inside_of(entry: ManifestEntry) -> Inside:
         requires_python=entry.requires_python,
         glibc=str(Version(evidence.glibc)) if evidence.glibc else None,
         cuda_major=evidence.cuda_major,
-        sass=tuple(map(capability_of, evidence.sass)),
-        ptx=tuple(map(capability_of, evidence.ptx)),
+        sass=tuple(Architecture.of_code(each).capability for each in evidence.sass),
+        ptx=tuple(Architecture.of_code(each).capability for each in evidence.ptx),
         code_read=True,
     )

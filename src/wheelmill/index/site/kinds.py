@@ -44,8 +44,8 @@ class Kind:
             label=label,
             platform=platform,
             glibc=glibc,
-            sass=_architectures(evidence.sass, "sm_") if evidence else (),
-            ptx=_architectures(evidence.ptx, "compute_") if evidence else (),
+            sass=_architectures(evidence.sass) if evidence else (),
+            ptx=_architectures(evidence.ptx) if evidence else (),
         )
 
     @property
@@ -87,12 +87,5 @@ def _written(sass: tuple[Architecture, ...], ptx: tuple[Architecture, ...]) -> s
 
 
 @cache
-def _architectures(names: tuple[str, ...], prefix: str) -> tuple[Architecture, ...]:
-    """Read ``sm_90a``: the last digit is the minor part."""
-    found = []
-    for name in names:
-        number = name.removeprefix(prefix)
-        feature = number[-1:] if number[-1:].isalpha() else ""
-        digits = number.removesuffix(feature)
-        found.append(Architecture.parse(f"{digits[:-1]}.{digits[-1:]}{feature}"))
-    return tuple(sorted(found))
+def _architectures(codes: tuple[str, ...]) -> tuple[Architecture, ...]:
+    return tuple(sorted(map(Architecture.of_code, codes)))
