@@ -83,7 +83,7 @@ def serve(
         typer.Argument(help="A site, or the output folder of 'wheelmill run'.", metavar="DIR", exists=True),
     ],
     *,
-    port: Annotated[int, typer.Option(help="0 takes a free one.", metavar="N")] = 8000,
+    port: Annotated[int, typer.Option(help="0 takes a free one.", metavar="N", min=0, max=65535)] = 8000,
 ) -> None:
     """Serve a site on 127.0.0.1 until interrupted."""
     lists = project_lists_below(directory)

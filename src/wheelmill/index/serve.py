@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from wheelmill.errors import SiteError
+from wheelmill.errors import SiteError, UsageError
 
 JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
 """What clients ask for that read the JSON of an index, and what they must be told that they get (PEP 691)."""
@@ -39,6 +39,11 @@ def root_of(directory: Path) -> Path:
 
 class _Quiet(SimpleHTTPRequestHandler):
     """Answers without writing a line for every request."""
+
+    def handle(self) -> None:
+        """Answer, also those who hang up when they have read enough."""
+        with suppress(ConnectionError):
+            super().handle()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
         """Say nothing."""
@@ -69,9 +74,17 @@ def serving(directory: Path, port: int = 0, *, negotiate: bool = False) -> Itera
 
     Yields:
         The URL of the folder, with a slash at its end.
+
+    Raises:
+        UsageError: the port is taken.
     """
     answers = partial(_Negotiating if negotiate else _Quiet, directory=str(directory))
-    with ThreadingHTTPServer(("127.0.0.1", port), answers) as server:
+    try:
+        listening = ThreadingHTTPServer(("127.0.0.1", port), answers)
+    except OSError as error:
+        hint = "give another port; 0 takes a free one"
+        raise UsageError(f"cannot serve at 127.0.0.1:{port}: {error.strerror}", hint=hint) from None
+    with listening as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:

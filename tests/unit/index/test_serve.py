@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from wheelmill.errors import UsageError
 from wheelmill.index.serve import serving
 
 NAME = "demo-1.0+cu130-py3-none-any.whl"
@@ -57,6 +58,22 @@ def test_nothing_is_said(url: str, capfd: pytest.CaptureFixture[str]) -> None:
     get(url, "/simple/")
     get(url, "/gone.whl")
     assert capfd.readouterr() == ("", "")
+
+
+def test_nothing_is_said_of_clients_that_hang_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "large").write_bytes(bytes(32 << 20))
+    with serving(tmp_path) as url:
+        connection = HTTPConnection("127.0.0.1", urlsplit(url).port, timeout=10)
+        connection.request("GET", "/large")
+        connection.getresponse().read(1)
+        connection.close()
+        get(url, "/")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with serving(tmp_path) as url, pytest.raises(UsageError, match=f"cannot serve at 127.0.0.1:{urlsplit(url).port}: "):
+        serving(tmp_path, urlsplit(url).port or 0).__enter__()
 
 
 def test_serving_ends_with_the_context(tmp_path: Path) -> None:
