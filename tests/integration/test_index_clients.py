@@ -14,7 +14,8 @@ import pytest
 
 from tests.integration.conftest import Command
 from tests.unit.release.conftest import NOW, certified_wheel
-from wheelmill.index.serve import JSON_TYPE, serving
+from wheelmill.index.records import JSON_TYPE
+from wheelmill.index.serve import serving
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 

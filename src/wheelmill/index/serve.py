@@ -9,12 +9,9 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Final
 
 from wheelmill.errors import SiteError, UsageError
-
-JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
-"""What clients ask for that read the JSON of an index, and what they must be told that they get (PEP 691)."""
+from wheelmill.index.records import JSON_TYPE
 
 
 def project_lists_below(directory: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from wheelmill.index.check import html_pages, json_pages, pep503_rules, pep691
 from wheelmill.index.check.fetch import MAX_PAGE, Fetcher
 from wheelmill.index.check.pages import Document, ProjectDetail, ProjectList
 from wheelmill.index.check.records import Finding, Rule
+from wheelmill.index.records import JSON_TYPE
 from wheelmill.names import ProjectName
 
 _Page = TypeVar("_Page", ProjectList, ProjectDetail)
@@ -36,7 +37,7 @@ def project_details(fetcher: Fetcher, url: str, project: ProjectName) -> tuple[l
 
 def _documents(fetcher: Fetcher, url: str) -> list[Document]:
     """A page in each form that the index has. An index need not have both, nor choose by the request."""
-    first = fetcher.get(url, accept=pep691.JSON_TYPE, limit=MAX_PAGE)
+    first = fetcher.get(url, accept=JSON_TYPE, limit=MAX_PAGE)
     if first.ok and first.content_type in pep691.HTML_TYPES:
         return [first]
     second = fetcher.get(url, accept=_ACCEPT_HTML, limit=MAX_PAGE)
@@ -56,7 +57,7 @@ def _pages(
     for document in documents:
         if not document.ok:
             findings.append(missing.broken(document.url, f"the page {document.told}"))
-        elif document.content_type == pep691.JSON_TYPE:
+        elif document.content_type == JSON_TYPE:
             page, faults = read_json(document)
             findings += faults
             pages += [page] if page else []

@@ -9,10 +9,11 @@ from typing import IO, Final
 
 import httpx
 
+from wheelmill.index.records import JSON_TYPE
+
 ORIGIN: Final = "http://folder.invalid"
 """What stands for the host. No name under .invalid is ever given away (RFC 2606)."""
 
-_JSON: Final = "application/vnd.pypi.simple.v1+json"
 _TYPES: Final = {".html": "text/html; charset=utf-8", ".json": "application/json"}
 _CHUNK: Final = 1 << 20
 
@@ -40,8 +41,8 @@ class FolderTransport(httpx.BaseTransport):
         if path.is_dir():
             if not request.url.path.endswith("/"):
                 return httpx.Response(HTTPStatus.MOVED_PERMANENTLY, headers={"Location": f"{request.url.path}/"})
-            as_json = request.headers["Accept"] == _JSON and (path / "index.json").is_file()
-            path, kind = (path / "index.json", _JSON) if as_json else (path / "index.html", "")
+            as_json = request.headers["Accept"] == JSON_TYPE and (path / "index.json").is_file()
+            path, kind = (path / "index.json", JSON_TYPE) if as_json else (path / "index.html", "")
         elif request.url.path.endswith("/"):
             return httpx.Response(HTTPStatus.NOT_FOUND)
         if not path.is_file() or not path.resolve().is_relative_to(self._root):

@@ -52,7 +52,6 @@ SAME_FILES: Final = Rule(
 RULES: Final = (CONTENT_TYPE, SHAPE, NAME, SAME_PROJECTS, SAME_FILES)
 
 HTML_TYPES: Final = ("text/html", "application/vnd.pypi.simple.v1+html")
-JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
 
 _COMPARED: Final = ("url", "hashes", "requires_python", "core_metadata", "yanked", "provenance")
 
