@@ -103,7 +103,11 @@ def _swap(new: Path, directory: Path) -> None:
         return
     foreign = [entry.name for entry in directory.iterdir() if not _is_of_a_site(entry, new)]
     old = Path(tempfile.mkdtemp(prefix=f".{directory.name}-old-", dir=directory.parent))
-    directory.rename(old)
+    try:
+        directory.rename(old)
+    except OSError:  # such as of a mounted folder
+        old.rmdir()
+        raise
     new.rename(directory)
     for name in foreign:
         (old / name).rename(directory / name)

@@ -1,5 +1,6 @@
 """Putting a site into a folder that may hold another."""
 
+import errno
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +77,18 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SiteError, match="/file/site cannot be written: "):
         write_site(PAGES, tmp_path / "file" / "site")
+
+
+def test_nothing_is_left_beside_a_folder_that_cannot_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(path: Path, target: Path) -> Path:
+        raise OSError(errno.EBUSY, "Device or resource busy", path, None, target)
+
+    write_site(PAGES[:2], tmp_path / "mounted")
+    monkeypatch.setattr(Path, "rename", busy)
+    with pytest.raises(SiteError, match="/mounted cannot be written: "):
+        write_site(PAGES, tmp_path / "mounted")
+    assert set(files_in(tmp_path)) == {"mounted/index.html", "mounted/simple/index.html"}
+    assert [path.name for path in tmp_path.iterdir()] == ["mounted"]
 
 
 def test_pages_of_what_is_gone_are_removed(release: Release, tmp_path: Path) -> None:
