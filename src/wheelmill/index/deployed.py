@@ -44,7 +44,7 @@ def deployed_wheels(place: str) -> Mapping[str, Sha256]:
         site = TypeAdapter(_Wheels).validate_json(content)
     except ValidationError as error:
         problem = error.errors()[0]
-        where = ".".join(map(str, problem["loc"]))
+        where = ".".join(map(str, problem["loc"])) or "the file"
         raise SiteError(f"{WHEELS_JSON} of {place} cannot be read: {where}: {problem['msg']}") from None
     return {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
 
@@ -61,9 +61,12 @@ def _fetch(site: str) -> bytes:
 
     url = f"{site.rstrip('/')}/{WHEELS_JSON}"
     try:
-        return httpx.get(url, timeout=_TIMEOUT, follow_redirects=True).raise_for_status().content
+        answer = httpx.get(url, timeout=_TIMEOUT, follow_redirects=True)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise SiteError(f"{url} cannot be read: {error}", hint=_FIRST) from None
+    if not answer.is_success:
+        raise SiteError(f"{url} cannot be read: it answers {answer.status_code}", hint=_FIRST)
+    return answer.content
 
 
 _FIRST: Final = "leave --previous out for the first index at a place"
