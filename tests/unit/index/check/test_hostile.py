@@ -60,13 +60,6 @@ def test_what_no_program_can_read_is_a_finding(number: str, spoil: Spoil, serve:
     assert number in {finding.rule.number for finding in check(serve(spoil)).findings}
 
 
-def test_a_page_with_many_unescaped_attributes_is_read_once(serve: Serve) -> None:
-    names = [f"demo-{number}.tar.gz" for number in range(20_000)]
-    links = [f'<a data-requires-python=">={number}" href="{name}">{name}</a>' for number, name in enumerate(names)]
-    found = [finding.rule.number for finding in check(serve(detail("".join(links)))).findings]
-    assert found.count("503.12") == len(names)
-
-
 def test_a_link_that_no_file_of_a_folder_can_have_leads_nowhere(tmp_path: Path) -> None:
     page = tmp_path / "simple" / "demo" / "index.html"
     page.parent.mkdir(parents=True)

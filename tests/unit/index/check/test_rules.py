@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.broken_indexes import BROKEN, Index
+from tests.broken_indexes import BROKEN, PAGE, Index
+from tests.simple_server import HTML, Answer
 from tests.unit.index.check.conftest import Serve, check
 from wheelmill.index.check.rules import RULES
 
@@ -27,6 +28,24 @@ def test_an_index_need_not_have_both_forms(forms: str, serve: Serve) -> None:
 def test_what_breaks_a_rule_is_found_and_nothing_else(number: str, serve: Serve) -> None:
     findings = check(serve(BROKEN[number])).findings
     assert [finding.rule.number for finding in findings] == [number], findings
+
+
+def test_an_attribute_is_looked_at_as_it_is_quoted(serve: Serve) -> None:
+    values = ["'>=3.8'", '">=3.9"', '"&gt;=3.10"', '"==3.11"']
+    names = [f"demo-{number}.tar.gz" for number in range(len(values))]
+    links = (
+        f"<a data-requires-python={value} href={name}>{name}</a>" for value, name in zip(values, names, strict=True)
+    )
+    page = f'<!DOCTYPE html>{"".join(links)}<!-- data-requires-python=">=4" -->'
+
+    def spoil(index: Index) -> None:
+        index.forms = ("html",)
+        index.after = lambda server: server.html.update({PAGE: Answer(page.encode(), HTML)})
+
+    messages = [finding.message for finding in check(serve(spoil)).findings if finding.rule.number == "503.12"]
+    assert messages == [
+        f"data-requires-python={value!r} stands there without &lt; or &gt;" for value in (">=3.8", ">=3.9")
+    ]
 
 
 def test_every_rule_is_broken_by_one_index() -> None:
