@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import Spoil, good_index
-from tests.simple_server import Server, serving
+from tests.broken_indexes import PAGE, Index, Spoil, good_index
+from tests.simple_server import HTML, Answer, Server, serving
 from wheelmill.index.check.fetch import Politeness
 from wheelmill.index.check.records import Report
 from wheelmill.index.check.run import check_url
@@ -30,6 +30,17 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             return server
 
         yield run
+
+
+def detail(body: str, head: str = '<meta name="pypi:repository-version" content="1.4">') -> Spoil:
+    """Have this page of the project, in HTML."""
+
+    def spoil(index: Index) -> None:
+        index.forms = ("html",)
+        page = f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>"
+        index.after = lambda server: server.html.update({PAGE: Answer(page.encode(), HTML)})
+
+    return spoil
 
 
 def check(server: Server, *, everything: bool = False) -> Report:

@@ -6,24 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import PAGE, WHEEL, Index, Spoil
-from tests.simple_server import HTML, Answer
-from tests.unit.index.check.conftest import Serve, check
+from tests.broken_indexes import WHEEL, Index, Spoil
+from tests.simple_server import Answer
+from tests.unit.index.check.conftest import Serve, check, detail
 from wheelmill.index.check.run import check_folder
 
 DIGITS = "9" * 5000
 """More than Python turns into a number: https://docs.python.org/3/library/stdtypes.html#int-max-str-digits"""
-
-
-def detail(body: str, head: str = '<meta name="pypi:repository-version" content="1.4">') -> Spoil:
-    """Have this page of the project, in HTML."""
-
-    def spoil(index: Index) -> None:
-        index.forms = ("html",)
-        page = f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>"
-        index.after = lambda server: server.html.update({PAGE: Answer(page.encode(), HTML)})
-
-    return spoil
 
 
 def answering(answer: Answer) -> Spoil:

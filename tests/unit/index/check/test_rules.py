@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.broken_indexes import BROKEN, PAGE, Index
-from tests.simple_server import HTML, Answer
-from tests.unit.index.check.conftest import Serve, check
+from tests.broken_indexes import BROKEN, Index
+from tests.unit.index.check.conftest import Serve, check, detail
 from wheelmill.index.check.rules import RULES
 
 
@@ -36,13 +35,9 @@ def test_an_attribute_is_looked_at_as_it_is_quoted(serve: Serve) -> None:
     links = (
         f"<a data-requires-python={value} href={name}>{name}</a>" for value, name in zip(values, names, strict=True)
     )
-    page = f'<!DOCTYPE html>{"".join(links)}<!-- data-requires-python=">=4" -->'
-
-    def spoil(index: Index) -> None:
-        index.forms = ("html",)
-        index.after = lambda server: server.html.update({PAGE: Answer(page.encode(), HTML)})
-
-    messages = [finding.message for finding in check(serve(spoil)).findings if finding.rule.number == "503.12"]
+    comment = '<!-- data-requires-python=">=4" -->'
+    findings = check(serve(detail("".join(links) + comment))).findings
+    messages = [finding.message for finding in findings if finding.rule.number == "503.12"]
     assert messages == [
         f"data-requires-python={value!r} stands there without &lt; or &gt;" for value in (">=3.8", ">=3.9")
     ]
