@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +10,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from wheelmill.errors import SiteError, UsageError
-from wheelmill.index.records import JSON_TYPE
 
 
 def project_lists_below(directory: Path) -> list[Path]:
@@ -46,28 +44,13 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-class _Negotiating(_Quiet):
-    """Gives the JSON of an index to clients that ask for it, as index/nginx.conf has nginx do."""
-
-    def translate_path(self, path: str) -> str:
-        """Lead to the JSON beside a page that would otherwise be given."""
-        found = super().translate_path(path)
-        wanted = JSON_TYPE in self.headers.get("Accept", "")
-        return f"{found}index.json" if wanted and Path(found, "index.json").is_file() and found.endswith("/") else found
-
-    def guess_type(self, path: str | os.PathLike[str]) -> str:
-        """The type of the simple API for its JSON."""
-        return JSON_TYPE if str(path).endswith("/index.json") else super().guess_type(path)
-
-
 @contextmanager
-def serving(directory: Path, port: int = 0, *, negotiate: bool = False) -> Iterator[str]:
+def serving(directory: Path, port: int = 0) -> Iterator[str]:
     """Serve a folder on 127.0.0.1 while the context is open.
 
     Args:
         directory: what to serve.
         port: where; 0 takes a free one.
-        negotiate: give JSON to clients that ask for it; GitHub Pages does not.
 
     Yields:
         The URL of the folder, with a slash at its end.
@@ -75,7 +58,7 @@ def serving(directory: Path, port: int = 0, *, negotiate: bool = False) -> Itera
     Raises:
         UsageError: the port is taken.
     """
-    answers = partial(_Negotiating if negotiate else _Quiet, directory=str(directory))
+    answers = partial(_Quiet, directory=str(directory))
     try:
         listening = ThreadingHTTPServer(("127.0.0.1", port), answers)
     except OSError as error:
