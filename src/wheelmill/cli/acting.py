@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +15,11 @@ from packaging.requirements import Requirement
 
 from wheelmill.cli.built_here import with_built_wheels
 from wheelmill.cli.downloads import download_bars
-from wheelmill.cli.resolve import tell
+from wheelmill.cli.resolve import no_wheel_for, tell
 from wheelmill.cli.target import SearchOptions, TargetOptions
 from wheelmill.client.choose.resolve import resolve
-from wheelmill.client.install.wheel_cache import WheelCache, wheel_cache_directory
+from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache, wheel_cache_directory
 from wheelmill.client.records import Resolution
-from wheelmill.errors import NoWheelError
 from wheelmill.names import TorchVersion
 from wheelmill.progress import Progress
 
@@ -73,10 +73,7 @@ def resolve_for_all(
         tell(resolution)
         found.append(resolution)
     if missing := sorted({name for resolution in found for name in resolution.unresolved}):
-        raise NoWheelError(
-            f"no wheel for {', '.join(missing)}",
-            hint="'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles what packages.yml has",
-        )
+        raise no_wheel_for(missing)
     return tuple(found)
 
 
@@ -94,6 +91,6 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     from wheelmill.client.install.download import opener  # noqa: PLC0415 - httpx takes longer to import than most commands
     from wheelmill.client.web.requests import Web  # noqa: PLC0415
 
-    with Web() as web, download_bars() as shown:
-        directory = wheel_cache_directory()
-        yield WheelCache(directory=directory, open_url=opener(web), offline=search.offline), shown
+    with ThreadPoolExecutor(AT_ONCE) as threads, Web() as web, download_bars() as shown:
+        directory, open_url = wheel_cache_directory(), opener(web)
+        yield WheelCache(directory=directory, open_url=open_url, threads=threads, offline=search.offline), shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -13,7 +14,7 @@ from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
 from wheelmill.client.records import Choice, Resolution
 from wheelmill.errors import NoWheelError, UsageError
-from wheelmill.names import project_name
+from wheelmill.names import ProjectName, project_name
 
 RequirementsArgument = Annotated[
     list[str], typer.Argument(help="Packages: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT...")
@@ -43,7 +44,15 @@ def resolve(
     elif resolution.choices:
         _write_text(resolution, project, output)
     if resolution.unresolved:
-        raise NoWheelError("no wheel for " + ", ".join(resolution.unresolved))
+        raise no_wheel_for(resolution.unresolved)
+
+
+def no_wheel_for(projects: Iterable[ProjectName]) -> NoWheelError:
+    """What to raise when projects have no wheel, and what to do then."""
+    return NoWheelError(
+        f"no wheel for {', '.join(projects)}",
+        hint="'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles what packages.yml has",
+    )
 
 
 def tell(resolution: Resolution) -> None:

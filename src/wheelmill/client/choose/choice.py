@@ -75,6 +75,7 @@ def choose(
             best, chosen = target, found
         if len(chosen) == len(requirements):
             break
+    compared = best if chosen else environment  # no torch and CUDA is the better one for what has no wheel at all
     return Resolution(
         environment=best,
         choices={
@@ -82,7 +83,7 @@ def choose(
             for name, candidate in chosen.items()
         },
         unresolved={
-            name: why_none(requirement, best, candidates.get(name, ()), facts)
+            name: why_none(requirement, compared, candidates.get(name, ()), facts)
             for requirement in requirements
             if (name := canonicalize_name(requirement.name)) not in chosen
         },

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -76,12 +75,13 @@ def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
         else:
             unknown.append(choice)
     if unknown:
-        from wheelmill.client.web.requests import Web  # noqa: PLC0415 - not for what the cache has
+        from wheelmill.client.web.requests import PARALLEL, Web  # noqa: PLC0415 - not for what the cache has
+        from wheelmill.client.web.side_by_side import begin  # noqa: PLC0415 - the same
 
-        with Web() as web, ThreadPoolExecutor(len(unknown)) as pool:
-            looks = pool.map(lambda choice: _look(choice, web), unknown)
-            for choice, look in zip(unknown, looks, strict=True):
-                found[choice.project] = look
+        with Web() as web:
+            looks = begin(lambda choice: _look(choice, web), unknown, threads=PARALLEL)
+            for choice, future in zip(unknown, looks, strict=True):
+                found[choice.project] = look = future.result()
                 if not isinstance(look, str):
                     keep_inside(look, choice.candidate, cache)
     return found

@@ -40,6 +40,8 @@ _SHOWN: Final = {
     Stage.YANKED: "nobody: they were yanked",
 }
 
+_ELSEWHERE: Final = "'wheelmill search' lists what sources have; --extra-source names another one"
+
 
 def why_none(
     requirement: Requirement, target: TargetEnvironment, candidates: Sequence[Candidate], facts: Compatibility
@@ -55,18 +57,15 @@ def why_none(
     project = canonicalize_name(requirement.name)
     against = [(candidate, list(refusals(candidate, requirement, target, facts))) for candidate in candidates]
     if not against:
-        return Unresolved(project=project, reason="no source has a wheel of it", suggestion=BUILD)
+        return Unresolved(project=project, reason="no source has a wheel of it", suggestion=_ELSEWHERE)
     counts = Counter(stage for _, found in against for stage in {refusal.stage for refusal in found})
     stages = sorted(filter(counts.get, _SHOWN), key=lambda stage: -counts[stage])
-    reasons = ", ".join(f"{counts[stage]} for {_SHOWN[stage]}" for stage in stages)
+    reasons = ", ".join(f"{counts[stage]} for {_SHOWN[stage]}" for stage in stages) or "for a torch that is not known"
     return Unresolved(
         project=project,
         reason=f"{len(against)} wheels, none for {target}: {reasons}",
-        suggestion=_smallest_change(requirement, against, target, facts) or BUILD,
+        suggestion=_smallest_change(requirement, against, target, facts),
     )
-
-
-BUILD: Final = "build it: wheelmill build --here"
 
 
 def _smallest_change(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from wheelmill.files import atomic_write, sha256_of, write_bytes
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.progress import Progress
 
-_AT_ONCE: Final = 4
+AT_ONCE: Final = 4
 """Downloads that run side by side."""
 
 Opened = Callable[[str], AbstractContextManager[Iterator[bytes]]]
@@ -68,6 +68,8 @@ class WheelCache:
 
     directory: Path
     open_url: Opened
+    threads: Executor
+    """In which downloads run. They end after the connection does, so that an interruption need not wait for them."""
     offline: bool = False
 
     def fetch_all(self, wanted: Iterable[WantedWheel], progress: Progress) -> Sequence[CachedWheel]:
@@ -77,8 +79,7 @@ class WheelCache:
             IntegrityError: bytes have another hash than was promised; they are thrown away.
             UsageError: one is not here and nothing may be downloaded.
         """
-        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            return list(pool.map(lambda wheel: self.fetch(wheel, progress), wanted))
+        return list(self.threads.map(lambda wheel: self.fetch(wheel, progress), wanted))
 
     def fetch(self, wanted: WantedWheel, progress: Progress) -> CachedWheel:
         """Have one wheel on disk; see `fetch_all`."""

@@ -68,12 +68,16 @@ class Pages:
     def _ask(self, urls: list[str]) -> None:
         if not urls:
             return
-        from concurrent.futures import ThreadPoolExecutor, as_completed  # noqa: PLC0415 - not for what is fresh
+        from concurrent.futures import as_completed  # noqa: PLC0415 - not for what is fresh
 
-        from wheelmill.client.web.requests import PARALLEL, Web  # noqa: PLC0415 - not for what is fresh
+        from wheelmill.client.web.requests import PARALLEL, Web  # noqa: PLC0415 - the same
+        from wheelmill.client.web.side_by_side import begin  # noqa: PLC0415 - the same
 
-        with Web() as web, ThreadPoolExecutor(PARALLEL) as pool:
-            asked = {pool.submit(_answer, web, url, self.cache.page(url)): url for url in urls}
+        known = {url: self.cache.page(url) for url in urls}
+        with Web() as web:
+            asked = dict(
+                zip(begin(lambda url: _answer(web, url, known[url]), urls, threads=PARALLEL), urls, strict=True)
+            )
             for future in as_completed(asked):
                 url = asked.pop(future)
                 try:

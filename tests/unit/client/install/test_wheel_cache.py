@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -28,6 +29,10 @@ class Served:
         yield iter([self.content[:2], self.content[2:]])
 
 
+def cache_in(folder: Path, served: Served, *, offline: bool = False) -> WheelCache:
+    return WheelCache(directory=folder, open_url=served.open, threads=ThreadPoolExecutor(1), offline=offline)
+
+
 def wanted(promised: Sha256 | None = HASH, filename: str = NAME) -> WantedWheel:
     return WantedWheel(filename=filename, url="https://x.example/w", sha256=promised, size=None)
 
@@ -35,21 +40,21 @@ def wanted(promised: Sha256 | None = HASH, filename: str = NAME) -> WantedWheel:
 @pytest.mark.parametrize("promised", [HASH, None])
 def test_a_wheel_is_downloaded_once(tmp_path: Path, promised: Sha256 | None) -> None:
     served = Served()
-    cache = WheelCache(directory=tmp_path, open_url=served.open)
+    cache = cache_in(tmp_path, served)
     first, second = (cache.fetch(wanted(promised), Progress()) for _ in range(2))
     assert first == second
     assert (first.sha256, first.path.read_bytes(), served.asked) == (HASH, CONTENT, 1)
 
 
 def test_other_bytes_are_not_kept(tmp_path: Path) -> None:
-    cache = WheelCache(directory=tmp_path, open_url=Served(b"other").open)
+    cache = cache_in(tmp_path, Served(b"other"))
     with pytest.raises(IntegrityError, match="was promised"):
         cache.fetch(wanted(), Progress())
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_a_byte_that_changed_on_disk_is_found(tmp_path: Path) -> None:
-    cache = WheelCache(directory=tmp_path, open_url=Served().open)
+    cache = cache_in(tmp_path, Served())
     cache.fetch(wanted(), Progress()).path.write_bytes(b"weel!")
     with pytest.raises(IntegrityError, match="was changed on disk"):
         cache.fetch(wanted(), Progress())
@@ -57,16 +62,16 @@ def test_a_byte_that_changed_on_disk_is_found(tmp_path: Path) -> None:
 
 
 def test_offline_takes_what_is_there(tmp_path: Path) -> None:
-    offline = WheelCache(directory=tmp_path, open_url=Served().open, offline=True)
+    offline = cache_in(tmp_path, Served(), offline=True)
     with pytest.raises(UsageError, match="--offline"):
         offline.fetch(wanted(), Progress())
-    WheelCache(directory=tmp_path, open_url=Served().open).fetch(wanted(), Progress())
+    cache_in(tmp_path, Served()).fetch(wanted(), Progress())
     assert offline.fetch(wanted(), Progress()).sha256 == HASH
 
 
 @pytest.mark.parametrize("filename", ["../x-1-py3-none-any.whl", "demo.zip", "a\\b-1.0-py3-none-any.whl"])
 def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, filename: str) -> None:
-    cache = WheelCache(directory=tmp_path / "cache", open_url=Served().open)
+    cache = cache_in(tmp_path / "cache", Served())
     with pytest.raises(IntegrityError):
         cache.fetch(wanted(filename=filename), Progress())
     assert not (tmp_path / "cache").exists()
