@@ -29,8 +29,10 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             yield file
         os.chmod(name, 0o644)  # noqa: PTH101 - mkstemp gives 0600; these files are published
         os.replace(name, path)  # noqa: PTH105
-    except BaseException:
+    except BaseException as error:
         os.unlink(name)  # noqa: PTH108
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a full disk does not say which file it was
         raise
 
 

@@ -64,7 +64,7 @@ def application(words: Sequence[str]) -> typer.Typer:
     named = next((word for word in words if not word.startswith("-")), None)
     for name, (module_name, text) in COMMANDS.items():
         if name != named:
-            app.command(name, help=text)(_not_named)
+            app.command(name, short_help=text)(_not_named)
             continue
         module = importlib.import_module(f"wheelmill.cli.{module_name}")
         if command := getattr(module, name, None):
@@ -97,6 +97,8 @@ def main() -> None:
         _exit(error, str(error))
     except WheelmillError as error:
         _exit(error, f"error: {error.explained}")
+    except OSError as error:  # a full disk, a folder that may not be written to
+        _exit(UsageError(str(error)), f"error: {error}")
     except ModuleNotFoundError as error:
         if error.name not in _FACTORY_MODULES:
             raise

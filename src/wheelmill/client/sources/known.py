@@ -67,7 +67,7 @@ def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
                 return (Source(name=rest, kind=SourceKind.GITHUB, url=github_releases(rest)),)
             except ValueError as error:
                 raise UsageError(f"--source {text}: {error}") from None
-        case "http" | "https":
+        case _ if rest.startswith("//"):
             is_simple = urlsplit(_web_url("--source", text)).path.rstrip("/").endswith("simple")
             return (_named(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
         case _:
@@ -110,7 +110,7 @@ def _in_file(path: Path, cache: PageCache) -> SourceList:
     return SourceList(site=plain["site"], sources=tuple(map(_source_of, plain["sources"])))
 
 
-def _plain(source: Source) -> dict[str, Any]:
+def _plain(source: Source) -> dict[str, object]:
     return {
         "name": source.name,
         "kind": source.kind,

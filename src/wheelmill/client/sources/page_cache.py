@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from wheelmill.client.sources.links import Group, Link
+from wheelmill.errors import UsageError
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pages (
@@ -46,12 +47,18 @@ class PageCache:
     """The pages of one cache folder. A context manager: what was read is kept when it is left without an error."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Open the cache in a folder; None keeps it in memory for this process."""
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+        """Open the cache in a folder; None keeps it in memory for this process.
+
+        Raises:
+            UsageError: the folder cannot be used.
+        """
         path = folder / "pages.sqlite3" if folder else None
         try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
             self._database = _opened(path)
+        except (OSError, sqlite3.OperationalError) as error:
+            raise _unusable(error) from None
         except sqlite3.DatabaseError:  # not a database, or not a whole one
             if path is None:
                 raise
@@ -62,11 +69,20 @@ class PageCache:
         """Give the cache itself."""
         return self
 
-    def __exit__(self, error: object, *_: object) -> None:
-        """Keep what was read, or not after an error."""
-        with closing(self._database) as database:
-            if error is None:
-                database.commit()
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
+        """Keep what was read, or not after an error.
+
+        Raises:
+            UsageError: it could not be kept.
+        """
+        try:
+            with closing(self._database) as database:
+                if error is None:
+                    database.commit()
+        except sqlite3.OperationalError as failed:
+            raise _unusable(failed) from None
+        if isinstance(error, sqlite3.OperationalError):
+            raise _unusable(error) from None
 
     def page(self, url: str) -> Page | None:
         """What is known of a page; None when it was never read."""
@@ -132,14 +148,21 @@ class PageCache:
         self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (key, content, time.time()))
 
 
+def _unusable(error: OSError | sqlite3.OperationalError) -> UsageError:
+    """A folder that is read-only, a full disk, a lock that nobody gives up."""
+    return UsageError(
+        f"the cache cannot be used: {error}", hint="--no-cache does without it, XDG_CACHE_HOME puts it elsewhere"
+    )
+
+
 def _opened(path: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(path or ":memory:", timeout=30, check_same_thread=False)
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
         for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             database.execute(f'DROP TABLE "{table}"')
-        database.execute(f"PRAGMA user_version = {_VERSION}")
         database.executescript(_SCHEMA)
+        database.execute(f"PRAGMA user_version = {_VERSION}")  # last: else a full disk would leave it without tables
     database.execute("PRAGMA foreign_keys = ON")
     database.execute("PRAGMA synchronous = OFF")  # a cache that a power cut takes is read again
     return database

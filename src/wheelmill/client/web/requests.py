@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import httpx
 
 from wheelmill.client.web.credentials import authorization_for, origin_of, without_credentials
-from wheelmill.errors import WheelmillError
+from wheelmill.errors import UsageError, WheelmillError
 from wheelmill.http_tries import NoAnswerError, answer_to
 
 _REDIRECTS: Final = 10
@@ -27,8 +27,19 @@ class Web:
     """A connection to any number of servers. A context manager."""
 
     def __init__(self) -> None:
+        """Take the proxy and the certificates that the environment names.
+
+        Raises:
+            UsageError: they cannot be used.
+        """
         limits = httpx.Limits(max_connections=PARALLEL)
-        self._client = httpx.Client(timeout=_TIMEOUT, limits=limits, headers={"User-Agent": "wheelmill"})
+        try:
+            self._client = httpx.Client(timeout=_TIMEOUT, limits=limits, headers={"User-Agent": "wheelmill"})
+        except (ImportError, ValueError, OSError) as error:
+            raise UsageError(
+                f"the proxy or the certificates of this machine cannot be used: {error}",
+                hint="look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+            ) from None
 
     def __enter__(self) -> Self:
         """Give the connection itself."""

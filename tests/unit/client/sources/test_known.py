@@ -50,7 +50,7 @@ def test_a_word_is_a_source(word: str, kind: SourceKind, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["github:owner", "github:a/../b", "simple:ftp://host.test/", "no-such-file", "simple:"]
+    "word", ["github:owner", "github:a/../b", "simple:ftp://host.test/", "ftp://host.test/", "no-such-file", "simple:"]
 )
 def test_what_is_no_source_is_refused(word: str) -> None:
     with pytest.raises(UsageError, match="--source"):
@@ -119,9 +119,3 @@ def test_a_file_from_the_cache_says_the_same(tmp_path: Path) -> None:
         first = read_sources((path,), (), cache)
     with PageCache(tmp_path) as cache:
         assert read_sources((path,), (), cache) == first
-
-
-def test_a_broken_cache_is_begun_anew(tmp_path: Path) -> None:
-    (tmp_path / "pages.sqlite3").write_bytes(b"no database" * 100)
-    with PageCache(tmp_path) as cache:
-        assert cache.page("https://host.test/") is None

@@ -7,6 +7,7 @@ import pytest
 from tests.page_server import Answer, PageServer
 from wheelmill.client.web.credentials import authorization_for
 from wheelmill.client.web.requests import Web, WebError
+from wheelmill.errors import UsageError
 
 
 def get(url: str) -> bytes:
@@ -110,3 +111,13 @@ def test_a_redirect_from_https_to_http_is_not_followed(monkeypatch: pytest.Monke
     monkeypatch.setattr(Web, "_answer", answer)
     with pytest.raises(WebError, match="leads from https to http://there/"):
         get("https://here/")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("ALL_PROXY", "socks5://127.0.0.1:9"), ("HTTPS_PROXY", "x://y"), ("SSL_CERT_FILE", "/none")]
+)
+def test_a_proxy_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UsageError, match="the proxy or the certificates") as raised:
+        Web()
+    assert variable in str(raised.value.hint)

@@ -1,0 +1,55 @@
+"""What a person sees when the machine is in the way: a silent server, an interruption, a folder that is none."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.conftest import Command
+from tests.page_server import Answer, PageServer, links_page
+from tests.wheels import wheel_name
+
+TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64")
+
+
+@pytest.fixture
+def silent_server() -> Iterator[str]:
+    """A server that takes requests and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_does_not_wait_for_a_silent_server(
+    silent_server: str, tmp_path: Path, number: signal.Signals
+) -> None:
+    argv = [sys.executable, "-m", "wheelmill", "resolve", "demo", *TARGET, "--source", f"simple:{silent_server}"]
+    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "no_proxy": "127.0.0.1"}
+    with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(2)
+        running.send_signal(number)
+        _, talk = running.communicate(timeout=10)  # a request is given up after 30 seconds
+    assert running.returncode == 128 + number
+    assert "Traceback" not in talk
+
+
+def test_a_file_that_cannot_be_written_is_named(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
+    server.pages["/wheels/"] = Answer(links_page(wheel_name()))
+    (tmp_path / "file").touch()
+    done = wheelmill("resolve", "demo", "--no-look", *TARGET, "--output", "file/pyproject.toml", exit_code=2)
+    assert done.stderr.splitlines()[-1].startswith("error: ")
+    assert "file" in done.stderr.splitlines()[-1]
+
+
+def test_a_cache_that_cannot_be_used_is_named(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
+    server.pages["/wheels/"] = Answer(links_page(wheel_name()))
+    (tmp_path / "file").touch()
+    done = wheelmill("resolve", "demo", "--no-look", *TARGET, exit_code=2, XDG_CACHE_HOME=tmp_path / "file")
+    assert "hint: --no-cache does without it" in done.stderr
+    wheelmill("resolve", "demo", "--no-look", "--no-cache", *TARGET, XDG_CACHE_HOME=tmp_path / "file")
