@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform as this_platform
-import shutil
 import sys
 import sysconfig
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from wheelmill import process
 from wheelmill.client.records import Gpu, TargetEnvironment
-from wheelmill.client.target import driver, probe
+from wheelmill.client.target import driver
+from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of
 from wheelmill.client.target_tags import Libc
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
 
 PUBLISHED_LIBC: Final = Libc("glibc", 2, 28)
@@ -57,7 +54,7 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
     """
     interpreter = None if overrides.described and python is None else python or find_interpreter(Path.cwd())
     if interpreter is not None:
-        found = _environment_of(interpreter)
+        found = environment_of(interpreter)
     elif overrides.python:
         found = _described(overrides.python)
     else:
@@ -70,105 +67,16 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
     return _overridden(found, overrides, elsewhere=elsewhere)
 
 
-def find_interpreter(folder: Path) -> Path | None:
-    """The interpreter of the nearest project's ``.venv``, the active environment's, or the first on PATH."""
-    projects = [path for path in (folder, *folder.parents) if (path / "pyproject.toml").exists()]
-    environments = [(path / ".venv") for path in (folder, *projects[:1])]
-    active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
-    for environment in (*environments, *(Path(name) for name in active if name)):
-        for python in (environment / "bin" / "python", environment / "Scripts" / "python.exe"):
-            if python.exists() and not _is_ours(python):
-                return python
-    for directory in os.get_exec_path():
-        for name in ("python3", "python"):
-            if (path := shutil.which(name, path=directory)) and not _is_ours(Path(path)):
-                return Path(path)
-    return None
-
-
-def _is_ours(python: Path) -> bool:
-    """Whether an interpreter is that of the environment which wheelmill is installed in."""
-    return python.parent.resolve() == Path(sys.executable).parent.resolve()
-
-
-def _environment_of(interpreter: Path) -> TargetEnvironment:
-    try:
-        # Its own folder is the working directory: a torch.py in this one must not be found.
-        facts = json.loads(
-            process.run(
-                [interpreter.absolute(), "-I", probe.__file__],
-                env=process.environment_for_foreign_code(),
-                timeout=60,
-            ).splitlines()[-1]
-        )
-    except (ProcessError, ValueError, IndexError) as error:
-        tail = f":\n{error.tail}" if isinstance(error, ProcessError) else ""
-        raise UsageError(f"{interpreter} does not say what it is{tail}", hint="is it a Python 3.8 or newer?") from None
-    if facts["implementation"] != "cpython":
-        raise UsageError(f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
-    executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
-    platform = Platform(facts["platform"])
-    torch = facts["torch"] or {}
-    release = str(torch.get("__version__") or "") or None
-    cuda = torch.get("cuda")
-    origin = f"torch/version.py of {interpreter}"
-    return TargetEnvironment(
-        python=_python_of(facts),
-        python_release=facts["python"],
-        interpreter=executable,
-        platform=platform,
-        libc=_libc_of(facts["glibc"], executable, platform),
-        torch=_torch_of(release),
-        torch_release=release,
-        cuda=CudaVersion.parse(cuda) if cuda else None,
-        cpu_only=bool(release) and not cuda,
-        cxx11_abi=torch.get("cxx11_abi"),
-        driver_cuda=_driver_cuda(facts["driver_cuda"]),
-        origins={
-            **dict.fromkeys(("python", "platform", "libc"), str(interpreter)),
-            **(dict.fromkeys(("torch", "cuda", "cxx11_abi"), origin) if release else {}),
-        },
-    )
-
-
-def _python_of(facts: Mapping[str, Any]) -> PythonVersion:
-    major, minor, *_ = facts["python"].split(".")
-    return PythonVersion(int(major), int(minor), facts["free_threaded"])
-
-
-def _torch_of(release: str | None) -> TorchVersion | None:
-    """``2.11`` of ``2.11.0+cu130`` or ``2.12.0a0+git1a2b3c4``."""
-    if release is None:
-        return None
-    major, minor, *_ = release.split(".")
-    return TorchVersion(int(major), int(minor))
-
-
-def _libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | None:
-    if glibc:
-        return Libc.parse(glibc)
-    if not platform.startswith("linux_"):
-        return None
-    from wheelmill.client.target.musl import musl_of  # noqa: PLC0415 - most machines have glibc
-
-    return musl_of(interpreter)
-
-
-def _driver_cuda(number: int | None) -> CudaVersion | None:
-    """13000 is 13.0, 12080 is 12.8."""
-    return CudaVersion(number // 1000, number % 1000 // 10) if number else None
-
-
 def _described(python: PythonVersion) -> TargetEnvironment:
     """This machine with a Python that need not be there."""
     name, number = this_platform.libc_ver()
-    platform = Platform(sysconfig.get_platform().replace("-", "_"))
+    platform = Platform(sysconfig.get_platform().replace("-", "_").replace(".", "_"))
     return TargetEnvironment(
         python=python,
         python_release=None,
         interpreter=None,
         platform=platform,
-        libc=_libc_of(number if name == "glibc" else None, Path(sys.executable), platform),
+        libc=libc_of(number if name == "glibc" else None, Path(sys.executable), platform),
         torch=None,
         cuda=None,
         origins={"libc": "this machine"},

@@ -1,0 +1,111 @@
+"""The interpreter that wheels are chosen for: where it is, and what it says of itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from wheelmill import process
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.target import probe
+from wheelmill.client.target_tags import Libc
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+
+
+def find_interpreter(folder: Path) -> Path | None:
+    """The interpreter of the nearest project's ``.venv``, the active environment's, or the first on PATH."""
+    projects = [path for path in (folder, *folder.parents) if (path / "pyproject.toml").exists()]
+    environments = [(path / ".venv") for path in (folder, *projects[:1])]
+    active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    for environment in (*environments, *(Path(name) for name in active if name)):
+        for python in (environment / "bin" / "python", environment / "Scripts" / "python.exe"):
+            if os.path.lexists(python) and not _is_ours(python):  # a broken link is told, not passed over
+                return python
+    for directory in os.get_exec_path():
+        for name in ("python3", "python"):
+            if (path := shutil.which(name, path=directory)) and not _is_ours(Path(path)):
+                return Path(path)
+    return None
+
+
+def _is_ours(python: Path) -> bool:
+    """Whether an interpreter is that of the environment which wheelmill is installed in."""
+    return python.parent.resolve() == Path(sys.executable).parent.resolve()
+
+
+def environment_of(interpreter: Path) -> TargetEnvironment:
+    """Ask an interpreter what it is, and what torch it has.
+
+    Raises:
+        UsageError: it does not run, is no CPython, or its torch says what no torch would.
+    """
+    try:
+        # Its own folder is the working directory: a torch.py in this one must not be found.
+        facts = json.loads(
+            process.run(
+                [interpreter.absolute(), "-I", probe.__file__],
+                env=process.environment_for_foreign_code(),
+                timeout=60,
+            ).splitlines()[-1]
+        )
+    except (ProcessError, ValueError, IndexError) as error:
+        tail = f":\n{error.tail}" if isinstance(error, ProcessError) else ""
+        raise UsageError(f"{interpreter} does not say what it is{tail}", hint="is it a Python 3.8 or newer?") from None
+    if facts["implementation"] != "cpython":
+        raise UsageError(f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
+    executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
+    platform = Platform(facts["platform"])
+    torch = facts["torch"] or {}
+    release = str(torch.get("__version__") or "") or None
+    origin = f"torch/version.py of {interpreter}"
+    try:
+        minor = TorchVersion.parse(Version(release).base_version) if release else None
+        cuda = CudaVersion.parse(torch["cuda"]) if torch.get("cuda") else None
+    except ValueError as error:
+        raise UsageError(f"{origin}: {error}", hint="install that torch again") from None
+    return TargetEnvironment(
+        python=_python_of(facts),
+        python_release=facts["python"],
+        interpreter=executable,
+        platform=platform,
+        libc=libc_of(facts["glibc"], executable, platform),
+        torch=minor,
+        torch_release=release,
+        cuda=cuda,
+        cpu_only=bool(release) and cuda is None,
+        cxx11_abi=torch.get("cxx11_abi"),
+        driver_cuda=_driver_cuda(facts["driver_cuda"]),
+        origins={
+            **dict.fromkeys(("python", "platform", "libc"), str(interpreter)),
+            **(dict.fromkeys(("torch", "cuda", "cxx11_abi"), origin) if release else {}),
+        },
+    )
+
+
+def _python_of(facts: Mapping[str, Any]) -> PythonVersion:
+    major, minor, *_ = facts["python"].split(".")
+    return PythonVersion(int(major), int(minor), facts["free_threaded"])
+
+
+def libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | None:
+    """The C library of an interpreter: its glibc where it says one, else what its loader says."""
+    if glibc:
+        return Libc.parse(glibc)
+    if not platform.startswith("linux_"):
+        return None
+    from wheelmill.client.target.musl import musl_of  # noqa: PLC0415 - most machines have glibc
+
+    return musl_of(interpreter)
+
+
+def _driver_cuda(number: int | None) -> CudaVersion | None:
+    """13000 is 13.0, 12080 is 12.8."""
+    return CudaVersion(number // 1000, number % 1000 // 10) if number else None

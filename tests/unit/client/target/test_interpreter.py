@@ -1,0 +1,52 @@
+"""Interpreters as people have them, whole and broken."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from wheelmill.client.target.interpreter import environment_of, find_interpreter
+from wheelmill.errors import UsageError
+from wheelmill.names import CudaVersion, TorchVersion
+
+
+@pytest.fixture
+def interpreter(tmp_path: Path) -> Path:
+    """A Python that finds torch in ``tmp_path/site``."""
+    (tmp_path / "site" / "torch").mkdir(parents=True)
+    (tmp_path / "site" / "torch" / "__init__.py").touch()
+    program = tmp_path / "python"
+    program.write_text(f'#!/bin/sh\nshift\nPYTHONPATH="{tmp_path}/site" exec "{sys.executable}" "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+def write_torch(interpreter: Path, text: str) -> None:
+    (interpreter.parent / "site" / "torch" / "version.py").write_text(text)
+
+
+def test_a_torch_from_its_sources_is_one(interpreter: Path) -> None:
+    write_torch(interpreter, "__version__ = '2.12.0a0+git1a2b3c4'\ncuda = '12.8'\n")
+    found = environment_of(interpreter)
+    assert (found.torch, found.cuda, found.cpu_only) == (TorchVersion(2, 12), CudaVersion(12, 8), False)
+
+
+@pytest.mark.parametrize("text", ["__version__ = '2.x'\n", "__version__ = '2.11.0'\ncuda = '12'\n"])
+def test_a_torch_that_is_none_is_named(interpreter: Path, text: str) -> None:
+    write_torch(interpreter, text)
+    with pytest.raises(UsageError, match=r"torch/version\.py of .*python: "):
+        environment_of(interpreter)
+
+
+def test_half_a_torch_is_none(interpreter: Path) -> None:
+    write_torch(interpreter, "half a line =")
+    assert environment_of(interpreter).torch is None
+
+
+def test_a_project_whose_python_is_gone_gets_no_other_one(tmp_path: Path) -> None:
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(tmp_path / "gone")
+    assert find_interpreter(tmp_path) == python
+    with pytest.raises(UsageError, match="cannot start"):
+        environment_of(python)
