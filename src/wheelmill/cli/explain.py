@@ -17,7 +17,9 @@ from wheelmill.client.choose.explain import explain as explain_requirement
 
 @with_groups
 def explain(
-    requirement: Annotated[str, typer.Argument(help="A package: flash-attn, 'mamba-ssm>=2,<3'.")],
+    requirement: Annotated[
+        str, typer.Argument(help="A package: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT")
+    ],
     *,
     target: TargetOptions,
     search: SearchOptions,

@@ -16,11 +16,9 @@ def list(  # noqa: A001 - the command's name
     projects: ProjectsArgument = None, *, target: TargetOptions, as_json: JsonOption = False
 ) -> None:
     """List installed wheels that name a CUDA or a torch, and what they were built for."""
-    from packaging.version import Version  # noqa: PLC0415 - the others do without
-
     rows = []
     for name, version in chosen_packages(projects, installed_in(interpreter_of(target.detect()))).items():
-        label = BuiltFor.parse(Version(version).local or "")
+        label = BuiltFor.of_installed(version)
         cuda = label.cuda or label.cuda_major
         rows.append((name, version, str(cuda) if cuda else None, str(label.torch) if label.torch else None))
     if as_json:

@@ -16,7 +16,8 @@ from wheelmill.client.web.credentials import without_credentials
 @with_groups
 def search(
     words: Annotated[
-        list[str] | None, typer.Argument(help="Only sources with all of these in a name or description.")
+        list[str] | None,
+        typer.Argument(help="Only sources with all of these in a name or description.", metavar="[WORD...]"),
     ] = None,
     *,
     where: SearchOptions,

@@ -46,6 +46,11 @@ class BuiltFor:
             cxx11_abi=value.startswith("true") if abi else None,
         )
 
+    @classmethod
+    def of_installed(cls, version: str) -> Self:
+        """Read what a version says behind its ``+``; one that is no version (PEP 440) can say it, too."""
+        return cls.parse(version.lower().partition("+")[2])
+
 
 def _torch_in(local: str) -> tuple[TorchVersion | None, str]:
     """torch, and what stands behind it."""

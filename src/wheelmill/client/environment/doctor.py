@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.choose.fit import minimum_driver
@@ -36,22 +36,19 @@ def faults_of_environment(
             )
     seen: dict[ProjectName, str] = {}
     for project, version in installed:
-        if project in seen:
+        if project not in seen:
+            seen[project] = version
+            yield from _against_torch(project, version, environment)
+        elif seen[project] != version:
             yield Fault(
                 code=Code.DUPLICATE,
                 subject=project,
                 detail=f"{seen[project]} and {version} are both installed: uninstall it until none is left",
             )
-            continue
-        seen[project] = version
-        yield from _against_torch(project, version, environment)
 
 
 def _against_torch(project: ProjectName, version: str, environment: TargetEnvironment) -> Iterator[Fault]:
-    try:
-        label = BuiltFor.parse(Version(version).local or "")
-    except InvalidVersion:
-        return
+    label = BuiltFor.of_installed(version)
     subject = f"{project} {version}"
     cuda, torch = environment.cuda, environment.torch
     if project != "torch" and torch and label.torch and label.torch != torch and not label.and_newer:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from packaging.version import InvalidVersion, Version
-
 from wheelmill import process
 from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.environment.failures import Failure, explain_failure
@@ -32,6 +30,9 @@ for name in sys.argv[1:]:
 """
 
 
+_NOT_EXTENSIONS: Final = frozenset({"torch", "torchvision", "torchaudio"})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trial:
     """What became of one package."""
@@ -46,20 +47,8 @@ class Trial:
 
 def compiled_projects(installed: Mapping[ProjectName, str]) -> list[ProjectName]:
     """Those whose version says what CUDA or torch they were built for, but for torch itself."""
-    return [
-        project for project, version in installed.items() if _is_labelled(version) and project not in _NOT_EXTENSIONS
-    ]
-
-
-_NOT_EXTENSIONS: Final = frozenset({"torch", "torchvision", "torchaudio"})
-
-
-def _is_labelled(version: str) -> bool:
-    try:
-        label = BuiltFor.parse(Version(version).local or "")
-    except InvalidVersion:
-        return False
-    return label.cuda_major is not None or label.torch is not None
+    labels = {project: BuiltFor.of_installed(version) for project, version in installed.items()}
+    return [project for project, label in labels.items() if label != BuiltFor() and project not in _NOT_EXTENSIONS]
 
 
 def try_packages(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
 
 from wheelmill import process
 from wheelmill.errors import ProcessError, UsageError
@@ -14,12 +16,16 @@ from wheelmill.names import ProjectName
 
 _DISTRIBUTIONS: Final = """
 import importlib.metadata, json
-print(json.dumps([(d.metadata["Name"], d.version) for d in importlib.metadata.distributions() if d.metadata["Name"]]))
+found = [
+    (each.metadata["Name"], each.metadata["Version"], each.read_text("direct_url.json"))
+    for each in importlib.metadata.distributions()
+]
+print(json.dumps([(name, version, origin) for name, version, origin in found if name and version]))
 """
 
 
 def installed_in(interpreter: Path) -> dict[ProjectName, str]:
-    """The version of everything that an interpreter can import, by project.
+    """The version of everything that an interpreter can import, by project; see `distributions_of`.
 
     Raises:
         UsageError: the interpreter does not run.
@@ -31,6 +37,9 @@ def installed_in(interpreter: Path) -> dict[ProjectName, str]:
 def distributions_of(interpreter: Path) -> list[tuple[ProjectName, str]]:
     """Name and version of every distribution, those too that another one of the same name hides.
 
+    A version has the local label of the wheel's file name, where its URL was kept (PEP 610): flash-attn's own wheels,
+    among others, are renamed after they are built, so that their METADATA does not say what they were built for.
+
     Raises:
         UsageError: the interpreter does not run.
     """
@@ -40,7 +49,24 @@ def distributions_of(interpreter: Path) -> list[tuple[ProjectName, str]]:
         )
     except ProcessError as error:
         raise UsageError(f"{interpreter} does not say what is installed:\n{error.tail}") from None
-    return [(canonicalize_name(name), version) for name, version in json.loads(printed.splitlines()[-1])]
+    return [
+        (canonicalize_name(name), _labelled(version, origin))
+        for name, version, origin in json.loads(printed.splitlines()[-1])
+    ]
+
+
+def _labelled(written: str, origin: str | None) -> str:
+    """The version of a distribution, with what its ``direct_url.json`` tells beyond METADATA; normalized (PEP 440)."""
+    try:
+        version = Version(written)
+    except InvalidVersion:
+        return written
+    try:
+        filename = unquote(urlsplit(json.loads(origin or "{}")["url"]).path).rpartition("/")[2]
+        named = parse_wheel_filename(filename)[1]
+    except (ValueError, KeyError, TypeError):  # from an index, from a folder, or anything that somebody wrote there
+        return str(version)
+    return str(named if named.public == str(version) else version)
 
 
 _MODULES: Final = """

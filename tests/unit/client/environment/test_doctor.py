@@ -44,6 +44,10 @@ def test_what_is_installed_twice_is_found() -> None:
     assert fault.code is Code.DUPLICATE
 
 
+def test_what_two_folders_list_in_one_version_is_no_fault() -> None:
+    assert list(faults_of_environment(LINUX, [(FLASH, "2.8.3"), (FLASH, "2.8.3")], FACTS)) == []
+
+
 def test_what_the_usual_index_may_replace_is_found(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text(
