@@ -74,13 +74,14 @@ def _smallest_change(
     target: TargetEnvironment,
     facts: Compatibility,
 ) -> str | None:
+    newest_first = sorted(against, key=lambda each: each[0].version, reverse=True)
     changes = [
         (cost, change)
-        for candidate, found in against
+        for candidate, found in newest_first
         if (cost := _cost(candidate, found, target)) is not None
         and (change := _change(candidate, requirement, {refusal.stage for refusal in found}, target, facts))
     ]
-    return min(changes, default=(None, None))[1]
+    return min(changes, key=lambda each: each[0], default=(None, None))[1]
 
 
 def _cost(candidate: Candidate, found: list[Refusal], target: TargetEnvironment) -> tuple[int, int, int] | None:
@@ -103,20 +104,23 @@ def _change(
 
     None when that would need a torch that was never published, or would bring other reasons against the candidate.
     """
-    torch = _torch_of(candidate, facts) if Stage.TORCH in stages else target.torch
-    cuda = _cuda_of(candidate, torch, target.platform, facts) if Stage.CUDA in stages else target.cuda
+    another_torch = bool({Stage.TORCH, Stage.CUDA} & stages)
+    torch = _torch_of(candidate, facts) if Stage.TORCH in stages else target.torch or candidate.label.torch
+    cuda = (
+        _cuda_of(candidate, torch, target.platform, facts) if Stage.CUDA in stages or not target.cuda else target.cuda
+    )
     python = _python_of(candidate) if Stage.PYTHON in stages else target.python
     if python is None or (Stage.TORCH in stages and torch is None) or (Stage.CUDA in stages and cuda is None):
         return None
     changed = replace(target, torch=torch, cuda=cuda, python=python)
     if python != target.python:
         changed = replace(changed, python_release=None)
-    if {Stage.TORCH, Stage.CUDA} & stages:  # then it is not the installed torch that is meant
+    if another_torch:  # then it is not the installed torch that is meant
         changed = replace(changed, cpu_only=False, cxx11_abi=None, torch_release=None)
     left = {refusal.stage for refusal in refusals(candidate, requirement, changed, facts)}
     if not left <= stages - {Stage.TORCH, Stage.CUDA, Stage.PYTHON}:
         return None
-    if {Stage.TORCH, Stage.CUDA} & stages and not _published(torch, cuda, python, target.platform, facts):
+    if (another_torch or target.torch is None) and not _published(torch, cuda, python, target.platform, facts):
         return None
     changes = {
         Stage.TORCH: f"--torch {torch}",

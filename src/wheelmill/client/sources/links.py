@@ -16,8 +16,6 @@ from packaging.utils import canonicalize_name
 HTML: Final = ("text/html", "application/vnd.pypi.simple.v1+html")
 JSON: Final = "application/vnd.pypi.simple.v1+json"
 SUFFIX: Final = ".whl"
-_WITHOUT_BUILD, _WITH_BUILD = 5, 6
-"""How many parts the name of a wheel has (PEP 427)."""
 
 
 class Link(NamedTuple):
@@ -48,9 +46,15 @@ def grouped(links: Iterator[Link]) -> dict[Group, list[Link]]:
     """Sort links by what decides whether they fit; those that are no wheels are left out."""
     groups: dict[tuple[str, str, str], list[Link]] = {}
     for link in links:
-        parts = link[0].removesuffix(SUFFIX).split("-")
-        if len(parts) == _WITHOUT_BUILD or (len(parts) == _WITH_BUILD and parts[2][:1].isdigit()):
-            groups.setdefault((parts[0], parts[1].partition("+")[2], "-".join(parts[-3:])), []).append(link)
+        filename = link[0]
+        if not filename.endswith(SUFFIX) or "/" in filename:
+            continue
+        project, _, rest = filename.removesuffix(SUFFIX).partition("-")
+        version, _, tags = rest.partition("-")
+        if tags.count("-") == 3 and tags[0].isdigit():  # noqa: PLR2004 - a build tag before the others (PEP 427)
+            tags = tags.partition("-")[2]
+        if tags.count("-") == 2:  # noqa: PLR2004 - Python, ABI and platform
+            groups.setdefault((project, version.partition("+")[2], tags), []).append(link)
     renamed: dict[Group, list[Link]] = {}
     for (project, local, tags), members in groups.items():
         key = Group(canonicalize_name(project), local.lower().replace("_", "."), tags)
@@ -79,8 +83,6 @@ def _anchors(tree: Any) -> Iterator[Link]:  # noqa: ANN401 - a LexborHTMLParser
         if "%" in filename:
             filename = filename.replace("%2B", "+")  # nearly always the only one, and unquote() takes long
             filename = unquote(filename) if "%" in filename else filename
-        if not filename.endswith(SUFFIX) or "/" in filename:
-            continue
         sha256 = fragment[7:] if fragment.startswith("sha256=") else None
         yield Link(filename, href, sha256, *(_said_by(attributes) if len(attributes) > 1 else ()))
 

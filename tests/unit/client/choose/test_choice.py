@@ -83,10 +83,10 @@ def test_the_smallest_change_is_named(resolved: Resolve, names: list[str], sugge
 
 
 def test_a_version_that_there_is_not_is_not_blamed_on_a_torch_that_nobody_asked_for(resolved: Resolve) -> None:
-    resolution = resolved([name()], "demo>5", target=replace(TARGET, torch=None, cuda=None))
+    resolution = resolved([name(), name("1.1.0")], "demo>5", target=replace(TARGET, torch=None, cuda=None))
     (missing,) = resolution.unresolved.values()
-    assert missing.reason.endswith("torch (any) and CUDA (any) on linux_x86_64: 1 for another version")
-    assert missing.suggestion == "demo==1.0.0"
+    assert missing.reason.endswith("torch (any) and CUDA (any) on linux_x86_64: 2 for another version")
+    assert missing.suggestion == "demo==1.1.0"
 
 
 def test_a_wheel_for_a_torch_that_is_not_known_says_so(resolved: Resolve) -> None:

@@ -10,6 +10,7 @@ from tests.page_server import JSON, Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
+from wheelmill.client.sources.links import Link, grouped
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
 OTHER = "demo-1.1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -131,3 +132,15 @@ def test_an_index_without_the_project_is_no_warning(server: PageServer) -> None:
 def test_names_that_are_no_wheels_are_passed_over(server: PageServer, name: str) -> None:
     server.pages["/wheels/"] = Answer(f'<a href="{name}">x</a><a href="{WHEEL}">y</a>'.encode())
     assert chosen(find(f"find-links:{server.url}/wheels/")) == WHEEL
+
+
+@pytest.mark.parametrize(
+    "name", [f"{WHEEL}.metadata", f"{WHEEL}.asc", f"../{WHEEL}", "flash-attn-2.8.3-of-today.tar.gz", "demo-1.0-a-b.whl"]
+)
+def test_files_beside_wheels_are_no_wheels(name: str) -> None:
+    assert list(grouped(iter([Link(name, name)]))) == []
+
+
+def test_a_wheel_with_a_build_number_is_one() -> None:
+    (group,) = grouped(iter([Link("demo-1.0-2post-py3-none-any.whl", "x")]))
+    assert group.tags == "py3-none-any"
