@@ -8,6 +8,7 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from wheelmill.client.lock.pins import Index, Pin
 from wheelmill.client.project.pyproject import Pyproject
@@ -87,7 +88,14 @@ def test_everything_else_is_as_it_was(first: list[str], rest: list[str], tail: l
 
     pyproject.pin(DEMO, chosen)
 
-    ours = [each for each in read(pyproject.text).requirements if each.name == DEMO]
+    had, ours = (
+        [each for each in read(text).requirements if canonicalize_name(each.name) == DEMO]
+        for text in (before, pyproject.text)
+    )
+    extras = {extra for each in had for extra in each.extras}
+    assert all(each.extras == extras for each in ours)
+    for each in ours:
+        each.extras.clear()
     assert ours == [Requirement(pin.dependency) for pin in chosen]
     assert besides_ours(pyproject.text) == besides_ours(before)
     assert [line for line in first + tail if line.strip() and line not in pyproject.text] == []

@@ -16,7 +16,6 @@ from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.config.records import Config
 from wheelmill.errors import BuildError, UsageError
-from wheelmill.names import ProjectName
 from wheelmill.plan.records import BuildTarget
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.records import WheelFile, WheelName
@@ -51,7 +50,7 @@ def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement
         if wheel := _wheel_of(target, build=build):
             say(f"  {project}: {wheel.filename}, built on this machine")
             choices[project] = Choice(
-                project=project, candidate=_candidate(project, wheel), requires_dist=requires_dist_of(wheel.path)
+                project=project, candidate=_candidate(wheel), requires_dist=requires_dist_of(wheel.path)
             )
             del missing[project]
     return replace(resolution, choices=choices, unresolved=missing)
@@ -84,12 +83,12 @@ def _wheel_of(target: BuildTarget, *, build: bool) -> WheelFile | None:
         return build_here(target, LocalBuilder(), shown)
 
 
-def _candidate(project: ProjectName, wheel: WheelFile) -> Candidate:
+def _candidate(wheel: WheelFile) -> Candidate:
     name = WheelName.parse(wheel.filename)
     source = Source(name="this machine", kind=SourceKind.FIND_LINKS, url=wheel.path.parent.as_uri())
     return Candidate(
         filename=wheel.filename,
-        project=project,
+        project=name.project,
         version=name.version,
         build=name.build,
         tags=name.tags,

@@ -43,7 +43,7 @@ def test_every_dependency_that_cannot_be_carried_over_is_named(tmp_path: Path) -
         'b = ["^1", "^2"]\nc = {version = "^1", extras = ["z"], markers = "sys_platform == \'linux\'"}\n'
     )
     with pytest.raises(UsageError) as raised:
-        complete_project_table(Pyproject.read(path), PythonVersion(3, 12))
+        complete_project_table(Pyproject.read(path), [PythonVersion(3, 12)])
     assert [line.split(": ")[1] for line in str(raised.value).splitlines()] == [
         "tool.poetry.dependencies.a",
         "tool.poetry.dependencies.b",

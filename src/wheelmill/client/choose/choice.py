@@ -63,12 +63,13 @@ def choose(
         The choices for the first torch and CUDA, in the order of `targets_of`, with which every requirement has a
         wheel; else for those with which most have.
     """
+    wanted = {canonicalize_name(requirement.name): requirement for requirement in requirements}
     targets = targets_of(environment, facts)
     best, chosen = targets[0], dict[ProjectName, Candidate]()
     for target in targets:
         found = {
-            canonicalize_name(requirement.name): candidate
-            for requirement in requirements
+            name: candidate
+            for name, requirement in wanted.items()
             if (candidate := _best(requirement, target, candidates, facts, refused))
         }
         if len(found) > len(chosen):
@@ -79,13 +80,18 @@ def choose(
     return Resolution(
         environment=best,
         choices={
-            name: Choice(project=name, candidate=candidate, notes=_notes(candidate))
+            name: Choice(
+                project=name,
+                candidate=candidate,
+                extras=frozenset(wanted[name].extras),
+                notes=_notes(candidate),
+            )
             for name, candidate in chosen.items()
         },
         unresolved={
             name: why_none(requirement, compared, candidates.get(name, ()), facts)
-            for requirement in requirements
-            if (name := canonicalize_name(requirement.name)) not in chosen
+            for name, requirement in wanted.items()
+            if name not in chosen
         },
     )
 

@@ -110,7 +110,7 @@ def _change(
         _cuda_of(candidate, torch, target.platform, facts) if Stage.CUDA in stages or not target.cuda else target.cuda
     )
     python = _python_of(candidate) if Stage.PYTHON in stages else target.python
-    if python is None or (Stage.TORCH in stages and torch is None) or (Stage.CUDA in stages and cuda is None):
+    if python is None or (Stage.TORCH in stages and torch is None) or (candidate.label.cuda_major and cuda is None):
         return None
     changed = replace(target, torch=torch, cuda=cuda, python=python)
     if python != target.python:
@@ -120,14 +120,15 @@ def _change(
     left = {refusal.stage for refusal in refusals(candidate, requirement, changed, facts)}
     if not left <= stages - {Stage.TORCH, Stage.CUDA, Stage.PYTHON}:
         return None
-    if (another_torch or target.torch is None) and not _published(torch, cuda, python, target.platform, facts):
+    is_open = target.torch is None or target.cuda is None
+    if (another_torch or is_open) and not _published(torch, cuda, python, target.platform, facts):
         return None
     changes = {
         Stage.TORCH: f"--torch {torch}",
         Stage.CUDA: f"--cuda {cuda}",
         Stage.PYTHON: f"--python {python}",
         Stage.GPU: f"--gpu {next(iter(candidate.source.gpus), '')}",
-        Stage.VERSION: f"{candidate.project}=={candidate.version.public}",
+        Stage.VERSION: f"{canonicalize_name(requirement.name)}=={candidate.version.public}",
         Stage.ABI: "a torch with the other C++ ABI",
         Stage.DRIVER: f"a driver from {minimum_driver(cuda, facts) if cuda else None} on",
         Stage.GLIBC: "a Linux with a newer glibc",

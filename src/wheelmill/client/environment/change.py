@@ -61,10 +61,12 @@ def install_chosen(
     environment = resolution.environment
     wanted = [WantedWheel.of(choice.candidate) for choice in resolution.choices.values()]
     wheels = cache.fetch_all(wanted, progress)
-    torch = [f"torch=={resolution.torch}.*"] if resolution.torch else []
+    beside = [choice.wanted for choice in resolution.choices.values() if choice.extras]
+    if resolution.torch:
+        beside.append(f"torch=={resolution.torch}.*")
     # The torch that is there already is the one that was asked about.
     backend = None if environment.torch_release else resolution.torch_backend
-    installer.install(wheels, torch, alone=False, torch_backend=backend)
+    installer.install(wheels, beside, alone=False, torch_backend=backend)
     return Installed(wheels=wheels)
 
 

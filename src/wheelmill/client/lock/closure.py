@@ -15,7 +15,8 @@ from packaging.requirements import Requirement
 from packaging.utils import parse_wheel_filename
 
 from wheelmill.client.install.installer import find_uv, run_installer
-from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.lock.markers import marker_environment
+from wheelmill.client.records import Choice, TargetEnvironment
 from wheelmill.errors import InstallError, UsageError
 from wheelmill.names import CudaTag, ProjectName
 from wheelmill.progress import Progress
@@ -78,12 +79,17 @@ def closure_of(
     return tuple(_only_fitting_wheels(package, environment) for package in lock.packages)
 
 
-def without_extras(requires_dist: Iterable[str]) -> Iterator[str]:
-    """Leave out what a wheel requires for its extras only."""
-    for text in requires_dist:
-        marker = Requirement(text).marker
-        if marker is None or "extra" not in str(marker):
-            yield text
+def required_by(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:
+    """What a chosen wheel requires: for its extras only where they were asked for."""
+    seen = {name: str(value) for name, value in marker_environment(environment).items()}
+    for text in choice.requires_dist or ():
+        requirement = Requirement(text)
+        marker = requirement.marker
+        if marker and "extra" in str(marker):
+            if not any(marker.evaluate(seen | {"extra": extra}) for extra in choice.extras):
+                continue
+            requirement.marker = None  # nothing asks uv for the extra
+        yield str(requirement)
 
 
 def _preferences(known: Pylock) -> dict[str, object]:

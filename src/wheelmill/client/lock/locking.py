@@ -12,8 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
-from wheelmill.client.lock.closure import closure_of, without_extras
-from wheelmill.client.lock.pins import distribution_of
+from wheelmill.client.lock.closure import closure_of, required_by
 from wheelmill.client.lock.pylock import EnvironmentLock
 from wheelmill.client.records import Choice, Resolution
 from wheelmill.errors import IntegrityError
@@ -46,7 +45,7 @@ def lock_environments(
     locks = []
     for resolution in resolutions:
         whole = _told(resolution, cache, progress)
-        chosen = [distribution_of(choice.candidate) for choice in whole.choices.values()]
+        chosen = [choice.candidate.project for choice in whole.choices.values()]
         others = closure_of(
             _requirements(whole, beside),
             without=chosen,
@@ -64,8 +63,8 @@ def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list
     if torch := resolution.torch:
         found.append(f"torch=={torch}.*")
     for choice in resolution.choices.values():
-        found += without_extras(choice.requires_dist or ())
-    chosen = {distribution_of(choice.candidate) for choice in resolution.choices.values()}
+        found += required_by(choice, resolution.environment)
+    chosen = {choice.candidate.project for choice in resolution.choices.values()}
     return [text for text in found if canonicalize_name(Requirement(text).name) not in chosen]
 
 

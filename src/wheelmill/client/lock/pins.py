@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from packaging.utils import parse_wheel_filename
+from packaging.requirements import Requirement
 
 from wheelmill.client.lock.markers import distinguishing_markers
-from wheelmill.client.records import Candidate, Resolution, SourceKind
+from wheelmill.client.records import Choice, Resolution, SourceKind
 from wheelmill.client.web.credentials import without_credentials
 from wheelmill.names import ProjectName, TorchVersion
 
@@ -35,16 +35,18 @@ class Pin:
         """The line in ``project.dependencies``. A URL is parted from a marker by a space (PEP 508)."""
         return f"{self.requirement} ; {self.marker}" if self.marker else self.requirement
 
+    def in_place_of(self, had: Sequence[Requirement]) -> Pin:
+        """The pin with the extras of the dependencies that it replaces, and with their marker.
 
-def distribution_of(candidate: Candidate) -> ProjectName:
-    """The name that a wheel is installed under, which its file name tells."""
-    return parse_wheel_filename(candidate.filename)[0]
-
-
-def direct_reference(candidate: Candidate) -> str:
-    """A requirement on one wheel by its URL, with its hash where that is known: installers check it."""
-    fragment = f"#sha256={candidate.sha256}" if candidate.sha256 else ""
-    return f"{distribution_of(candidate)} @ {candidate.url}{fragment}"
+        That says for which platforms or Pythons a project wants the package at all; where there are several, or the
+        pin has a marker, this decides anew.
+        """
+        requirement = Requirement(self.requirement)
+        requirement.extras |= {extra for each in had for extra in each.extras}
+        marker = self.marker
+        if marker is None and len(had) == 1 and had[0].marker:
+            marker = str(had[0].marker).replace('"', "'")
+        return replace(self, requirement=str(requirement), marker=marker)
 
 
 def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, ...]]:
@@ -65,7 +67,7 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
     found: dict[ProjectName, list[Pin]] = {}
     for resolution in resolutions:
         for choice in resolution.choices.values():
-            found.setdefault(distribution_of(choice.candidate), []).append(_pin(choice.candidate))
+            found.setdefault(choice.candidate.project, []).append(_pin(choice))
         if torch := resolution.torch:
             found.setdefault(ProjectName("torch"), []).append(_torch_pin(torch, resolution))
     markers = None
@@ -75,10 +77,7 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
             pins[project] = (each[0],)
         else:
             markers = markers or distinguishing_markers([resolution.environment for resolution in resolutions])
-            pins[project] = tuple(
-                Pin(requirement=pin.requirement, index=pin.index, marker=marker)
-                for pin, marker in zip(each, markers, strict=True)
-            )
+            pins[project] = tuple(replace(pin, marker=marker) for pin, marker in zip(each, markers, strict=True))
     return pins
 
 
@@ -88,9 +87,11 @@ def _torch_pin(torch: TorchVersion, resolution: Resolution) -> Pin:
     return Pin(requirement=f"torch=={torch}.*", index=index)
 
 
-def _pin(candidate: Candidate) -> Pin:
+def _pin(choice: Choice) -> Pin:
+    candidate = choice.candidate
     if candidate.source.kind is SourceKind.SIMPLE:
         name = candidate.source.name.partition("://")[2] or candidate.source.name
         index = Index(name=f"wheelmill-{name}", url=without_credentials(candidate.source.url))
-        return Pin(requirement=f"{distribution_of(candidate)}=={candidate.version}", index=index)
-    return Pin(requirement=direct_reference(candidate))
+        return Pin(requirement=f"{choice.wanted}=={candidate.version}", index=index)
+    fragment = f"#sha256={candidate.sha256}" if candidate.sha256 else ""  # installers check it
+    return Pin(requirement=f"{choice.wanted} @ {candidate.url}{fragment}")

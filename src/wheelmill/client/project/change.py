@@ -55,7 +55,7 @@ def add_wheels(
     """
     pyproject = Pyproject.read(path)
     before = pyproject.text
-    notes = [*complete_project_table(pyproject, resolutions[0].environment.python)]
+    notes = [*complete_project_table(pyproject, [each.environment.python for each in resolutions])]
     for project, pins in pins_of(resolutions).items():
         if project == _TORCH:
             notes += _pin_torch(pyproject, pins, resolutions)
@@ -69,7 +69,7 @@ def add_wheels(
 def new_project_text(resolution: Resolution, name: ProjectName) -> str:
     """The ``pyproject.toml`` of a project that depends on chosen wheels and on nothing else."""
     pyproject = Pyproject.empty(Path(name) / "pyproject.toml")
-    complete_project_table(pyproject, resolution.environment.python)
+    complete_project_table(pyproject, [resolution.environment.python])
     for project, pins in pins_of([resolution]).items():
         pyproject.pin(project, pins)
     return pyproject.text

@@ -40,7 +40,9 @@ class Pyproject(TomlTables):
     def depend(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Make pins the only dependencies on a project, in the place of those that it had."""
         array = self._dependency_array()
-        places = [place for place, found in self._dependencies() if canonicalize_name(found.name) == project]
+        had = {place: found for place, found in self._dependencies() if canonicalize_name(found.name) == project}
+        pins = [pin.in_place_of(list(had.values())) for pin in pins]
+        places = list(had)
         for place in reversed(places[len(pins) :]):
             del array[place]
         for number, pin in enumerate(pins):
@@ -61,11 +63,17 @@ class Pyproject(TomlTables):
     def asked(self) -> tuple[Requirement, ...]:
         """What ``tool.wheelmill.packages`` says was asked for, so that an update may take anything that fits it.
 
+        It has the extras of the project's dependencies, too.
+
         Raises:
             UsageError: it is not a list of requirements.
         """
         table = self.table("tool", "wheelmill") or {}
-        return tuple(requirement for _, requirement in self._parsed("tool.wheelmill.packages", table.get("packages")))
+        found = [requirement for _, requirement in self._parsed("tool.wheelmill.packages", table.get("packages"))]
+        for requirement in found:
+            if dependency := self.requirement_on(canonicalize_name(requirement.name)):
+                requirement.extras |= dependency.extras
+        return tuple(found)
 
     def ask(self, requirements: Sequence[Requirement]) -> None:
         """Keep what was asked for; what was asked of the same projects before is replaced."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Collection, MutableMapping
 from typing import Any
 
 import tomlkit
@@ -17,12 +17,12 @@ from wheelmill.names import PythonVersion
 _FIRST_VERSION = "0.1.0"
 
 
-def complete_project_table(pyproject: Pyproject, python: PythonVersion) -> tuple[str, ...]:
+def complete_project_table(pyproject: Pyproject, pythons: Collection[PythonVersion]) -> tuple[str, ...]:
     """Make ``[project]`` whole enough for installers: a name and a version, and what Poetry's own table says.
 
     Args:
         pyproject: changed in place.
-        python: what a new project is for.
+        pythons: what a new project is for.
 
     Returns:
         What was done, a sentence each.
@@ -43,9 +43,16 @@ def complete_project_table(pyproject: Pyproject, python: PythonVersion) -> tuple
         project["version"] = _FIRST_VERSION
     if had is not None:
         return ()
-    project["requires-python"] = f"=={python.major}.{python.minor}.*"  # the wheels are for this Python only
+    project["requires-python"] = _range_of(pythons)  # the wheels are for no others
     project["dependencies"] = tomlkit.array().multiline(multiline=True)
-    return (f"{pyproject.path.name}: new project {project['name']} for Python {python.major}.{python.minor}",)
+    return (f"{pyproject.path.name}: new project {project['name']}, for Python {project['requires-python']}",)
+
+
+def _range_of(pythons: Collection[PythonVersion]) -> str:
+    oldest, newest = min(pythons), max(pythons)
+    if (oldest.major, oldest.minor) == (newest.major, newest.minor):
+        return f"=={oldest.major}.{oldest.minor}.*"
+    return f">={oldest.major}.{oldest.minor},<{newest.major}.{newest.minor + 1}"
 
 
 def _name_of_folder(pyproject: Pyproject) -> str:

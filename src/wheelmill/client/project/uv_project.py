@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wheelmill.client.install.installer import run_installer
-from wheelmill.client.lock.pins import distribution_of
 from wheelmill.client.records import Candidate
 from wheelmill.errors import IntegrityError
 from wheelmill.progress import Progress
@@ -38,7 +37,7 @@ class UvProject:
         if self.python:
             options += ["--python", self.python]
         # uv may have read a page of their index before they were on it.
-        anew = [word for each in chosen for word in ("--refresh-package", distribution_of(each))]
+        anew = [word for each in chosen for word in ("--refresh-package", each.project)]
         run_installer([self.uv, "lock", *options, *anew], self.progress)
         check_lock(self.directory / "uv.lock", chosen)
         run_installer([self.uv, "sync", *options], self.progress)
@@ -52,11 +51,10 @@ def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
     """
     packages = tomllib.loads(path.read_text(encoding="utf-8")).get("package", [])
     for candidate in chosen:
-        name = distribution_of(candidate)
         hashes = {
             str(wheel.get("hash", ""))
             for package in packages
-            if package.get("name") == name
+            if package.get("name") == candidate.project
             for wheel in package.get("wheels", ())
         }
         if candidate.sha256 and f"sha256:{candidate.sha256}" not in hashes:

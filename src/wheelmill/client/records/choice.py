@@ -48,10 +48,18 @@ class Choice:
     project: ProjectName
     """As it was asked for."""
     candidate: Candidate
+    extras: frozenset[str] = frozenset()
+    """Those that were asked for."""
     requires_dist: tuple[str, ...] | None = None
     """Of its METADATA; None when that was not read."""
     notes: tuple[str, ...] = ()
     """What could not be checked, or should be known: ``its GPU architectures are not known``."""
+
+    @property
+    def wanted(self) -> str:
+        """What it is installed as, with its extras: ``flash-attn[test]``."""
+        extras = f"[{','.join(sorted(self.extras))}]" if self.extras else ""
+        return f"{self.candidate.project}{extras}"
 
     @property
     def needs_torch(self) -> bool:

@@ -58,6 +58,7 @@ class Candidate:
 
     filename: str
     project: ProjectName
+    """The name that it is installed under."""
     version: Version
     """With its local label."""
     build: BuildTag

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.unit.client.targets import ARM, INDEX, LINUX, SHA, candidate, resolution
+from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
 from wheelmill.client.lock.pins import Pin, pins_of
 from wheelmill.client.project.change import ProjectChange, add_wheels
 from wheelmill.client.project.pyproject import Pyproject
@@ -78,6 +78,35 @@ def test_several_pins_stand_together(tmp_path: Path) -> None:
     pyproject = read(tmp_path, '[project]\ndependencies = ["a", "flash-attn", "z"]\n')
     pyproject.pin(FLASH, [Pin(requirement="flash-attn==1"), Pin(requirement="flash-attn==2")])
     assert [str(each) for each in pyproject.requirements] == ["a", "flash-attn==1", "flash-attn==2", "z"]
+
+
+@pytest.mark.parametrize(
+    ("had", "has"),
+    [
+        ("flash-attn[test]>=2", "flash-attn[more,test]==2.8.3"),
+        ("flash-attn ; sys_platform == 'linux'", "flash-attn[more]==2.8.3 ; sys_platform == 'linux'"),
+    ],
+)
+def test_extras_and_a_marker_stay(tmp_path: Path, had: str, has: str) -> None:
+    pyproject = read(tmp_path, f'[project]\ndependencies = ["{had}"]\n')
+    wheel = candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    chosen = resolution(wheel)
+    (choice,) = chosen.choices.values()
+    with_extra = replace(chosen, choices={FLASH: replace(choice, extras=frozenset({"more"}))})
+    for _ in range(2):
+        pyproject.pin(FLASH, pins_of([with_extra])[FLASH])
+    assert f'dependencies = ["{has}"]' in pyproject.text
+
+
+def test_a_new_project_is_for_every_python_that_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    tags = [(LINUX, "cp312-cp312"), (LINUX_313, "cp313-cp313")]
+    resolutions = [
+        resolution(candidate(f"flash_attn-2.8.3-{tag}-linux_x86_64.whl"), environment=environment)
+        for environment, tag in tags
+    ]
+    add_wheels(path, [Requirement("flash-attn")], resolutions, lambda: None)
+    assert tomllib.loads(path.read_text())["project"]["requires-python"] == ">=3.12,<3.14"
 
 
 def test_dropping_undoes_pinning(tmp_path: Path) -> None:
