@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -244,6 +245,20 @@ def test_a_lock_is_the_same_bytes_and_is_installed_from_the_cache(
         assert versions(environment) == installed
     wheelmill("lock", "demo-gpu", *TARGET, "--upgrade", "--refresh", exit_code=8)
     assert (project / "pylock.toml").read_bytes() == first
+
+
+def test_offline_a_project_is_made_of_what_caches_have(project: Path, wheelmill: Wheelmill, site: Path) -> None:
+    wheelmill("add", "demo-gpu", *TARGET)
+    wheelmill("lock", *TARGET)
+    before = files_of(project)
+    for path in site.rglob("*.*"):
+        path.unlink()
+    for path in project.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    wheelmill("add", "demo-gpu", *TARGET, "--offline")
+    wheelmill("lock", *TARGET, "--offline")
+    assert files_of(project) == before
+    subprocess.run([project / ".venv" / "bin" / "python", "-c", "import demo_gpu, torch"], check=True)
 
 
 def test_a_flipped_byte_is_refused_before_anything_is_installed(

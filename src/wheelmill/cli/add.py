@@ -150,10 +150,11 @@ def _install(resolutions: Sequence[Resolution], path: Path, cache: WheelCache, s
 
     resolution = resolutions[0]
     if uv := find_uv():
-        project = UvProject(directory=path.parent, uv=uv, python=_python_for_uv(resolution, path), progress=shown)
+        python = _python_for_uv(resolution, path)
+        project = UvProject(directory=path.parent, uv=uv, python=python, progress=shown, offline=cache.offline)
         project.sync([choice.candidate for each in resolutions for choice in each.choices.values()])
         return
-    installer = installer_for(interpreter_of(resolution.environment), shown)
+    installer = installer_for(interpreter_of(resolution.environment), shown, offline=cache.offline)
     install_chosen(resolution, cache, installer, progress=shown)
 
 

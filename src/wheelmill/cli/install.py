@@ -47,7 +47,7 @@ def install(
         installed = install_chosen(
             resolution,
             cache,
-            installer_for(interpreter_of(resolution.environment), shown),
+            installer_for(interpreter_of(resolution.environment), shown, offline=cache.offline),
             progress=shown,
         )
     _tell(installed, "install", as_json=as_json)
@@ -76,7 +76,7 @@ def _install_locked(
 
     locked, environment = read_lock(path), target.detect()
     with wheel_cache(search) as (cache, shown):
-        installer = installer_for(interpreter_of(environment), shown)
+        installer = installer_for(interpreter_of(environment), shown, offline=cache.offline)
         installed = install_locked(locked, environment, cache, installer, exactly=exactly, progress=shown)
     _tell(installed, command, as_json=as_json)
 

@@ -54,6 +54,8 @@ class Uv:
     program: Path
     python: Path
     progress: Progress
+    offline: bool = False
+    """Whether to do with what uv's own cache has."""
 
     def install(
         self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_backend: CudaTag | None
@@ -69,7 +71,8 @@ class Uv:
             self._pip("uninstall", *projects)
 
     def _pip(self, command: str, *arguments: str | Path) -> None:
-        run_installer([self.program, "pip", command, "--python", self.python, *arguments], self.progress)
+        offline = ["--offline"] if self.offline else []
+        run_installer([self.program, "pip", command, "--python", self.python, *offline, *arguments], self.progress)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,10 +103,11 @@ class Pip:
         run_installer([self.python, "-m", "pip", command, "--no-input", *arguments], self.progress)
 
 
-def installer_for(python: Path, progress: Progress) -> Installer:
-    """Take uv if it is there, else the interpreter's pip."""
-    program = find_uv()
-    return Uv(program=program, python=python, progress=progress) if program else Pip(python=python, progress=progress)
+def installer_for(python: Path, progress: Progress, *, offline: bool = False) -> Installer:
+    """Take uv if it is there, else the interpreter's pip, which has no word for offline."""
+    if program := find_uv():
+        return Uv(program=program, python=python, progress=progress, offline=offline)
+    return Pip(python=python, progress=progress)
 
 
 def find_uv() -> Path | None:

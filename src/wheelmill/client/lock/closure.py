@@ -34,6 +34,7 @@ def closure_of(
     environment: TargetEnvironment,
     torch_backend: CudaTag | None,
     known: Pylock | None,
+    offline: bool,
     progress: Progress,
 ) -> tuple[Package, ...]:
     """Find what requirements need in an environment; only metadata is downloaded.
@@ -44,6 +45,7 @@ def closure_of(
         environment: what it is for.
         torch_backend: ``cu128`` takes torch for that CUDA; None takes the one of the configured index.
         known: a lock whose versions are kept where they still fit.
+        offline: whether to do with what uv's own cache has.
         progress: told of every line that uv prints.
 
     Returns:
@@ -70,6 +72,7 @@ def closure_of(
             *("--python-platform", _platform_of(environment)),
             *(("--python", environment.interpreter) if environment.interpreter else ()),
             *(("--torch-backend", torch_backend) if torch_backend else ()),
+            *(("--offline",) if offline else ()),
         ]
         run_installer(command, progress, cwd=folder)
         try:

@@ -52,6 +52,7 @@ def lock_environments(
             environment=whole.environment,
             torch_backend=resolution.torch_backend,
             known=known,
+            offline=cache.offline,
             progress=progress,
         )
         locks.append(EnvironmentLock(resolution=whole, others=others))

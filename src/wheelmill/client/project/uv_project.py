@@ -25,19 +25,23 @@ class UvProject:
     python: str | None
     """The interpreter to use; None leaves the choice to uv."""
     progress: Progress
+    offline: bool = False
+    """Whether to do with what uv's own cache has."""
 
-    def sync(self, chosen: Sequence[Candidate], *, offline: bool = False) -> None:
+    def sync(self, chosen: Sequence[Candidate]) -> None:
         """Lock the project, compare what was locked with what was chosen, and install it.
 
         Raises:
             InstallError: uv could not.
             IntegrityError: uv met other bytes than those that were chosen; nothing of them is installed.
         """
-        options = ["--directory", str(self.directory), *(["--offline"] if offline else [])]
+        options = ["--directory", str(self.directory)]
         if self.python:
             options += ["--python", self.python]
+        if self.offline:
+            options.append("--offline")
         # uv may have read a page of their index before they were on it.
-        anew = [word for each in chosen for word in ("--refresh-package", each.project)]
+        anew = [] if self.offline else [word for each in chosen for word in ("--refresh-package", each.project)]
         run_installer([self.uv, "lock", *options, *anew], self.progress)
         check_lock(self.directory / "uv.lock", chosen)
         run_installer([self.uv, "sync", *options], self.progress)
