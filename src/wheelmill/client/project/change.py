@@ -18,7 +18,7 @@ from wheelmill.client.project.undo import undone_on_failure
 from wheelmill.client.project.uv_sources import UvSources
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
-from wheelmill.files import write_bytes
+from wheelmill.files import write_if_new
 from wheelmill.names import ProjectName, TorchVersion, project_name
 
 _TORCH: Final = project_name("torch")
@@ -108,8 +108,7 @@ def pinned_torch(path: Path) -> TorchVersion | None:
 
 def _write_and_install(pyproject: Pyproject, install: Callable[[], None]) -> None:
     with undone_on_failure(pyproject.path, pyproject.path.with_name("uv.lock")):
-        if not pyproject.path.exists() or pyproject.path.read_text(encoding="utf-8") != pyproject.text:
-            write_bytes(pyproject.path, pyproject.text.encode())
+        write_if_new(pyproject.path, pyproject.text.encode())
         install()
 
 

@@ -20,6 +20,7 @@ class TomlTables:
     def __init__(self, path: Path, document: TOMLDocument) -> None:
         self.path = path
         self._document = document
+        self._line_end = "\n"
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -29,11 +30,15 @@ class TomlTables:
             UsageError: it is not TOML.
         """
         try:
-            return cls(path, tomlkit.parse(path.read_text(encoding="utf-8")))
+            content = path.read_bytes()
+            found = cls(path, tomlkit.parse(content.decode().replace("\r\n", "\n")))
         except FileNotFoundError:
             return cls.empty(path)
         except (TOMLKitError, UnicodeDecodeError) as error:
             raise UsageError(f"{path} is not TOML: {error}") from None
+        if b"\r\n" in content:
+            found._line_end = "\r\n"
+        return found
 
     @classmethod
     def empty(cls, path: Path) -> Self:
@@ -42,8 +47,8 @@ class TomlTables:
 
     @property
     def text(self) -> str:
-        """The document as it is now."""
-        return tomlkit.dumps(self._document)
+        """The document as it is now, with the ends of lines that it had."""
+        return tomlkit.dumps(self._document).replace("\n", self._line_end)
 
     def table(self, *keys: str) -> MutableMapping[str, Any] | None:
         """The table under some keys; None when there is none.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import tomlkit
 from packaging.utils import canonicalize_name
-from tomlkit.items import InlineTable
+from tomlkit.items import AoT, InlineTable, Table
 
 from wheelmill.client.lock.pins import Index, Pin
 from wheelmill.client.project.toml_tables import TomlTables, set_key
@@ -69,12 +69,16 @@ class UvSources:
         name = "-".join(words)
         taken = {str(index.get("name")) for index in indexes}
         free = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
-        added = tomlkit.table()
-        added.update({"name": free, "url": wanted.url, "explicit": True})
         uv = self.document.make_table("tool", "uv")
-        added.trivia.indent = "\n"  # else it stands right below what is before it
         if "index" not in uv:
             uv["index"] = tomlkit.aot()
+        added: Table | InlineTable
+        if isinstance(uv["index"], AoT):
+            added = tomlkit.table()
+            added.trivia.indent = "\n"  # else it stands right below what is before it
+        else:
+            added = tomlkit.inline_table()
+        added.update({"name": free, "url": wanted.url, "explicit": True})
         uv["index"].append(added)
         return free
 

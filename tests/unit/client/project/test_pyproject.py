@@ -130,6 +130,28 @@ def test_an_index_that_is_there_is_used(tmp_path: Path) -> None:
     assert 'name = "own"' in pyproject.text
 
 
+def test_indexes_on_one_line_stay_on_one_line(tmp_path: Path) -> None:
+    before = '[project]\n[tool.uv]\nindex = [{name = "own", url = "https://own.example"}]\n'
+    pyproject = read(tmp_path, before)
+    wheel = candidate("flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    pyproject.pin(FLASH, pins_of([resolution(wheel)])[FLASH])
+    own, added = tomllib.loads(pyproject.text)["tool"]["uv"]["index"]
+    assert own == {"name": "own", "url": "https://own.example"}
+    assert added == {"name": "wheelmill-wheels", "url": INDEX.url, "explicit": True}
+    pyproject.drop(FLASH)
+    assert tomllib.loads(pyproject.text)["tool"]["uv"]["index"] == [own]
+
+
+def test_lines_end_as_they_did(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_bytes(COMMENTED.replace("\n", "\r\n").encode().replace(b"torch==2.5.0", b"torch"))
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
+    for changed in (True, False):
+        assert add_wheels(path, [Requirement("flash-attn")], [resolution(wheel)], lambda: None).changed is changed
+        content = path.read_bytes()
+        assert content.count(b"\n") == content.count(b"\r\n") > 10
+
+
 def test_each_platform_gets_its_wheel_by_a_marker(tmp_path: Path) -> None:
     """gpkg 0.4.3 writes one URL, so that its project locks for one platform only."""
     pyproject = read(tmp_path, "")
