@@ -58,24 +58,24 @@ def lock(
     --python and --platform take several values, with commas: one lock then serves all of them.
     """
     from wheelmill.client.lock.locking import lock_environments  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.client.lock.pylock import merge, read_lock, write_lock  # noqa: PLC0415
+    from wheelmill.client.lock.pylock import check_name, merge, read_lock, text_of  # noqa: PLC0415
     from wheelmill.client.lock.requirements_output import requirements_of as requirements_text  # noqa: PLC0415
     from wheelmill.client.project.change import pinned_torch  # noqa: PLC0415
     from wheelmill.files import write_if_new  # noqa: PLC0415
 
     path = project_file(project)
     asked, beside = _wanted(requirements_of(requirements or ()), path)
-    written = output or path.with_name("pylock.toml" if form is LockFormat.PYLOCK else "requirements.txt")
-    earlier = written if form is LockFormat.PYLOCK else path.with_name("pylock.toml")
+    earlier = path.with_name("pylock.toml")
+    written = output or (earlier if form is LockFormat.PYLOCK else path.with_name("requirements.txt"))
+    if form is LockFormat.PYLOCK:
+        check_name(written)
+        earlier = written
     known = read_lock(earlier) if earlier.exists() and not upgrade else None
     resolutions = _resolutions(asked, known, target, search, pinned_torch(path))
     with wheel_cache(search) as (cache, shown):
         locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
     merged = merge(locks)
-    if form is LockFormat.PYLOCK:
-        changed = write_lock(written, merged)
-    else:
-        changed = write_if_new(written, requirements_text(locks))
+    changed = write_if_new(written, text_of(merged) if form is LockFormat.PYLOCK else requirements_text(locks))
     say(f"{'wrote' if changed else 'nothing to change in'} {written}: {len(merged.packages)} packages")
     if as_json:
         packages = [{"name": package.name, "version": str(package.version)} for package in merged.packages]

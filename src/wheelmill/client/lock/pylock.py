@@ -29,7 +29,6 @@ from wheelmill.client.lock.markers import distinguishing_markers, full_marker, m
 from wheelmill.client.records import Candidate, Resolution, SourceKind, TargetEnvironment
 from wheelmill.client.web.credentials import without_credentials
 from wheelmill.errors import IntegrityError, NoWheelError, UsageError
-from wheelmill.files import write_if_new
 from wheelmill.names import Sha256
 
 _CREATED_BY: Final = "wheelmill"
@@ -130,15 +129,14 @@ def text_of(lock: Pylock) -> bytes:
     return tomlkit.dumps(lock.to_dict()).encode()
 
 
-def write_lock(path: Path, lock: Pylock) -> bool:
-    """Write a lock; False when the file says the same already.
+def check_name(path: Path) -> None:
+    """Refuse a name that PEP 751 does not give to locks.
 
     Raises:
-        UsageError: the name is not one that PEP 751 gives to locks.
+        UsageError: it is such a name.
     """
     if not is_valid_pylock_path(path):
         raise UsageError(f"{path.name}: a lock is called pylock.toml or pylock.<name>.toml (PEP 751)")
-    return write_if_new(path, text_of(lock))
 
 
 def read_lock(path: Path) -> Pylock:
