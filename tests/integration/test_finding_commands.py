@@ -101,6 +101,11 @@ def test_available_lists_cuda_torch_and_python(wheelmill: Command) -> None:
     wheelmill("available", "other", *TARGET, exit_code=8)
 
 
+def test_one_environment_is_installed_at_a_time(wheelmill: Command) -> None:
+    done = wheelmill("install", "flash-attn", "--no-look", *TARGET, "--python", "3.12,3.13", exit_code=2)
+    assert "--python: expected a Python version" in done.stderr
+
+
 def test_all_of_gpkgs_sources_ship(wheelmill: Command) -> None:
     shipped = ("search", "--json", "--source", str(ROOT / "config" / "sources.yml"))
     sources = json.loads(wheelmill(*shipped).stdout)["sources"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -40,19 +39,26 @@ def project_file(given: Path | None) -> Path:
     return found or here / "pyproject.toml"
 
 
+def each_target(target: TargetOptions) -> list[TargetOptions]:
+    """One for each Python and platform; both options take several, with commas."""
+    pythons = target.python.split(",") if target.python else [None]
+    platforms = target.platform.split(",") if target.platform else [None]
+    return [replace(target, python=python, platform=platform) for python in pythons for platform in platforms]
+
+
 def resolve_for_all(
     requirements: Sequence[Requirement],
-    target: TargetOptions,
+    targets: Sequence[TargetOptions],
     search: SearchOptions,
     torch: TorchVersion | None = None,
     *,
     build: bool = False,
 ) -> tuple[Resolution, ...]:
-    """Choose wheels for every Python and platform that was asked for, all with one torch and one CUDA.
+    """Choose wheels for every target, all with one torch and one CUDA.
 
     Args:
         requirements: one for each project.
-        target: the options that say what the wheels are for.
+        targets: the options that say what the wheels are for.
         search: those that say where to look.
         torch: taken where no torch is installed and none was given.
         build: whether a wheel that nobody has is built; what was built here before is taken in any case.
@@ -61,7 +67,7 @@ def resolve_for_all(
         NoWheelError: one of them has no wheel for a package.
     """
     found: list[Resolution] = []
-    for each in _every(target):
+    for each in targets:
         environment = each.detect()
         environment = replace(environment, torch=environment.torch or torch)
         if found:
@@ -75,14 +81,6 @@ def resolve_for_all(
     if missing := sorted({name for resolution in found for name in resolution.unresolved}):
         raise no_wheel_for(missing)
     return tuple(found)
-
-
-def _every(target: TargetOptions) -> Iterator[TargetOptions]:
-    """One for each Python and platform; both options take several, with commas."""
-    pythons = target.python.split(",") if target.python else [None]
-    platforms = target.platform.split(",") if target.platform else [None]
-    for python, platform in itertools.product(pythons, platforms):
-        yield replace(target, python=python, platform=platform)
 
 
 @contextmanager

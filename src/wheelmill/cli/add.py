@@ -10,7 +10,7 @@ import typer
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, wheel_cache
+from wheelmill.cli.acting import ProjectOption, each_target, project_file, resolve_for_all, wheel_cache
 from wheelmill.cli.downloads import download_bars
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
@@ -121,7 +121,7 @@ def _add(
 ) -> None:
     from wheelmill.client.project.change import add_wheels, pinned_torch  # noqa: PLC0415 - only what changes things
 
-    resolutions = resolve_for_all(asked, target, search, pinned_torch(path), build=build)
+    resolutions = resolve_for_all(asked, each_target(target), search, pinned_torch(path), build=build)
     with wheel_cache(search) as (cache, shown):
 
         def install() -> None:

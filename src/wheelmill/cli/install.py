@@ -42,7 +42,7 @@ def install(
     if lock:
         _install_locked(lock, target, search, exactly=False, command="install", as_json=as_json)
         return
-    (resolution,) = resolve_for_all(requirements_of(requirements or ()), target, search)
+    (resolution,) = resolve_for_all(requirements_of(requirements or ()), [target], search)
     with wheel_cache(search) as (cache, shown):
         installed = install_chosen(
             resolution,

@@ -13,7 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.cli.acting import ProjectOption, project_file, resolve_for_all, wheel_cache
+from wheelmill.cli.acting import ProjectOption, each_target, project_file, resolve_for_all, wheel_cache
 from wheelmill.cli.option_groups import with_groups
 from wheelmill.cli.output import JsonOption, print_json, say
 from wheelmill.cli.target import SearchOptions, TargetOptions, requirements_of
@@ -71,7 +71,7 @@ def lock(
         check_name(written)
         earlier = written
     known = read_lock(earlier) if earlier.exists() and not upgrade else None
-    resolutions = _resolutions(asked, known, target, search, pinned_torch(path))
+    resolutions = _resolutions(asked, known, each_target(target), search, pinned_torch(path))
     with wheel_cache(search) as (cache, shown):
         locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
     merged = merge(locks)
@@ -99,18 +99,18 @@ def _wanted(requirements: list[Requirement], path: Path) -> tuple[list[Requireme
 def _resolutions(
     asked: Sequence[Requirement],
     known: Pylock | None,
-    target: TargetOptions,
+    targets: Sequence[TargetOptions],
     search: SearchOptions,
     torch: TorchVersion | None,
 ) -> tuple[Resolution, ...]:
     """Choose the versions that an earlier lock has, or others where they do not fit any longer."""
     kept = {package.name: package.version for package in known.packages} if known else {}
     try:
-        return resolve_for_all(_kept(asked, kept), target, search, torch)
+        return resolve_for_all(_kept(asked, kept), targets, search, torch)
     except NoWheelError:
         if not kept:
             raise
-        return resolve_for_all(asked, target, search, torch)
+        return resolve_for_all(asked, targets, search, torch)
 
 
 def _kept(asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None]) -> list[Requirement]:

@@ -46,6 +46,8 @@ def search(
         ]
         print_json("wheelmill.search/1", sources=content)
         return
+    if not sources:
+        say("no source has all of these words")
     for source in sources:
         gpus = " ".join(architecture.sm for architecture in source.gpus)
         print(f"{', '.join(sorted(source.projects)) or 'any package'}: {source.description or source.name}")  # noqa: T201

@@ -93,5 +93,5 @@ def _run(interpreter: Path, code: str, arguments: Sequence[str]) -> Failure | No
             timeout=_SECONDS,
         )
     except ProcessError as error:
-        return explain_failure(f"{error.tail}\n{error}")
+        return explain_failure(f"{error.tail}\n{interpreter.name} exited with {error.returncode}")
     return None

@@ -1,0 +1,39 @@
+"""What becomes of packages that are tried."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.client.targets import LINUX
+from wheelmill.client.environment.trial import Trial, try_packages
+from wheelmill.config.records import Expectations
+from wheelmill.names import project_name
+
+DEMO = project_name("demo")
+
+
+def tried(folder: Path, python: str) -> Trial:
+    """Try a package with a Python that does nothing but this."""
+    interpreter = folder / "python"
+    interpreter.write_text(f"#!/bin/sh\n{python}\n")
+    interpreter.chmod(0o755)
+    (trial,) = try_packages({DEMO: "1.0+cu130"}, interpreter, LINUX, {DEMO: Expectations(imports=("demo",))})
+    return trial
+
+
+def test_what_imports_is_not_launched_without_a_gpu(tmp_path: Path) -> None:
+    trial = tried(tmp_path, "exit 0")
+    assert (trial.failure, trial.kernel) == (None, "there is no GPU")
+
+
+@pytest.mark.parametrize(
+    ("python", "code", "detail"),
+    [
+        ("echo ModuleNotFoundError: demo; exit 1", "import", "ModuleNotFoundError: demo\npython exited with 1"),
+        ("kill -SEGV $$", "crash", "\npython exited with -11"),
+    ],
+)
+def test_a_failure_is_told_by_its_own_words(tmp_path: Path, python: str, code: str, detail: str) -> None:
+    failure = tried(tmp_path, python).failure
+    assert failure
+    assert (failure.code, failure.detail) == (code, detail)
