@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -86,6 +85,8 @@ def resolve_for_all(
 @contextmanager
 def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     """The cache of wheels, and the bars that show downloads into it."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what downloads
+
     from wheelmill.client.install.download import opener  # noqa: PLC0415 - httpx takes longer to import than most commands
     from wheelmill.client.web.requests import Web  # noqa: PLC0415
 

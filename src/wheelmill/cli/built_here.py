@@ -50,7 +50,10 @@ def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement
         if wheel := _wheel_of(target, build=build):
             say(f"  {project}: {wheel.filename}, built on this machine")
             choices[project] = Choice(
-                project=project, candidate=_candidate(wheel), requires_dist=requires_dist_of(wheel.path)
+                project=project,
+                candidate=_candidate(wheel),
+                extras=frozenset(requirement.extras),
+                requires_dist=requires_dist_of(wheel.path),
             )
             del missing[project]
     return replace(resolution, choices=choices, unresolved=missing)

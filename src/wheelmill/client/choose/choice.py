@@ -74,7 +74,7 @@ def choose(
         }
         if len(found) > len(chosen):
             best, chosen = target, found
-        if len(chosen) == len(requirements):
+        if len(chosen) == len(wanted):
             break
     compared = best if chosen else environment  # no torch and CUDA is the better one for what has no wheel at all
     return Resolution(

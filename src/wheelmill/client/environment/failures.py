@@ -66,6 +66,6 @@ def explain_failure(printed: str) -> Failure:
     for signs, code, explanation in _KNOWN:
         if any(sign in printed for sign in signs):
             return Failure(code=code, explanation=explanation, detail=printed)
-    return Failure(
-        code="import" if "Error" in printed else "crash", explanation="it fails with an error", detail=printed
-    )
+    if "Error" in printed:
+        return Failure(code="import", explanation="it fails with an error", detail=printed)
+    return Failure(code="crash", explanation="the interpreter ends without a word", detail=printed)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from platformdirs import user_cache_path
@@ -18,6 +17,9 @@ from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.files import atomic_write, sha256_of, write_bytes
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.progress import Progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 AT_ONCE: Final = 4
 """Downloads that run side by side."""

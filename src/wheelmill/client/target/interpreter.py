@@ -56,6 +56,8 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
                 timeout=60,
             ).splitlines()[-1]
         )
+    except UsageError as error:  # a broken link, or no program
+        raise UsageError(str(error), hint="make one with 'uv venv --clear', or name one with --python-path") from None
     except (ProcessError, ValueError, IndexError) as error:
         tail = f":\n{error.tail}" if isinstance(error, ProcessError) else ""
         raise UsageError(f"{interpreter} does not say what it is{tail}", hint="is it a Python 3.8 or newer?") from None

@@ -48,5 +48,6 @@ def test_a_project_whose_python_is_gone_gets_no_other_one(tmp_path: Path) -> Non
     python.parent.mkdir(parents=True)
     python.symlink_to(tmp_path / "gone")
     assert find_interpreter(tmp_path) == python
-    with pytest.raises(UsageError, match="cannot start"):
+    with pytest.raises(UsageError, match="cannot start") as raised:
         environment_of(python)
+    assert "uv venv" in str(raised.value.hint)
