@@ -97,8 +97,6 @@ def main() -> None:
         _exit(error, str(error))
     except WheelmillError as error:
         _exit(error, f"error: {error.explained}")
-    except OSError as error:  # a full disk, a folder that may not be written to
-        _exit(UsageError(str(error)), f"error: {error}")
     except ModuleNotFoundError as error:
         if error.name not in _FACTORY_MODULES:
             raise
