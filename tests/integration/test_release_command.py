@@ -98,6 +98,13 @@ def test_an_index_links_to_its_store_or_where_it_is_told(
     assert f'href="{href}v2' in (site / "simple" / "demo" / "index.html").read_text()
 
 
+def test_wheels_are_not_below_a_query(python: Command, wheels: Path) -> None:
+    release(python, wheels)
+    folders = ("--store", f"dir:{wheels.parent / 'releases'}", "--output", wheels.parent / "site")
+    done = python("-m", "wheelmill", "index", "build", *folders, "--base-url", "https://host.test/?to=", exit_code=7)
+    assert done.stderr == "error: expected the URL of a folder, without ? or #, not 'https://host.test/?to='\n"
+
+
 def test_the_site_has_the_list_of_sources_for_clients(python: Command, wheels: Path, tmp_path: Path) -> None:
     release(python, wheels)
     folders = ("--config", tmp_path / "config", "--output", tmp_path / "site")
@@ -112,6 +119,12 @@ def test_the_site_has_the_list_of_sources_for_clients(python: Command, wheels: P
     assert (tmp_path / "site" / "sources.yml.sha256").read_text() == f"{sha256_of(sources)}  sources.yml\n"
 
 
-def test_a_store_that_is_no_folder_is_named_and_no_bug(python: Command, wheels: Path) -> None:
+def test_a_store_that_is_no_folder_is_named(python: Command, wheels: Path) -> None:
     (wheels.parent / "releases").write_text("a file")
-    assert release(python, wheels, exit_code=2) == f"error: {wheels.parent / 'releases'}: File exists\n"
+    assert release(python, wheels, exit_code=2) == f"error: --store: there is no folder {wheels.parent / 'releases'}\n"
+
+
+def test_an_index_is_not_made_of_a_store_that_is_not_there(python: Command, tmp_path: Path) -> None:
+    build = ("-m", "wheelmill", "index", "build", "--store", f"dir:{tmp_path / 'typo'}", "--output", tmp_path / "site")
+    assert python(*build, exit_code=2).stderr == f"error: --store: there is no folder {tmp_path / 'typo'}\n"
+    assert not (tmp_path / "site").exists()

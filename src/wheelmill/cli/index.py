@@ -47,7 +47,7 @@ def build(
     """Generate the site of all releases in a store."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
-    releases = store_at(store)
+    releases = store_at(store, must_exist=True)
     own = own_config_at(config)
     size = pipeline.build_index(
         releases,

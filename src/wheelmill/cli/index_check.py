@@ -13,11 +13,9 @@ from rich.table import Table
 
 from wheelmill.cli.output import JsonOption, print_json
 from wheelmill.cli.terminal import STDERR, STDOUT, progress
-from wheelmill.errors import UsageError
+from wheelmill.errors import FindingsError, UsageError
 from wheelmill.index.check.records import Finding, Report
 
-_FINDINGS: Final = 9
-"""The exit code of a command that found something."""
 _SHOWN: Final = 10
 """Findings of one rule that are printed; the JSON has all."""
 _LONGEST: Final = 500
@@ -56,7 +54,7 @@ def check(
     else:
         _print(report)
     if report.findings:
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(FindingsError.exit_code)
 
 
 def _content(finding: Finding) -> dict[str, object]:

@@ -63,15 +63,22 @@ def folder_at(directory: Path | None) -> Path:
     return directory or (own if own.is_dir() else resources.CONFIG)
 
 
-def store_at(text: str) -> Store:
+def store_at(text: str, *, must_exist: bool = False) -> Store:
     """Open a store: ``dir:PATH`` or ``github:OWNER/REPO``.
 
+    Args:
+        text: which one.
+        must_exist: whether a folder that is not there yet is refused, not taken for a store without releases.
+
     Raises:
-        UsageError: it is neither.
+        UsageError: it is neither, or the path is no folder.
     """
     kind, _, place = text.partition(":")
     if kind == "dir" and place:
-        return DirectoryStore(directory=Path(place))
+        directory = Path(place)
+        if not directory.is_dir() and (must_exist or directory.exists()):
+            raise UsageError(f"--store: there is no folder {directory}")
+        return DirectoryStore(directory=directory)
     if kind == "github":
         from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
 

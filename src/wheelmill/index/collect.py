@@ -148,7 +148,13 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
 
 
 def _folder(url: str, name: str = "") -> str:
-    """What stands before the names of files: the URL of a folder, or of one below it, with a slash at its end."""
+    """What stands before the names of files: the URL of a folder, or of one below it, with a slash at its end.
+
+    Raises:
+        SiteError: nothing can be below that URL.
+    """
+    if "?" in url or "#" in url:
+        raise SiteError(f"expected the URL of a folder, without ? or #, not {url!r}")
     return posixpath.join(url, _quoted(name), "")
 
 

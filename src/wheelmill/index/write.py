@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import SiteError
+from wheelmill.index.records import WHEELS_JSON
 
 MAX_BYTES: Final = 1_000_000_000
 """Of a published GitHub Pages site.
@@ -50,7 +51,7 @@ def write_site(pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path) ->
         What it weighs.
 
     Raises:
-        SiteError: it is too large, or the folder cannot be written.
+        SiteError: it is too large, or the folder cannot be written or has something else than a site in its place.
     """
     directory = directory.resolve()
     try:
@@ -101,7 +102,14 @@ def _swap(new: Path, directory: Path) -> None:
     if not directory.exists():
         new.rename(directory)
         return
-    foreign = [entry.name for entry in directory.iterdir() if not _is_of_a_site(entry, new)]
+    entries = {entry.name: _is_of_a_site(entry, new) for entry in directory.iterdir()}
+    foreign = [name for name, ours in entries.items() if not ours]
+    replaced = sorted(entries.keys() - foreign)
+    if replaced and WHEELS_JSON not in replaced:
+        raise SiteError(
+            f"{directory} has {', '.join(replaced)}, which the site would replace, and is not one itself",
+            hint="give another folder",
+        )
     old = Path(tempfile.mkdtemp(prefix=f".{directory.name}-old-", dir=directory.parent))
     try:
         directory.rename(old)

@@ -21,6 +21,7 @@ PAGES: list[Page] = [
     ("simple/index.html", [b"list"]),
     ("simple/demo/index.html", [b"all wheels of demo"]),
     ("cu130/torch2.11/simple/demo/index.html", [b"demo"]),
+    ("wheels.json", [b"{}"]),
 ]
 WRITTEN = {path: b"".join(pieces) for path, pieces in PAGES}
 
@@ -32,9 +33,9 @@ def files_in(folder: Path) -> dict[str, bytes]:
 def test_pages_are_written_and_weighed(tmp_path: Path) -> None:
     size = write_site(PAGES, tmp_path / "site")
     assert files_in(tmp_path / "site") == WRITTEN
-    assert (size.pages, size.bytes) == (4, 4 + 4 + 18 + 4)
+    assert (size.pages, size.bytes) == (5, 4 + 4 + 18 + 4 + 2)
     assert size.largest_detail == len(gzip.compress(b"demo"))
-    assert str(size) == "4 pages, 30 bytes, at most 0.0 GB per million installs"
+    assert str(size) == "5 pages, 32 bytes, at most 0.0 GB per million installs"
 
 
 def test_a_site_without_narrow_trees_is_judged_by_its_widest(tmp_path: Path) -> None:
@@ -65,11 +66,11 @@ def test_the_old_site_stays_when_pages_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_site_that_no_host_would_publish_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write, "MAX_BYTES", 29)
-    with pytest.raises(SiteError, match=r"^the site has more than 29 bytes, which GitHub Pages does not publish$"):
+    monkeypatch.setattr(write, "MAX_BYTES", 31)
+    with pytest.raises(SiteError, match=r"^the site has more than 31 bytes, which GitHub Pages does not publish$"):
         write_site(PAGES, tmp_path / "site")
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(write, "MAX_BYTES", 30)
+    monkeypatch.setattr(write, "MAX_BYTES", 32)
     write_site(PAGES, tmp_path / "site")
 
 
@@ -83,11 +84,11 @@ def test_nothing_is_left_beside_a_folder_that_cannot_be_moved(tmp_path: Path, mo
     def busy(path: Path, target: Path) -> Path:
         raise OSError(errno.EBUSY, "Device or resource busy", path, None, target)
 
-    write_site(PAGES[:2], tmp_path / "mounted")
+    write_site(PAGES, tmp_path / "mounted")
     monkeypatch.setattr(Path, "rename", busy)
     with pytest.raises(SiteError, match="/mounted cannot be written: "):
         write_site(PAGES, tmp_path / "mounted")
-    assert set(files_in(tmp_path)) == {"mounted/index.html", "mounted/simple/index.html"}
+    assert files_in(tmp_path / "mounted") == WRITTEN
     assert [path.name for path in tmp_path.iterdir()] == ["mounted"]
 
 
@@ -114,6 +115,14 @@ def test_what_stands_beside_a_site_is_kept(release: Release, tmp_path: Path) -> 
     site = site_of_releases([], "")
     write_site(pages_of(site), tmp_path / "site")
     assert set(files_in(tmp_path / "site")) == foreign | set(rendered(site))
+
+
+def test_a_folder_that_is_no_site_keeps_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "README.md").touch()
+    with pytest.raises(SiteError, match="has packages, which the site would replace, and is not one itself"):
+        write_site(PAGES, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"packages", "README.md"}
 
 
 def test_a_link_to_a_folder_stays_one(tmp_path: Path) -> None:
