@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
-from wheelmill.config.records import Listing, Status
+from wheelmill.config.records import Listing
 from wheelmill.errors import SiteError
-from wheelmill.index.records import IndexFile, Site, Tree
-from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
-from wheelmill.names import ProjectName, ReleaseTag, Sha256
+from wheelmill.index.assemble import site_of
+from wheelmill.index.records import IndexFile, Site
+from wheelmill.index.rules import changed, faults_of_entry, name_faults, vanished
+from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.records import SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
@@ -71,7 +69,7 @@ def site_of_releases(
     gone = {filename: sha256 for filename, sha256 in deployed.items() if filename not in released}
     faults.extend(vanished(gone, listing))
     faults.extend(changed(files, deployed))
-    return _site(files, faults, listing, hint="publish the right file, or give the reason in removed.yml")
+    return site_of(files, faults, listing, hint="publish the right file, or give the reason in removed.yml")
 
 
 def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: str, listing: Listing) -> IndexFile:
@@ -115,7 +113,7 @@ def site_of_folder(directory: Path, base_url: str, *, warn: Callable[[str], None
         if not file.trees:
             warn(f"{path.name} has no CUDA label; it is listed under simple/ only")
         files.append(file)
-    return _site(files, faults, NOTHING_SAID, hint="take these files out of the folder, or build them again")
+    return site_of(files, faults, NOTHING_SAID, hint="take these files out of the folder, or build them again")
 
 
 def _file_at(path: Path, base_url: str) -> IndexFile:
@@ -165,40 +163,3 @@ def _quoted(name: str) -> str:
 
 _quoted_part: Final = lru_cache(maxsize=4096)(quote)
 """Before the label stands what wheels of a version share, and from it on what those of a label share."""
-
-
-def _site(files: Iterable[IndexFile], faults: list[str], listing: Listing, *, hint: str) -> Site:
-    by_name: dict[str, IndexFile] = {}
-    for file in files:
-        other = by_name.setdefault(file.filename, file)
-        if other.sha256 != file.sha256:
-            faults.append(f"{file.filename} has different bytes at {other.url} and {file.url}")
-    every_file = sorted(by_name.values(), key=attrgetter("project", "filename"))
-    faults.extend(contradictions(every_file))
-    if faults:
-        raise SiteError("\n".join(faults), hint=hint)
-    return Site(trees=_trees(every_file, listing), statuses=listing.statuses)
-
-
-def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
-    """Make the tree of all wheels, and those that labels name; a quarantined project has no files (PEP 792).
-
-    A wheel that needs no torch stands in the trees of every torch of its CUDA.
-    """
-    torch_trees: dict[str, set[str]] = defaultdict(set)
-    for cuda, *narrower in {file.trees for file in files if file.trees}:
-        torch_trees[cuda].update(narrower)
-    projects: dict[str, dict[ProjectName, tuple[IndexFile, ...]]] = defaultdict(dict)
-    projects[""] = {}
-    for project, wheels in groupby(files, key=attrgetter("project")):
-        if listing.status_of(project).status is Status.QUARANTINED:
-            projects[""][project] = ()
-            continue
-        listed: dict[str, list[IndexFile]] = defaultdict(list)
-        for file in wheels:
-            listed[""].append(file)
-            for path in file.trees if len(file.trees) != 1 else (*file.trees, *torch_trees[file.trees[0]]):
-                listed[path].append(file)
-        for path, each in listed.items():
-            projects[path][project] = tuple(each)
-    return tuple(Tree(path=path, projects=projects[path]) for path in sorted(projects))

@@ -64,7 +64,32 @@ def choose(
         wheel; else for those with which most have.
     """
     wanted = {canonicalize_name(requirement.name): requirement for requirement in requirements}
-    targets = targets_of(environment, facts)
+    best, chosen = _most(wanted, targets_of(environment, facts), candidates, facts, refused)
+    compared = best if chosen else environment  # no torch and CUDA is the better one for what has no wheel at all
+    return Resolution(
+        environment=best,
+        choices={
+            name: Choice(
+                project=name, candidate=candidate, extras=frozenset(wanted[name].extras), notes=_notes(candidate)
+            )
+            for name, candidate in chosen.items()
+        },
+        unresolved={
+            name: why_none(requirement, compared, candidates.get(name, ()), facts)
+            for name, requirement in wanted.items()
+            if name not in chosen
+        },
+    )
+
+
+def _most(
+    wanted: Mapping[ProjectName, Requirement],
+    targets: Sequence[TargetEnvironment],
+    candidates: Candidates,
+    facts: Compatibility,
+    refused: frozenset[str],
+) -> tuple[TargetEnvironment, Mapping[ProjectName, Candidate]]:
+    """The first target for which every project has a wheel, else that for which most have, and the wheels."""
     best, chosen = targets[0], dict[ProjectName, Candidate]()
     for target in targets:
         found = {
@@ -76,24 +101,7 @@ def choose(
             best, chosen = target, found
         if len(chosen) == len(wanted):
             break
-    compared = best if chosen else environment  # no torch and CUDA is the better one for what has no wheel at all
-    return Resolution(
-        environment=best,
-        choices={
-            name: Choice(
-                project=name,
-                candidate=candidate,
-                extras=frozenset(wanted[name].extras),
-                notes=_notes(candidate),
-            )
-            for name, candidate in chosen.items()
-        },
-        unresolved={
-            name: why_none(requirement, compared, candidates.get(name, ()), facts)
-            for name, requirement in wanted.items()
-            if name not in chosen
-        },
-    )
+    return best, chosen
 
 
 def _best(

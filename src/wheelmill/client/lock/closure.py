@@ -75,10 +75,7 @@ def closure_of(
             *(("--offline",) if offline else ()),
         ]
         run_installer(command, progress, cwd=folder)
-        try:
-            lock = Pylock.from_dict(tomllib.loads(output.read_text()))
-        except (tomllib.TOMLDecodeError, PylockValidationError) as error:
-            raise InstallError(f"uv wrote no lock that can be read: {error}") from None
+        lock = _lock_in(output)
     return tuple(_only_fitting_wheels(package, environment) for package in lock.packages)
 
 
@@ -93,6 +90,13 @@ def required_by(choice: Choice, environment: TargetEnvironment) -> Iterator[str]
                 continue
             requirement.marker = None  # nothing asks uv for the extra
         yield str(requirement)
+
+
+def _lock_in(path: Path) -> Pylock:
+    try:
+        return Pylock.from_dict(tomllib.loads(path.read_text()))
+    except (tomllib.TOMLDecodeError, PylockValidationError) as error:
+        raise InstallError(f"uv wrote no lock that can be read: {error}") from None
 
 
 def _preferences(known: Pylock) -> dict[str, object]:
