@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,22 +18,25 @@ TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform",
 
 
 @pytest.fixture
-def silent_server() -> Iterator[str]:
-    """A server that takes requests and never answers."""
+def silent_server() -> Iterator[socket.socket]:
+    """A server that never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        listening.settimeout(60)
+        yield listening
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_does_not_wait_for_a_silent_server(
-    silent_server: str, tmp_path: Path, number: signal.Signals
+    silent_server: socket.socket, tmp_path: Path, number: signal.Signals
 ) -> None:
-    argv = [sys.executable, "-m", "wheelmill", "resolve", "demo", *TARGET, "--source", f"simple:{silent_server}"]
+    source = f"simple:http://127.0.0.1:{silent_server.getsockname()[1]}"
+    argv = [sys.executable, "-m", "wheelmill", "resolve", "demo", *TARGET, "--source", source]
     env = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "no_proxy": "127.0.0.1"}
     with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True) as running:
-        time.sleep(2)
-        running.send_signal(number)
-        _, talk = running.communicate(timeout=10)  # a request is given up after 30 seconds
+        connection, _ = silent_server.accept()
+        with connection:
+            running.send_signal(number)
+            _, talk = running.communicate(timeout=25)  # a request is given up after 30 seconds
     assert running.returncode == 128 + number
     assert "Traceback" not in talk
 

@@ -107,6 +107,8 @@ def main() -> None:
             raise
         refused = UsageError(": ".join(map(str, filter(None, (error.filename, error.strerror)))))
         _exit(refused, f"error: {refused.explained}")
+    except KeyboardInterrupt:  # before there was a command to interrupt
+        sys.exit(128 + signal.SIGINT)
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:
