@@ -5,10 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, NoReturn
-
-_AT_ONCE: Final = 1e-6
-"""Seconds: a timer of 0 never goes off."""
+from typing import NoReturn
 
 
 class TimeIsOver(BaseException):
@@ -31,7 +28,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     if seconds <= 0:  # which would switch the timer off
         raise TimeIsOver
     before = signal.signal(signal.SIGALRM, _stop)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, _AT_ONCE))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
