@@ -16,6 +16,13 @@ from tests.wheels import wheel_name
 
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64")
 
+INTERRUPTIBLE = """
+import signal
+from wheelmill.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+main()
+"""
+
 
 @pytest.fixture
 def silent_server() -> Iterator[socket.socket]:
@@ -30,7 +37,7 @@ def test_an_interruption_does_not_wait_for_a_silent_server(
     silent_server: socket.socket, tmp_path: Path, number: signal.Signals
 ) -> None:
     source = f"simple:http://127.0.0.1:{silent_server.getsockname()[1]}"
-    argv = [sys.executable, "-m", "wheelmill", "resolve", "demo", *TARGET, "--source", source]
+    argv = [sys.executable, "-c", INTERRUPTIBLE, "resolve", "demo", *TARGET, "--source", source]
     env = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "no_proxy": "127.0.0.1"}
     with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True) as running:
         connection, _ = silent_server.accept()
