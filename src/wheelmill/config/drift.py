@@ -90,7 +90,7 @@ def _changes(torch: TorchVersion, known: TorchRelease, newest: PublishedTorch) -
         yield Difference(torch=torch, fact="default_cuda", file=file, index=index)
 
 
-def _block(new: PublishedTorch) -> dict[str, Any]:
+def _block(new: PublishedTorch) -> dict[str, object]:
     """A release as ``compatibility.yml`` has it; of its CUDA releases the index knows that of its own wheels."""
     cuda = str(new.default_cuda) if new.default_cuda else None
     return {
