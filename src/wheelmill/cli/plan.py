@@ -50,7 +50,7 @@ def plan(
     ] = None,
     as_json: JsonOption = False,
     matrix: Annotated[
-        bool, typer.Option("--matrix", help="Print job matrices as JSON, each of at most 256 groups.")
+        bool, typer.Option("--matrix", help="Print job matrices as JSON, each of as many wheels as one release takes.")
     ] = False,
 ) -> None:
     """List the wheels that would be built, and why the others would not."""

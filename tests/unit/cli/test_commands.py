@@ -43,7 +43,7 @@ def test_every_command_is_in_its_module(name: str) -> None:
     assert description.endswith(".")
 
 
-def main_that_meets(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def main_that_meets(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def meet(_words: object) -> NoReturn:
         raise error
 
@@ -69,3 +69,8 @@ def test_what_the_machine_refuses_is_no_bug(
 def test_a_file_that_nobody_missed_before_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileNotFoundError):
         main_that_meets(FileNotFoundError(errno.ENOENT, "No such file or directory", "x"), monkeypatch)
+
+
+def test_an_interruption_before_a_command_begins_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match=r"^130$"):
+        main_that_meets(KeyboardInterrupt(), monkeypatch)
