@@ -16,14 +16,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from wheelmill import resources
 from wheelmill.build.builder import build_wheel
 from wheelmill.build.local import LocalBuilder
 from wheelmill.config.load import load_config
 from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import BuildTarget, Filters
-from wheelmill.progress import Progress
+from wheelmill.plan.targets import BuildTarget, Filters
+from wheelmill.system import resources
+from wheelmill.system.progress import Progress
 
 
 class Counts(Progress):

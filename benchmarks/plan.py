@@ -11,11 +11,11 @@ import sys
 import time
 from dataclasses import replace
 
-from wheelmill import resources
 from wheelmill.config.load import load_config
 from wheelmill.names import project_version
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import Filters
+from wheelmill.plan.targets import Filters
+from wheelmill.system import resources
 
 SIZES = (10_000, 30_000, 100_000)
 

@@ -20,12 +20,12 @@ if Path(sys.prefix) != VENV and (VENV / "bin" / "python").exists():
 
 from playwright.sync_api import sync_playwright  # noqa: E402 - only .venv has it
 
-from wheelmill.index.records import IndexFile, Site, Tree  # noqa: E402
 from wheelmill.index.serve import serving  # noqa: E402
 from wheelmill.index.site.pages import site_pages  # noqa: E402
+from wheelmill.index.tree import IndexFile, Site, Tree  # noqa: E402
 from wheelmill.index.write import write_site  # noqa: E402
 from wheelmill.names import ProjectName, Sha256  # noqa: E402
-from wheelmill.wheel.records import WheelName  # noqa: E402
+from wheelmill.wheel.name import WheelName  # noqa: E402
 
 CHOICES: Final = ("3.9", "3.10", "3.11", "3.12", "3.13")
 """Pythons that are chosen one after the other."""

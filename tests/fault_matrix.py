@@ -19,7 +19,7 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import ReleaseError
 from wheelmill.release.publish import publish
-from wheelmill.smoke.records import TestedWheel
+from wheelmill.smoke.verdict import TestedWheel
 
 KILLED: Final = "killed"
 """The process ends as soon as the call is answered."""

@@ -10,7 +10,7 @@ import pytest
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.wheels import write_wheel
-from wheelmill.files import sha256_of
+from wheelmill.system.files import sha256_of
 
 INTO = ("--python-path", ".venv/bin/python")
 NO_TORCH = {"UV_TORCH_BACKEND": "cpu"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill import resources
 from wheelmill.config.load import load_config
+from wheelmill.system import resources
 
 BROKEN = Path(__file__).parents[1] / "data" / "broken"
 

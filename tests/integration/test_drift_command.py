@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.torch_index import write_torch_index
-from wheelmill import resources
 from wheelmill.index.serve import serving
+from wheelmill.system import resources
 
 Wheels = dict[str, tuple[str, ...] | None]
 

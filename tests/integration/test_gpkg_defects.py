@@ -16,11 +16,11 @@ from packaging.requirements import Requirement
 from tests.integration.conftest import ROOT, Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.wheels import wheel_name, write_wheel
-from wheelmill import resources
 from wheelmill.config.load import load_config
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.pipeline.here import target_here
 from wheelmill.plan.failures import inputs_of
+from wheelmill.system import resources
 
 MACHINE = ("--python", "3.12", "--platform", "linux_x86_64", "--libc", "2.34")
 TARGET = (*MACHINE, "--torch", "2.8", "--cuda", "12.8")

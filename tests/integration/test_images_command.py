@@ -10,9 +10,9 @@ import typer
 from typer.testing import CliRunner, Result
 
 from tests.registry_server import Registry, serving
-from wheelmill.cli import config_images
-from wheelmill.config.image_registry import ImageRegistry
+from wheelmill.cli.factory import config_images
 from wheelmill.config.images import load_images
+from wheelmill.config.upkeep.image_registry import ImageRegistry
 from wheelmill.errors import UsageError
 
 NOW, LATER = "sha256:" + "a" * 64, "sha256:" + "b" * 64

@@ -14,11 +14,11 @@ import pytest
 
 from tests.unit.index.test_render import entry_named
 from tests.unit.release.conftest import NOW
-from wheelmill.config.records import Listing
+from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.records import Manifest
+from wheelmill.release.manifest import Manifest
 
 ASSETS = (Path(__file__).parents[1] / "data" / "flash-attn-wheel-assets.txt").read_text().splitlines()
 NAMES = [asset.partition("/")[2] for asset in ASSETS]

@@ -13,8 +13,8 @@ import pytest
 from tests.integration.conftest import Command
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
-from wheelmill.files import sha256_of
 from wheelmill.names import project_name, project_version
+from wheelmill.system.files import sha256_of
 
 DEMO = project_name("demo")
 PYPROJECT = b'[build-system]\nrequires = ["ninja>=1", "torch==2.5"]\n'

@@ -9,15 +9,15 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from wheelmill import resources
 from wheelmill.config.load import load_config
+from wheelmill.config.model import BuildArguments, Expectations, Package
 from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
-from wheelmill.config.records import BuildArguments, Expectations, Package
 from wheelmill.names import Platform, PythonVersion, project_name, project_version
 from wheelmill.plan.possible import impossible
-from wheelmill.plan.records import Cell
+from wheelmill.plan.targets import Cell
+from wheelmill.system import resources
 from wheelmill.wheel.label import Label
-from wheelmill.wheel.records import WheelName
+from wheelmill.wheel.name import WheelName
 
 NAMES = (Path(__file__).parents[1] / "data" / "flash-attn-wheel-names.txt").read_text().splitlines()
 FACTS = load_config(resources.CONFIG).compatibility

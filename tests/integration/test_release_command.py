@@ -8,10 +8,10 @@ from tests.github_server import REPOSITORY, GitHub, serving
 from tests.integration.conftest import Command
 from tests.unit.release.conftest import certified_wheel, everything_in
 from tests.wheels import write_wheel
-from wheelmill.files import sha256_of
-from wheelmill.record_files import write_record
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.smoke.records import certificate_path
+from wheelmill.smoke.verdict import certificate_path
+from wheelmill.system.files import sha256_of
+from wheelmill.system.record_files import write_record
 
 NAME = "demo-1.0+cu130-py3-none-any.whl"
 

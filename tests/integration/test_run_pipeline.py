@@ -10,10 +10,10 @@ from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
-from wheelmill.progress import Progress
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.smoke.local import LocalRooms
+from wheelmill.system.progress import Progress
 
 
 def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.integration.conftest import Command
 from tests.unit.build.conftest import MACHINE, compile_shared_object
 from tests.wheels import write_wheel
-from wheelmill.files import sha256_of
+from wheelmill.system.files import sha256_of
 
 LABELLED = f"demo-1.0+cu130-cp311-cp311-manylinux_2_28_{MACHINE}.whl"
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
-from wheelmill.config.records import (
+from wheelmill.config.model import (
     BuildArguments,
     Compatibility,
     Config,
@@ -29,7 +29,7 @@ from wheelmill.names import (
     project_name,
     project_version,
 )
-from wheelmill.plan.records import Filters
+from wheelmill.plan.targets import Filters
 
 PROJECTS = [project_name(text) for text in ("demo", "demo-1", "demo-1-0")]
 VERSIONS = [project_version(text) for text in ("1.0", "1.0.post1", "1.0+git1", "2.10rc1")]

@@ -13,15 +13,15 @@ from packaging.version import Version
 from pypi_simple import DistributionPackage, IndexPage, ProjectPage
 
 from tests.property.test_wheel_names import tags
-from wheelmill.config.records import Listing
+from wheelmill.config.model import Listing
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.records import Site
 from wheelmill.index.render import pages_of
 from wheelmill.index.site.pages import site_pages
+from wheelmill.index.tree import Site
 from wheelmill.names import ReleaseTag, Sha256, project_name
-from wheelmill.release.records import Manifest, ManifestEntry
-from wheelmill.smoke.records import Certificate, Evidence
-from wheelmill.wheel.records import WheelName
+from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.smoke.verdict import Certificate, Evidence
+from wheelmill.wheel.name import WheelName
 
 BASE = "https://example.org/releases"
 EVIDENCE = Evidence(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
 from tests.property.configurations import VERSIONS, wishes
-from wheelmill.config.records import Config, Package, Part
+from wheelmill.config.model import Config, Package, Part
 from wheelmill.names import PythonVersion, ReleaseTag
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import BuildTarget, Cell, Filters, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, Filters, Plan, Skip
 
 Entry = TypeVar("Entry", BuildTarget, Skip)
 

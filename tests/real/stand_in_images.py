@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from wheelmill import process
-from wheelmill.config.records import ImageReference, Images
+from wheelmill.config.model import ImageReference, Images
 from wheelmill.errors import ProcessError
+from wheelmill.system import process
 
 
 def with_stand_ins(text: str, images: Images) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import DEMO, Command
-from wheelmill.files import sha256_of
+from wheelmill.system.files import sha256_of
 
 pytestmark = pytest.mark.real
 

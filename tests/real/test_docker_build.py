@@ -18,8 +18,8 @@ from tests.real.conftest import DEMO, ROOT, Command, containers
 from tests.real.stand_in_images import references
 from wheelmill.build.compiler_cache import CompilerCache
 from wheelmill.config.images import load_images
-from wheelmill.files import sha256_of
 from wheelmill.names import Platform
+from wheelmill.system.files import sha256_of
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("nothing_is_left")]
 

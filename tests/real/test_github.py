@@ -13,8 +13,8 @@ from tests.github_server import REPOSITORY, Call
 from tests.real.conftest import Command, portable_demo
 from tests.real.github_emulator import Description, Front, emulator, npm_packages
 from tests.unit.release.conftest import certified_wheel
-from wheelmill.record_files import write_record
-from wheelmill.smoke.records import certificate_path
+from wheelmill.smoke.verdict import certificate_path
+from wheelmill.system.record_files import write_record
 
 pytestmark = pytest.mark.real
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.broken_indexes import BROKEN, good_index
 from tests.simple_server import Server, serving
-from wheelmill.index.check.records import Effect
-from wheelmill.index.check.rules import RULES
+from wheelmill.conformance.finding import Effect
+from wheelmill.conformance.rules import RULES
 
 pytestmark = pytest.mark.real
 

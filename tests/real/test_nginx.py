@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.unit.release.conftest import NOW, certified_wheel
-from wheelmill import resources
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.records import JSON_TYPE
 from wheelmill.index.render import pages_of
+from wheelmill.index.tree import JSON_TYPE
 from wheelmill.index.write import write_site
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
+from wheelmill.system import resources
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 

@@ -22,11 +22,11 @@ from tests.real.conftest import ROOT
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
-from wheelmill.config.records import Listing
+from wheelmill.config.model import Listing
 from wheelmill.index.serve import serving
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
-from wheelmill.smoke.records import TestedWheel
+from wheelmill.smoke.verdict import TestedWheel
 
 pytestmark = pytest.mark.real
 

@@ -13,10 +13,11 @@ from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
 from wheelmill.names import CudaVersion
 from wheelmill.pipeline import smoke
-from wheelmill.progress import Progress
 from wheelmill.smoke.docker import DockerRooms
-from wheelmill.smoke.records import Verdict
-from wheelmill.wheel.records import Code, Finding, WheelFile
+from wheelmill.smoke.verdict import Verdict
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.name import WheelFile
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("nothing_is_left")]
 

@@ -11,9 +11,9 @@ from packaging.metadata import Metadata
 from pypi_simple import ProjectPage
 
 from tests.real.conftest import Command
-from wheelmill.files import sha256_of
+from wheelmill.system.files import sha256_of
+from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.record import check_record
-from wheelmill.wheel.records import WheelName
 
 pytestmark = pytest.mark.real
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.github_server import REPOSITORY
 from tests.real.act import Host, change_entry, new_host
-from wheelmill.files import sha256_of
+from wheelmill.system.files import sha256_of
 
 pytestmark = pytest.mark.real
 

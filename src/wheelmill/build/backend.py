@@ -7,11 +7,11 @@ from pathlib import Path
 
 from build import BuildBackendException, BuildException, ProjectBuilder
 
-from wheelmill import process
 from wheelmill.build.environment import BuildEnvironment
-from wheelmill.config.records import BuildArguments
+from wheelmill.config.model import BuildArguments
 from wheelmill.errors import CompileError, ProcessError
-from wheelmill.progress import Progress
+from wheelmill.system import process
+from wheelmill.system.progress import Progress
 
 
 def build_raw_wheel(

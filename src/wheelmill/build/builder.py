@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 from wheelmill.build.finish import finish_wheel
-from wheelmill.build.records import BuiltWheel, Provenance, keep_provenance
+from wheelmill.build.provenance import BuiltWheel, Provenance, keep_provenance
 from wheelmill.build.source import apply_patches, fetch_source
 from wheelmill.build.workspace import workspace_of
-from wheelmill.files import sha256_of
-from wheelmill.plan.records import BuildTarget
-from wheelmill.progress import Progress
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system.files import sha256_of
+from wheelmill.system.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

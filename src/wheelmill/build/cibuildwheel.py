@@ -15,10 +15,10 @@ from typing import Final
 
 import tomlkit
 
-from wheelmill import process
 from wheelmill.build.repair import repair_arguments
-from wheelmill.plan.records import BuildTarget
-from wheelmill.progress import Progress
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import process
+from wheelmill.system.progress import Progress
 
 PACKAGES: Final = PurePosixPath("/opt/wheelmill/packages")
 """Where torch and the build requirements lie in the container: at one path for every Python."""

@@ -16,9 +16,9 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
-from wheelmill import process, resources
-from wheelmill.plan.records import BuildTarget
-from wheelmill.progress import Progress
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import process, resources
+from wheelmill.system.progress import Progress
 
 _NAMES: Final = ("cc", "c++", "gcc", "g++")
 _MAX_SIZE: Final = "10G"

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from wheelmill import container, process, resources
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.cibuildwheel import PACKAGES, ContainerBuild, run_cibuildwheel
 from wheelmill.build.compiler_cache import cache_of, counted
@@ -17,12 +16,13 @@ from wheelmill.build.finish import check_built
 from wheelmill.build.packages import install_requirements, install_torch
 from wheelmill.build.parallelism import Parallelism, parallelism_for
 from wheelmill.build.variables import variables_of
-from wheelmill.config.records import Compatibility, CudaImages, ImageReference, Images
+from wheelmill.config.model import Compatibility, CudaImages, ImageReference, Images
 from wheelmill.errors import BuildError, CompileError, ProcessError
-from wheelmill.image import base_image, own_image
-from wheelmill.package_folder import PackageFolder
-from wheelmill.plan.records import BuildTarget
-from wheelmill.progress import Progress
+from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import containers, process, resources
+from wheelmill.system.images import base_image, own_image
+from wheelmill.system.progress import Progress
 
 FREE_DISK: Final = 20 << 30
 """Bytes: the images take up to 12 GiB unpacked, torch with CUDA 5, a build 2."""
@@ -57,7 +57,7 @@ class DockerBuilder:
     ) -> Compiled:
         """Compile through cibuildwheel; see `Builder`."""
         bases = self.images.of_cuda(target.cell.cuda)
-        with container.claimed_run() as run:
+        with containers.claimed_run() as run:
             check_free_disk(workspace)
             image = self._image(target, bases, progress)
             progress.step(f"{target.cell.id}: preparing {describe(target, bases.toolkit)}")
@@ -120,11 +120,11 @@ class DockerBuilder:
         ]
 
     def _explained(
-        self, error: ProcessError, run: container.Run, began: int, parallelism: Parallelism, log: Path
+        self, error: ProcessError, run: containers.Run, began: int, parallelism: Parallelism, log: Path
     ) -> BuildError:
         """Say whose fault a failed build is: the source's, or this machine's."""
         tail = f"{error.tail}\n{error}\n(the whole log: {log})"
-        if container.ran_out_of_memory(run, since=began):
+        if containers.ran_out_of_memory(run, since=began):
             limit = f"{self.limits.memory / (1 << 30):.1f} GiB" if self.limits.memory else "this machine's memory"
             return BuildError(
                 f"the build used up {limit} with {parallelism.jobs} compilers at once:\n{tail}",
@@ -135,11 +135,11 @@ class DockerBuilder:
         return CompileError(f"it does not build:\n{tail}")
 
 
-def _take_back(folder: Path, image: str, run: container.Run) -> None:
+def _take_back(folder: Path, image: str, run: containers.Run) -> None:
     """Give files that a container made to the person who runs this; containers make them as root."""
     if os.getuid() != 0:
         owner = f"{os.getuid()}:{os.getgid()}"
-        with container.started(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as helper:
+        with containers.started(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as helper:
             helper.run(["chown", "--recursive", owner, str(_CACHE)])
 
 

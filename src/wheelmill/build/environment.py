@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wheelmill import process, virtual_environment
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, link_toolkit
 from wheelmill.build.packages import install_requirements, install_torch
 from wheelmill.build.parallelism import parallelism_for
 from wheelmill.build.toolkit import provide_toolkit
 from wheelmill.build.variables import variables_of
 from wheelmill.errors import BuildError, ProcessError
-from wheelmill.package_folder import PackageFolder
-from wheelmill.plan.records import BuildTarget
-from wheelmill.virtual_environment import VirtualEnvironment
+from wheelmill.installers import virtual_environment
+from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.installers.virtual_environment import VirtualEnvironment
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import process
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from wheelmill.errors import CompileError
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.metadata import dist_info_of, is_pure, labelled, read_metadata
+from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.pack import pack, unpack
 from wheelmill.wheel.record import record_of
-from wheelmill.wheel.records import WheelFile, WheelName
 
 
 def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output: Path) -> WheelFile:

@@ -10,8 +10,8 @@ from wheelmill.build.compiler_cache import counted
 from wheelmill.build.environment import prepare_environment
 from wheelmill.build.finish import check_built
 from wheelmill.build.repair import repair_here
-from wheelmill.plan.records import BuildTarget
-from wheelmill.progress import Progress
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system.progress import Progress
 
 
 class LocalBuilder:

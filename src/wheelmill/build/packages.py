@@ -11,10 +11,10 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from wheelmill.config.records import EVERY_BUILD_NEEDS, LockedRequirement
+from wheelmill.config.model import EVERY_BUILD_NEEDS, LockedRequirement
 from wheelmill.errors import BuildError, ProcessError
-from wheelmill.package_folder import PackageFolder
-from wheelmill.plan.records import BuildTarget
+from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.plan.targets import BuildTarget
 
 _FIRST_HEADER_TIME: Final = 1_600_000_000
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from wheelmill import process
 from wheelmill.errors import CompileError, ProcessError
 from wheelmill.names import Platform
+from wheelmill.system import process
 from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.pack import SOURCE_DATE_EPOCH

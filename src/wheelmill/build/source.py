@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from wheelmill import process
-from wheelmill.config.records import LockedCommit, LockedSdist
+from wheelmill.config.model import LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, IntegrityError, ProcessError
-from wheelmill.git import fetch_commit
+from wheelmill.installers.package_cache import cached_sdist
+from wheelmill.installers.package_index import PackageIndexError
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.package_cache import cached_sdist
-from wheelmill.package_index import PackageIndexError
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import process
+from wheelmill.system.git import fetch_commit
 
 _NOT_SOURCE: Final = ("*.egg-info", "__pycache__", ".git")
 _NOT_SOURCE_AT_THE_TOP: Final = (*_NOT_SOURCE, "build", "dist")

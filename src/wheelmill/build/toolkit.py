@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import BuildError, ProcessError
+from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import CudaVersion
-from wheelmill.package_folder import PackageFolder
 
 FIRST_WITH_COMPILER: Final = 13
 """NVIDIA's wheels hold nvcc and cicc from this CUDA major on; those for CUDA 12 hold ptxas only."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from wheelmill.build.parallelism import Parallelism
-from wheelmill.config.records import ArchVariable
+from wheelmill.config.model import ArchVariable
 from wheelmill.names import Architecture, CudaVersion
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.pack import SOURCE_DATE_EPOCH
 
 _SEED: Final = "--frandom-seed=wheelmill"

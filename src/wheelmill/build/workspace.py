@@ -15,8 +15,8 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
-from wheelmill.plan.records import BuildTarget
-from wheelmill.progress import Progress
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system.progress import Progress
 
 _LOCK: Final = ".lock"
 

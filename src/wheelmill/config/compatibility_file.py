@@ -20,7 +20,7 @@ from wheelmill.config.fields import (
     UpstreamVersion,
     WholeNumber,
 )
-from wheelmill.config.records import Compatibility, CudaRelease, TorchRelease
+from wheelmill.config.model import Compatibility, CudaRelease, TorchRelease
 from wheelmill.names import CudaVersion, PythonVersion, TorchVersion
 
 

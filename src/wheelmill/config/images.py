@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from wheelmill import resources
 from wheelmill.config.images_file import ImagesFile, images_of
+from wheelmill.config.model.images import Images
 from wheelmill.config.read import read_file
-from wheelmill.config.records.images import Images
 from wheelmill.errors import ConfigurationError
+from wheelmill.system import resources
 
 IMAGES: Final = "images.yml"
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from wheelmill.config.document import KeyPath
 from wheelmill.config.fields import EachKeyOnce, Entry, Form, KnownPlatform, Text, UpstreamVersion
-from wheelmill.config.records.images import CudaImages, ImageReference, Images
+from wheelmill.config.model.images import CudaImages, ImageReference, Images
 from wheelmill.names import CudaVersion
 
 

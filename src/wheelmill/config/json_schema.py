@@ -16,8 +16,8 @@ from pydantic_core.core_schema import WithDefaultSchema
 from wheelmill.config.compatibility_file import CompatibilityFile
 from wheelmill.config.images_file import ImagesFile
 from wheelmill.config.listing_file import RemovedFile, YankedFile
+from wheelmill.config.model import BuildArguments
 from wheelmill.config.packages_file import PackagesFile
-from wheelmill.config.records import BuildArguments
 
 _MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "packages.schema.json": PackagesFile,

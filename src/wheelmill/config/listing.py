@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.config.listing_file import RemovedFile, YankedFile, listing_of
+from wheelmill.config.model.listing import Listing
 from wheelmill.config.read import read_file
-from wheelmill.config.records.listing import Listing
 from wheelmill.errors import ConfigurationError
 
 YANKED: Final = "yanked.yml"

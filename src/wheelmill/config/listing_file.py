@@ -13,9 +13,9 @@ from pydantic import AfterValidator
 
 from wheelmill.config.document import KeyPath
 from wheelmill.config.fields import EachKeyOnce, Entry, Form, Name, Text
-from wheelmill.config.records.listing import Listing, ProjectStatus, Status
+from wheelmill.config.model.listing import Listing, ProjectStatus, Status
 from wheelmill.names import ProjectName
-from wheelmill.wheel.records import WheelName
+from wheelmill.wheel.name import WheelName
 
 
 def _wheel(filename: str) -> str:

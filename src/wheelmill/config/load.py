@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from wheelmill import resources
 from wheelmill.config.compatibility_file import CompatibilityFile, compatibility_of
 from wheelmill.config.images import read_images
 from wheelmill.config.listing import read_listing
 from wheelmill.config.lock_file import LockFile, lock_of
+from wheelmill.config.model import Config
 from wheelmill.config.packages import package_of
 from wheelmill.config.packages_file import PackagesFile
 from wheelmill.config.read import read_file
-from wheelmill.config.records import Config
 from wheelmill.errors import ConfigurationError
+from wheelmill.system import resources
 
 PACKAGES: Final = "packages.yml"
 COMPATIBILITY: Final = "compatibility.yml"

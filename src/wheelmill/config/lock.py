@@ -15,13 +15,13 @@ from pydantic import ValidationError
 
 from wheelmill.config.load import LOCK
 from wheelmill.config.lock_file import SdistEntry
-from wheelmill.config.records import Config, GitSource, Lock, LockedCommit, LockedSdist, Package
+from wheelmill.config.model import Config, GitSource, Lock, LockedCommit, LockedSdist, Package
 from wheelmill.config.requirements import locked_requirements, requires_of_commit, requires_of_sdist
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.files import write_bytes
-from wheelmill.git import find_commit
+from wheelmill.installers.package_index import sdists_of
 from wheelmill.names import ProjectName, ProjectVersion
-from wheelmill.package_index import sdists_of
+from wheelmill.system.files import write_bytes
+from wheelmill.system.git import find_commit
 
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage

@@ -21,8 +21,8 @@ from wheelmill.config.fields import (
     hexadecimal,
     index_requirement,
 )
+from wheelmill.config.model import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
 from wheelmill.config.packages_file import GitEntry
-from wheelmill.config.records import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
 
 
 def _pin(text: str) -> str:

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from packaging.specifiers import SpecifierSet
 
+from wheelmill.config.model import ArchVariable, Expectations, GitSource, Lock, Need, Package, Part, Rule, has_torch
 from wheelmill.config.packages_file import GitEntry, PackageEntry, RuleEntry
-from wheelmill.config.records import ArchVariable, Expectations, GitSource, Lock, Need, Package, Part, Rule, has_torch
 from wheelmill.names import ProjectName
 
 Item = TypeVar("Item")

@@ -32,6 +32,12 @@ from wheelmill.config.fields import (
     distinct,
     list_of_one,
 )
+from wheelmill.config.model import (
+    BuildArguments,
+    GitSource,
+    Need,
+    has_torch,
+)
 from wheelmill.config.package_fields import (
     Arguments,
     File,
@@ -43,12 +49,6 @@ from wheelmill.config.package_fields import (
     Runner,
     Script,
     Variable,
-)
-from wheelmill.config.records import (
-    BuildArguments,
-    GitSource,
-    Need,
-    has_torch,
 )
 from wheelmill.names import Architecture
 

@@ -13,9 +13,8 @@ from typing import Final
 from packaging.requirements import Requirement
 from pydantic import TypeAdapter
 
-from wheelmill import virtual_environment
 from wheelmill.config.fields import index_requirement
-from wheelmill.config.records import (
+from wheelmill.config.model import (
     EVERY_BUILD_NEEDS,
     LockedCommit,
     LockedRequirement,
@@ -25,9 +24,10 @@ from wheelmill.config.records import (
     without_torch,
 )
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.git import fetch_commit
+from wheelmill.installers import virtual_environment
+from wheelmill.installers.package_cache import cached_sdist
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.package_cache import cached_sdist
+from wheelmill.system.git import fetch_commit
 
 OLDEST_PYTHON: Final = "3.9"
 """The oldest Python that requirements are locked for."""

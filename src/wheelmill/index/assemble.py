@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from wheelmill.config.records import Listing, Status
+from wheelmill.config.model import Listing, Status
 from wheelmill.errors import SiteError
-from wheelmill.index.records import IndexFile, Site, Tree
 from wheelmill.index.rules import contradictions
+from wheelmill.index.tree import IndexFile, Site, Tree
 from wheelmill.names import ProjectName
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from wheelmill.config.records import Package
+from wheelmill.config.model import Package
 from wheelmill.names import CudaVersion, ProjectName
-from wheelmill.plan.records import Plan
+from wheelmill.plan.targets import Plan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,16 +11,16 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
-from wheelmill.config.records import Listing
+from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.assemble import site_of
-from wheelmill.index.records import IndexFile, Site
 from wheelmill.index.rules import changed, faults_of_entry, name_faults, vanished
+from wheelmill.index.tree import IndexFile, Site
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.records import SIDECAR_SUFFIX, Manifest, ManifestEntry
+from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
-from wheelmill.wheel.records import WheelFile, WheelName
+from wheelmill.wheel.name import WheelFile, WheelName
 
 NOTHING_SAID: Final = Listing()
 NOTHING_ABSENT: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})

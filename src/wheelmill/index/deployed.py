@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from wheelmill.errors import SiteError
-from wheelmill.index.records import WHEELS_JSON
+from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.names import Sha256
 
 _TIMEOUT: Final = 60

@@ -14,12 +14,12 @@ from jinja2 import Environment
 from markupsafe import Markup
 from pydantic_core import to_json
 
-from wheelmill import resources
-from wheelmill.index.records import WHEELS_JSON, IndexFile, Site, Tree
 from wheelmill.index.rows import html_row, json_row, seen_from
 from wheelmill.index.templates import environment
+from wheelmill.index.tree import WHEELS_JSON, IndexFile, Site, Tree
 from wheelmill.index.wheels_json import wheels_json
 from wheelmill.names import ProjectName
+from wheelmill.system import resources
 
 API_VERSION: Final = "1.4"
 LINKS: Final = b"<!-- links -->"

@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from wheelmill.index.records import IndexFile
+from wheelmill.index.tree import IndexFile
 
 ROOT: Final = "\0"
 """Stands in a row for the way from its page to the root of the site; no HTML or JSON holds this character."""

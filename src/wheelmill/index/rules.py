@@ -14,11 +14,11 @@ from typing import Final
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.config.records import Listing, Status
-from wheelmill.index.records import IndexFile
+from wheelmill.config.model import Listing, Status
+from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, ProjectName, Sha256
-from wheelmill.release.records import SIDECAR_SUFFIX, ManifestEntry
-from wheelmill.wheel.records import WheelName
+from wheelmill.release.manifest import SIDECAR_SUFFIX, ManifestEntry
+from wheelmill.wheel.name import WheelName
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 

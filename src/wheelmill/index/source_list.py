@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from wheelmill.index.records import SOURCES, SOURCES_HASH
 from wheelmill.index.render import Page
+from wheelmill.index.tree import SOURCES, SOURCES_HASH
 
 
 def source_list_pages(content: bytes) -> Iterator[Page]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from wheelmill import resources
+from wheelmill.system import resources
 
 
 def environment() -> Environment:

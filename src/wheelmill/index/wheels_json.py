@@ -10,9 +10,9 @@ from packaging.tags import Tag
 from packaging.version import Version
 from pydantic_core import to_json
 
-from wheelmill.index.records import IndexFile, Site
 from wheelmill.index.rows import in_utc
-from wheelmill.smoke.records import Certificate
+from wheelmill.index.tree import IndexFile, Site
+from wheelmill.smoke.verdict import Certificate
 from wheelmill.wheel.label import Label
 
 SCHEMA: Final = "wheelmill.wheels/1"

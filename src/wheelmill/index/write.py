@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import SiteError
-from wheelmill.index.records import WHEELS_JSON
+from wheelmill.index.tree import WHEELS_JSON
 
 MAX_BYTES: Final = 1_000_000_000
 """Of a published GitHub Pages site.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wheelmill.config.records import Config
+from wheelmill.config.model import Config
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import Filters, KnownFailures
+from wheelmill.plan.targets import Filters, KnownFailures
 
 
 def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:

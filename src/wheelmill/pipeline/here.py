@@ -10,14 +10,14 @@ from packaging.utils import canonicalize_name
 from platformdirs import user_cache_path
 
 from wheelmill.build.builder import Builder, build_wheel
-from wheelmill.config.records import Config
+from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import BuildTarget, Filters
-from wheelmill.progress import Progress
-from wheelmill.wheel.records import WheelFile
+from wheelmill.plan.targets import BuildTarget, Filters
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import WheelFile
 
 
 def target_here(

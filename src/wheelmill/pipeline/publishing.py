@@ -10,22 +10,22 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from wheelmill.config.records import Listing
+from wheelmill.config.model import Listing
 from wheelmill.errors import ReleaseError
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
-from wheelmill.index.records import Site
 from wheelmill.index.render import pages_of
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.source_list import source_list_pages
+from wheelmill.index.tree import Site
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.names import ReleaseTag
-from wheelmill.progress import Progress
+from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
 from wheelmill.release.publish import publish
-from wheelmill.release.records import SIDECAR_SUFFIX, Manifest
 from wheelmill.release.store import Publication, Store
-from wheelmill.smoke.records import tested_wheel_at
+from wheelmill.smoke.verdict import tested_wheel_at
+from wheelmill.system.progress import Progress
 
 
 def release_folder(directory: Path, store: Store, *, attestation: str | None = None, progress: Progress) -> Publication:

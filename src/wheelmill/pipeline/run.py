@@ -9,23 +9,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wheelmill.build.builder import Builder, build_wheel
-from wheelmill.build.records import provenance_path
-from wheelmill.config.records import Config
+from wheelmill.build.provenance import provenance_path
+from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, CompileError, RefusedError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.pipeline.available import Neighbour, check_required, neighbours_on_disk, released_neighbours
 from wheelmill.pipeline.catalogue import catalogue_of
-from wheelmill.pipeline.neighbours import Neighbour, check_required, neighbours_on_disk, released_neighbours
 from wheelmill.pipeline.publishing import build_index
 from wheelmill.pipeline.trial import smoke
 from wheelmill.plan.failures import inputs_of
-from wheelmill.plan.records import BuildTarget, KnownFailure
-from wheelmill.progress import Progress
+from wheelmill.plan.targets import BuildTarget, KnownFailure
 from wheelmill.release.publish import publish
 from wheelmill.release.rebuild import numbered
 from wheelmill.release.store import Store
-from wheelmill.smoke.records import TestedWheel, Verdict, certificate_path, certify
-from wheelmill.smoke.room import Rooms
-from wheelmill.time_limit import TimeIsOver, time_limit
+from wheelmill.smoke.environment import Rooms
+from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify
+from wheelmill.system.progress import Progress
+from wheelmill.system.time_limit import TimeIsOver, time_limit
 
 
 @dataclass(frozen=True, kw_only=True)

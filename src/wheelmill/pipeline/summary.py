@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from wheelmill.errors import IntegrityError
-from wheelmill.record_files import read_record
+from wheelmill.system.record_files import read_record
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,24 +11,25 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 from platformdirs import user_cache_path
 
-from wheelmill.build.records import provenance_of
+from wheelmill.build.provenance import provenance_of
 from wheelmill.errors import ReleaseError
-from wheelmill.files import write_bytes
 from wheelmill.index.collect import site_of_folder
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serving
 from wheelmill.index.write import write_site
 from wheelmill.names import PythonVersion
-from wheelmill.pipeline.neighbours import Neighbour, required_beside
-from wheelmill.progress import Progress
-from wheelmill.release.records import SIDECAR_SUFFIX
+from wheelmill.pipeline.available import Neighbour, required_beside
+from wheelmill.release.manifest import SIDECAR_SUFFIX
 from wheelmill.smoke.clean_room import try_in_clean_rooms
+from wheelmill.smoke.environment import CandidateIndex, Rooms
 from wheelmill.smoke.evidence import Contents, open_wheel
-from wheelmill.smoke.records import CleanRoom, Verdict, certificate_path
-from wheelmill.smoke.room import CandidateIndex, Rooms
 from wheelmill.smoke.rules import findings_of
+from wheelmill.smoke.verdict import CleanRoom, Verdict, certificate_path
+from wheelmill.system.files import write_bytes
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
-from wheelmill.wheel.records import Code, Finding, WheelFile, WheelName
+from wheelmill.wheel.name import WheelFile, WheelName
 
 
 def smoke(

@@ -9,7 +9,7 @@ from statistics import mean
 
 from wheelmill.names import ProjectName
 from wheelmill.plan.groups import groups_of
-from wheelmill.plan.records import PastBuild, Plan
+from wheelmill.plan.targets import PastBuild, Plan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from wheelmill.files import sha256_of
 from wheelmill.names import Sha256
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system.files import sha256_of
 
 
 def inputs_of(target: BuildTarget) -> Sha256:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from wheelmill.names import Platform, ProjectName
-from wheelmill.plan.records import BuildTarget, Plan
-from wheelmill.wheel.records import MAX_WHEELS
+from wheelmill.plan.targets import BuildTarget, Plan
+from wheelmill.wheel.name import MAX_WHEELS
 
 _RUNNERS: Final = {Platform("linux_x86_64"): "ubuntu-24.04", Platform("linux_aarch64"): "ubuntu-24.04-arm"}
 """https://docs.github.com/en/actions/reference/runners/github-hosted-runners"""

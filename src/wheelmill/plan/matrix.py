@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from graphlib import TopologicalSorter
 from typing import Final
 
-from wheelmill.config.records import Compatibility, Config, Package
+from wheelmill.config.model import Compatibility, Config, Package
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.possible import compilable, impossible
-from wheelmill.plan.records import BuildTarget, Cell, Filters, KnownFailure, KnownFailures, Plan, Skip
 from wheelmill.plan.sharing import one_wheel_for_all
+from wheelmill.plan.targets import BuildTarget, Cell, Filters, KnownFailure, KnownFailures, Plan, Skip
 
 _NO_FAILURES: Final = KnownFailures(by_inputs={})
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wheelmill.config.records import Compatibility, Package, Part
+from wheelmill.config.model import Compatibility, Package, Part
 from wheelmill.names import Architecture, CudaVersion
-from wheelmill.plan.records import Cell
+from wheelmill.plan.targets import Cell
 
 
 def impossible(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:

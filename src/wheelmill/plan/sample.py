@@ -7,7 +7,7 @@ from dataclasses import replace
 from packaging.version import Version
 
 from wheelmill.names import Platform, ProjectName
-from wheelmill.plan.records import BuildTarget, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Plan, Skip
 
 
 def sample_of(plan: Plan) -> Plan:

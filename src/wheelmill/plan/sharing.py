@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wheelmill.plan.records import BuildTarget, Skip
+from wheelmill.plan.targets import BuildTarget, Skip
 
 
 def one_wheel_for_all(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], list[Skip]]:

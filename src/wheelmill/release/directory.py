@@ -12,19 +12,18 @@ from pathlib import Path
 from urllib.parse import quote
 
 from wheelmill.errors import ReleaseError
-from wheelmill.files import sha256_of, write_bytes
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.progress import Progress
-from wheelmill.record_files import write_record
 from wheelmill.release.failures import FailureFile
-from wheelmill.release.manifest import manifest_from, manifest_of
-from wheelmill.release.records import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest, manifest_from, manifest_of
 from wheelmill.release.sbom import sbom_of
 from wheelmill.release.store import Publication
 from wheelmill.release.tags import date_tags
-from wheelmill.smoke.records import TestedWheel
+from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.files import sha256_of, write_bytes
+from wheelmill.system.progress import Progress
+from wheelmill.system.record_files import write_record
 from wheelmill.wheel.metadata import metadata_bytes
-from wheelmill.wheel.records import WheelFile
+from wheelmill.wheel.name import WheelFile
 
 
 @dataclass(frozen=True, kw_only=True)

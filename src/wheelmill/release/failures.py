@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wheelmill.names import Sha256
-from wheelmill.plan.records import KnownFailure, KnownFailures
-from wheelmill.record_files import read_record, write_record
+from wheelmill.plan.targets import KnownFailure, KnownFailures
+from wheelmill.system.record_files import read_record, write_record
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from wheelmill.names import ReleaseTag
-from wheelmill.plan.records import Cell, PastBuild
-from wheelmill.progress import QUIET, Progress
-from wheelmill.release.records import Manifest
+from wheelmill.plan.targets import Cell, PastBuild
+from wheelmill.release.manifest import Manifest
 from wheelmill.release.store import Publication, Refusal, Store
-from wheelmill.smoke.records import TestedWheel
-from wheelmill.wheel.records import MAX_WHEELS
+from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.progress import QUIET, Progress
+from wheelmill.wheel.name import MAX_WHEELS
 
 
 def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress = QUIET) -> Publication:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from wheelmill.build.records import BuiltWheel, keep_provenance, provenance_path
+from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_path
 from wheelmill.names import Sha256
 from wheelmill.wheel.build_number import with_build_number
-from wheelmill.wheel.records import WheelFile, WheelName
+from wheelmill.wheel.name import WheelFile, WheelName
 
 
 def numbered(built: BuiltWheel, published: Mapping[str, Sha256]) -> BuiltWheel | None:

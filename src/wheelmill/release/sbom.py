@@ -14,10 +14,10 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from wheelmill.build.records import Provenance
+from wheelmill.build.provenance import Provenance
 from wheelmill.names import Sha256
-from wheelmill.smoke.records import TestedWheel
-from wheelmill.wheel.records import WheelName
+from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.wheel.name import WheelName
 
 Component = dict[str, Any]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Protocol
 
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.progress import Progress
 from wheelmill.release.failures import FailureFile
-from wheelmill.release.records import Manifest
-from wheelmill.smoke.records import TestedWheel
-from wheelmill.wheel.records import WheelFile
+from wheelmill.release.manifest import Manifest
+from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import WheelFile
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Final
 
 from wheelmill.errors import IntegrityError, ProcessError
+from wheelmill.installers.package_index import PackageIndexError
 from wheelmill.names import PythonVersion
-from wheelmill.package_index import PackageIndexError
-from wheelmill.progress import Progress
+from wheelmill.smoke.environment import CandidateIndex, Room, Rooms, evaluate
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.machine import absent_libraries, gpus_in
-from wheelmill.smoke.records import THIS_MACHINE, CleanRoom
-from wheelmill.smoke.room import CandidateIndex, Room, Rooms, evaluate
 from wheelmill.smoke.symbols import undefined_symbols
-from wheelmill.wheel.records import Code, Finding
+from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.findings import Code, Finding
 
 _IMPORT: Final = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
 

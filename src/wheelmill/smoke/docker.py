@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from wheelmill import resources
-from wheelmill.config.records import Compatibility, ImageReference, Images
-from wheelmill.container import Container, claimed_run, started
-from wheelmill.image import base_image, own_image
-from wheelmill.mirror import mirror
+from wheelmill.config.model import Compatibility, ImageReference, Images
+from wheelmill.installers.mirror import mirror
 from wheelmill.names import CudaTag, Platform, PythonVersion
-from wheelmill.progress import Progress
+from wheelmill.smoke.environment import CandidateIndex, Room
 from wheelmill.smoke.evidence import Contents
-from wheelmill.smoke.room import CandidateIndex, Room
+from wheelmill.system import resources
+from wheelmill.system.containers import Container, claimed_run, started
+from wheelmill.system.images import base_image, own_image
+from wheelmill.system.progress import Progress
 from wheelmill.wheel.label import Label
 
 _PLATFORM: Final = Platform(f"linux_{platform.machine()}")

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 from packaging.metadata import Metadata
 
-from wheelmill.build.records import Provenance
-from wheelmill.config.records import Expectations
+from wheelmill.build.provenance import Provenance
+from wheelmill.config.model import Expectations
 from wheelmill.names import PythonVersion
-from wheelmill.smoke.records import Evidence
+from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.elf import SharedObject, shared_objects_of
+from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.glibc import newest
 from wheelmill.wheel.metadata import dist_info_of, read_metadata
+from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.record import check_record
-from wheelmill.wheel.records import Code, Finding, WheelFile, WheelName
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from wheelmill import process, virtual_environment
+from wheelmill.installers import virtual_environment
+from wheelmill.installers.virtual_environment import VirtualEnvironment
 from wheelmill.names import PythonVersion
-from wheelmill.progress import Progress
+from wheelmill.smoke.environment import CandidateIndex, Room
 from wheelmill.smoke.evidence import Contents
-from wheelmill.smoke.records import THIS_MACHINE
-from wheelmill.smoke.room import CandidateIndex, Room
-from wheelmill.virtual_environment import VirtualEnvironment
+from wheelmill.smoke.verdict import THIS_MACHINE
+from wheelmill.system import process
+from wheelmill.system.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from wheelmill.config.records import Expectations, Need
-from wheelmill.smoke.records import Evidence
-from wheelmill.smoke.room import Room, evaluate
+from wheelmill.config.model import Expectations, Need
+from wheelmill.smoke.environment import Room, evaluate
+from wheelmill.smoke.verdict import Evidence
 
 DRIVER: Final = "libcuda.so.1"
 

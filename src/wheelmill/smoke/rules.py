@@ -9,8 +9,9 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.smoke.evidence import Contents, cuda_major_of
 from wheelmill.smoke.symbols import some_of
+from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
-from wheelmill.wheel.records import MAX_ASSET, Code, Finding
+from wheelmill.wheel.name import MAX_ASSET
 
 
 def findings_of(contents: Contents) -> tuple[Finding, ...]:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from wheelmill.smoke.environment import Room, evaluate
 from wheelmill.smoke.evidence import Contents, open_symbols
-from wheelmill.smoke.room import Room, evaluate
-from wheelmill.wheel.records import Code, Finding
+from wheelmill.wheel.findings import Code, Finding
 
 _NAMED: Final = 10
 """How many symbols one finding names."""

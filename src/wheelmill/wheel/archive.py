@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from wheelmill.wheel.records import Code, Finding
+from wheelmill.wheel.findings import Code, Finding
 
 COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 """What a wheel's members may be packed with: every installer reads these."""

@@ -6,9 +6,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.pack import pack, unpack
 from wheelmill.wheel.record import record_of
-from wheelmill.wheel.records import WheelFile, WheelName
 
 
 def with_build_number(file: WheelFile, number: int, output: Path) -> WheelFile:

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-from wheelmill.files import atomic_write
+from wheelmill.system.files import atomic_write
 
 SOURCE_DATE_EPOCH: Final = 315_532_800
 """1980-01-01, the earliest time that a zip can hold: one date for everything that is built.

@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from wheelmill.wheel.records import Code, Finding
+from wheelmill.wheel.findings import Code, Finding
 
 
 def record_of(directory: Path, dist_info: str) -> bytes:

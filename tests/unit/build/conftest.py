@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from wheelmill import process
-from wheelmill.build.records import Provenance
-from wheelmill.config.records import BuildArguments, Expectations, Package
+from wheelmill.build.provenance import Provenance
+from wheelmill.config.model import BuildArguments, Expectations, Package
+from wheelmill.installers.package_index import configured_index
 from wheelmill.names import (
     Architecture,
     CudaVersion,
@@ -22,8 +22,8 @@ from wheelmill.names import (
     project_name,
     project_version,
 )
-from wheelmill.package_index import configured_index
-from wheelmill.plan.records import BuildTarget, Cell
+from wheelmill.plan.targets import BuildTarget, Cell
+from wheelmill.system import process
 
 MACHINE: Final = platform.machine()
 CALLS_THE_FUTURE: Final = "void from_the_future(void); void call(void) { from_the_future(); }"

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.base.test_process import is_running
+from tests.unit.system.test_process import is_running
 from wheelmill.build.backend import build_raw_wheel
 from wheelmill.build.compiler_cache import CompilerCache
 from wheelmill.build.environment import BuildEnvironment
-from wheelmill.config.records import BuildArguments
+from wheelmill.config.model import BuildArguments
 from wheelmill.errors import BuildError
+from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import PythonVersion
-from wheelmill.package_folder import PackageFolder
-from wheelmill.progress import Progress
+from wheelmill.system.progress import Progress
 
 PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
 

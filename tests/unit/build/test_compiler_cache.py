@@ -12,9 +12,9 @@ import pytest
 from tests.unit.build.conftest import TARGET
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, counted, link_toolkit
 from wheelmill.build.toolkit import provide_toolkit
+from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import PythonVersion
-from wheelmill.package_folder import PackageFolder
-from wheelmill.progress import Progress
+from wheelmill.system.progress import Progress
 
 ARGUMENTS = '#!/bin/sh\nprintf "%s\\n" "$0" "$@"\n'
 KERNEL = """

@@ -10,15 +10,15 @@ import pytest
 from tests.fake_docker import FakeDocker, Reply
 from tests.unit.build.conftest import CELL, MACHINE, TARGET, compile_shared_object
 from tests.wheels import write_wheel
-from wheelmill import resources
 from wheelmill.build import docker as docker_build
 from wheelmill.build.builder import Compiled
 from wheelmill.build.cibuildwheel import ContainerBuild
 from wheelmill.build.docker import DockerBuilder, Limits, check_free_disk
 from wheelmill.config.load import load_config
 from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
-from wheelmill.plan.records import BuildTarget
-from wheelmill.progress import Progress
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import resources
+from wheelmill.system.progress import Progress
 
 CONFIG = load_config(resources.CONFIG)
 MANYLINUX = CONFIG.images.manylinux[CELL.platform]

@@ -10,11 +10,11 @@ import pytest
 from tests.unit.build.conftest import CELL, TARGET, write_toolkit
 from tests.wheels import write_wheel
 from wheelmill.build.environment import prepare_environment
-from wheelmill.config.records import ArchVariable, LockedRequirement
+from wheelmill.config.model import ArchVariable, LockedRequirement
 from wheelmill.errors import BuildError, ProcessError
-from wheelmill.files import sha256_of
 from wheelmill.names import Architecture, PythonVersion
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system.files import sha256_of
 
 WITH_TORCH = replace(TARGET, cell=replace(CELL, python=PythonVersion(*sys.version_info[:2])), toolkit="13.0.99")
 WITHOUT_TORCH = replace(WITH_TORCH, cell=replace(WITH_TORCH.cell, torch=None), torch_release=None)

@@ -19,10 +19,10 @@ from tests.wheels import write_wheel
 from wheelmill.build.finish import check_built, finish_wheel
 from wheelmill.build.repair import AUTO, repair_here
 from wheelmill.errors import BuildError, CompileError
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
+from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.record import check_record
-from wheelmill.wheel.records import WheelFile, WheelName
 
 RAW = f"demo-1.0-cp311-cp311-linux_{MACHINE}.whl"
 DIST_INFO = "demo-1.0+cu130torch2.11.dist-info"

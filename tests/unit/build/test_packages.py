@@ -9,11 +9,11 @@ import pytest
 from tests.unit.build.conftest import CELL, TARGET
 from tests.wheels import write_wheel
 from wheelmill.build.packages import install_requirements, install_torch
-from wheelmill.config.records import LockedRequirement
+from wheelmill.config.model import LockedRequirement
 from wheelmill.errors import BuildError
-from wheelmill.files import sha256_of
+from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import PythonVersion
-from wheelmill.package_folder import PackageFolder
+from wheelmill.system.files import sha256_of
 
 TORCH = "torch-2.11.0-py3-none-any.whl"
 FOR_13_0 = {"torch/version.py": b"cuda: Optional[str] = '13.0'"}

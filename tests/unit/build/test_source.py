@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from tests.unit.build.conftest import TARGET
-from wheelmill import process
 from wheelmill.build.source import fetch_source
-from wheelmill.config.records import GitSource, LockedCommit, LockedSdist
+from wheelmill.config.model import GitSource, LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, ProcessError
+from wheelmill.installers.package_index import configured_index
 from wheelmill.names import Sha256
-from wheelmill.package_index import configured_index
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import process
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from tests.unit.build.conftest import TOOLKIT_PARTS, write_toolkit
 from tests.wheels import write_wheel
 from wheelmill.build.toolkit import provide_toolkit
 from wheelmill.errors import BuildError
+from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import CudaVersion, PythonVersion
-from wheelmill.package_folder import PackageFolder
 
 CUDA_12 = CudaVersion(12, 9)
 CUDA_13 = CudaVersion(13, 0)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.build.conftest import CELL, TARGET
 from wheelmill.build.workspace import workspace_of
-from wheelmill.progress import QUIET, Progress
+from wheelmill.system.progress import QUIET, Progress
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from wheelmill.client.sources.listing import Place, candidates_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
 from wheelmill.client.target_tags import Libc
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
 
 

@@ -13,7 +13,7 @@ from tests.unit.client.conftest import candidates
 from wheelmill.client.choose.choice import choose
 from wheelmill.client.records import Candidate, TargetEnvironment
 from wheelmill.client.target_tags import Libc
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
 
 NAMES = (Path(__file__).parents[2] / "data" / "flash-attn-wheel-names.txt").read_text().splitlines()

@@ -6,9 +6,9 @@ from pypi_simple import DistributionPackage, parse_filename
 
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import lock_packages, write_lock
-from wheelmill.config.records import Lock, LockedRequirement, LockedSdist
-from wheelmill.files import sha256_of
+from wheelmill.config.model import Lock, LockedRequirement, LockedSdist
 from wheelmill.names import ProjectName, Sha256, project_name, project_version
+from wheelmill.system.files import sha256_of
 
 DEMO, OTHER = project_name("demo"), project_name("other")
 V10, V20, V210 = project_version("1.0"), project_version("2.0"), project_version("2.10")

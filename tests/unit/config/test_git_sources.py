@@ -8,7 +8,7 @@ import pytest
 from tests.unit.config.locking import DEMO, V10, relocked, write_packages
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
-from wheelmill.config.records import GitSource, LockedCommit
+from wheelmill.config.model import GitSource, LockedCommit
 from wheelmill.errors import ConfigurationError, UsageError
 
 pytestmark = pytest.mark.usefixtures("wheels")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill import resources
 from wheelmill.config.images import load_images
 from wheelmill.config.load import load_config
-from wheelmill.config.records.images import CudaImages, ImageReference
+from wheelmill.config.model.images import CudaImages, ImageReference
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import CudaVersion, Platform
+from wheelmill.system import resources
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 ALMALINUX = f"docker.io/library/almalinux:8@{DIGEST}"

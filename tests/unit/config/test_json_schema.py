@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from wheelmill import resources
 from wheelmill.config.compatibility_file import CompatibilityFile, TorchEntry
 from wheelmill.config.document import Unquoted, read_document
 from wheelmill.config.images_file import CudaImagesEntry, ImagesFile
 from wheelmill.config.json_schema import json_schemas
 from wheelmill.config.listing_file import RemovedFile, YankedFile
 from wheelmill.config.packages_file import PackageEntry, PackagesFile
+from wheelmill.system import resources
 
 PACKAGES = json.loads(json_schemas()["packages.schema.json"])
 COMPATIBILITY = json.loads(json_schemas()["compatibility.schema.json"])

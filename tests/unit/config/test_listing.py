@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from wheelmill import resources
 from wheelmill.config.listing import load_listing
 from wheelmill.config.load import load_config
-from wheelmill.config.records import Listing, ProjectStatus, Status
+from wheelmill.config.model import Listing, ProjectStatus, Status
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
+from wheelmill.system import resources
 
 DEMO = project_name("demo-kernels")
 WHEEL = "demo_kernels-1.0+cu130-py3-none-any.whl"

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill import resources
 from wheelmill.config.load import load_config
-from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
-from wheelmill.config.records import (
+from wheelmill.config.model import (
     CudaRelease,
     Lock,
     LockedSdist,
     TorchRelease,
 )
+from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import (
     Architecture,
@@ -24,6 +23,7 @@ from wheelmill.names import (
     project_name,
     project_version,
 )
+from wheelmill.system import resources
 
 DEMO = project_name("demo-kernels")
 

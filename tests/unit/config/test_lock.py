@@ -25,7 +25,7 @@ from tests.wheels import write_wheel
 from wheelmill.config import lock
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import lock_packages, write_lock
-from wheelmill.config.records import Config, Lock
+from wheelmill.config.model import Config, Lock
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, project_name
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.config.locking import DEMO, LOCKED, OTHER, PACKAGES, V10, V20, V210, sdist, write_packages
-from wheelmill import resources
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import write_lock
-from wheelmill.config.records import (
+from wheelmill.config.model import (
     GitSource,
     Lock,
     LockedCommit,
@@ -20,6 +19,7 @@ from wheelmill.config.records import (
     LockedSdist,
 )
 from wheelmill.errors import ConfigurationError
+from wheelmill.system import resources
 
 
 def test_equal_locks_give_equal_bytes_that_read_back(tmp_path: Path) -> None:

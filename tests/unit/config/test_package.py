@@ -6,8 +6,8 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from wheelmill.config.load import load_config
+from wheelmill.config.model import ArchVariable, BuildArguments, Expectations, Package, Part, Rule
 from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
-from wheelmill.config.records import ArchVariable, BuildArguments, Expectations, Package, Part, Rule
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import Architecture, Platform, project_name, project_version
 

@@ -7,8 +7,8 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from wheelmill.config.load import load_config
+from wheelmill.config.model import BuildArguments
 from wheelmill.config.packages_file import PackageEntry
-from wheelmill.config.records import BuildArguments
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import Architecture
 

@@ -8,11 +8,11 @@ from typing import Final
 import pytest
 
 from tests.unit.release.conftest import NOW, certified_wheel
-from wheelmill.index.records import Site
 from wheelmill.index.render import pages_of
+from wheelmill.index.tree import Site
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.manifest import Manifest
 from wheelmill.release.publish import publish
-from wheelmill.release.records import Manifest
 
 Release = Callable[..., tuple[Manifest, ...]]
 

@@ -12,7 +12,7 @@ from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
-from wheelmill.index.records import IndexFile, Site
+from wheelmill.index.tree import IndexFile, Site
 from wheelmill.wheel.metadata import metadata_bytes
 
 TORCH_211, TORCH_210, CUDA_128, NO_TORCH, UNLABELLED = EVERY_KIND

@@ -14,13 +14,13 @@ from pypi_simple import IndexPage, ProjectPage
 
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.release.conftest import NOW
-from wheelmill.config.records import Listing, ProjectStatus, Status
+from wheelmill.config.model import Listing, ProjectStatus, Status
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.write import write_site
 from wheelmill.names import ReleaseTag, Sha256, project_name
-from wheelmill.release.records import Manifest, ManifestEntry
-from wheelmill.smoke.records import Certificate, Evidence
+from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.smoke.verdict import Certificate, Evidence
 
 NO_TORCH = EVERY_KIND[3]
 PAGE = "simple/plain-cuda/index.html"

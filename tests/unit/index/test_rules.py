@@ -11,11 +11,11 @@ import pytest
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
-from wheelmill.config.records import Listing, ProjectStatus, Status
+from wheelmill.config.model import Listing, ProjectStatus, Status
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.names import Sha256, project_name
-from wheelmill.release.records import Manifest, ManifestEntry
+from wheelmill.release.manifest import Manifest, ManifestEntry
 
 TORCH_211, TORCH_210, _, NO_TORCH, _ = EVERY_KIND
 WINDOWS = "demo-1.0+cu130torch2.11-cp311-cp311-win_amd64.whl"

@@ -13,15 +13,15 @@ from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import certified_wheel
 from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
-from wheelmill.build.records import BuiltWheel, keep_provenance
+from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import BuildError, UsageError
-from wheelmill.plan.records import BuildTarget
-from wheelmill.progress import Progress
+from wheelmill.plan.targets import BuildTarget
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
 from wheelmill.smoke.local import LocalRooms
-from wheelmill.smoke.records import Verdict
-from wheelmill.wheel.records import WheelFile
+from wheelmill.smoke.verdict import Verdict
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import WheelFile
 
 FAST, SLOW, BROKEN = (target(python=version) for version in ("3.11", "3.12", "3.13"))
 

@@ -5,14 +5,15 @@ from pathlib import Path
 
 from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.release.conftest import certified_wheel
-from wheelmill.build.records import BuiltWheel, keep_provenance
+from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import ReleaseError
 from wheelmill.names import project_name
 from wheelmill.pipeline import smoke
-from wheelmill.pipeline.neighbours import Neighbour
-from wheelmill.progress import Progress
+from wheelmill.pipeline.available import Neighbour
 from wheelmill.smoke.local import LocalRooms
-from wheelmill.wheel.records import Code, Finding, WheelFile
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.name import WheelFile
 
 REQUIRED = project_name("torch-scatter")
 

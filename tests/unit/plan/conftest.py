@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.unit.build.conftest import TARGET
 from wheelmill.names import PythonVersion, project_version
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.targets import BuildTarget
 
 
 def target(*, version: str = "1.0", python: str = "3.11") -> BuildTarget:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from wheelmill.config.records import (
+from wheelmill.config.model import (
     BuildArguments,
     Compatibility,
     Config,
@@ -28,7 +28,7 @@ from wheelmill.names import (
     project_name,
     project_version,
 )
-from wheelmill.plan.records import Cell
+from wheelmill.plan.targets import Cell
 
 DEMO, PLAIN = project_name("demo"), project_name("plain")
 V1, V2 = project_version("1.0"), project_version("2.0")

@@ -3,7 +3,7 @@
 from tests.unit.plan.conftest import target
 from wheelmill.names import project_name
 from wheelmill.plan.estimate import Estimate, estimate
-from wheelmill.plan.records import PastBuild, Plan
+from wheelmill.plan.targets import PastBuild, Plan
 
 DEMO, OTHER = project_name("demo"), project_name("other")
 

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.plan.conftest import target
 from wheelmill.names import Architecture, Sha256
 from wheelmill.plan.failures import inputs_of
-from wheelmill.plan.records import BuildTarget
+from wheelmill.plan.targets import BuildTarget
 
 TARGET = target()
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CUDA_12, V1
-from wheelmill.cli.plan import matrix_content
+from wheelmill.cli.factory.plan import matrix_content
 from wheelmill.names import ProjectName, PythonVersion, project_name
 from wheelmill.plan.groups import groups_of, shards_of, waiting_in
-from wheelmill.plan.records import BuildTarget, Plan
-from wheelmill.wheel.records import MAX_WHEELS
+from wheelmill.plan.targets import BuildTarget, Plan
+from wheelmill.wheel.name import MAX_WHEELS
 
 MAX_JOBS = 256
 """Of one matrix on GitHub."""

@@ -24,11 +24,11 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.records import Config, Part, Rule
+from wheelmill.config.model import Config, Part, Rule
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, TorchVersion, project_name, project_version
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import BuildTarget, Filters, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Filters, Plan, Skip
 
 MISSION = Path(__file__).parents[2] / "data" / "mission"
 

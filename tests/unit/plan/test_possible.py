@@ -17,10 +17,10 @@ from tests.unit.plan.examples import (
     VOLTA,
     X86,
 )
-from wheelmill.config.records import Part, Rule
+from wheelmill.config.model import Part, Rule
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion, project_version
 from wheelmill.plan.possible import compilable, impossible
-from wheelmill.plan.records import Cell
+from wheelmill.plan.targets import Cell
 
 WITHOUT_TORCH = replace(CELL, torch=None)
 

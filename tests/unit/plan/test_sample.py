@@ -6,8 +6,8 @@ from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, PY_12, V1, V2, X86
 from tests.unit.plan.examples import CELL as EXAMPLE
 from wheelmill.names import PythonVersion
-from wheelmill.plan.records import BuildTarget, Cell, Plan
 from wheelmill.plan.sample import sample_of
+from wheelmill.plan.targets import BuildTarget, Cell, Plan
 
 PY_9, PY_10 = PythonVersion(3, 9), PythonVersion(3, 10)
 

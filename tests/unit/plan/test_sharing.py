@@ -5,11 +5,11 @@ from typing import Literal
 
 from tests.unit.plan.examples import CONFIG, CUDA_12, DEMO, PACKAGE, PY_12, PY_13T, TORCH_9, V1, X86
 from tests.unit.release.conftest import NOW
-from wheelmill.config.records import Config
+from wheelmill.config.model import Config
 from wheelmill.names import PythonVersion, ReleaseTag
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import Filters, KnownFailure, KnownFailures
+from wheelmill.plan.targets import Filters, KnownFailure, KnownFailures
 
 PY_11 = PythonVersion(3, 11)
 ONE = Filters(projects=(DEMO,), versions=(V1,), cudas=(CUDA_12,), torches=(TORCH_9,), platforms=(X86,))

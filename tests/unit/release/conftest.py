@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 
 from tests.wheels import write_wheel
-from wheelmill.build.records import Provenance
+from wheelmill.build.provenance import Provenance
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.smoke.records import Certificate, CleanRoom, Evidence, TestedWheel
-from wheelmill.wheel.records import WheelFile
+from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence, TestedWheel
+from wheelmill.wheel.name import WheelFile
 
 NOW: Final = datetime(2026, 11, 21, 12, 30, 15, 500_000, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish, published_cells
-from wheelmill.wheel.records import MAX_WHEELS
+from wheelmill.wheel.name import MAX_WHEELS
 
 FIRST, SECOND, THIRD = (f"demo-1.{number}+cu130-py3-none-any.whl" for number in range(3))
 

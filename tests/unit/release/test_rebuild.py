@@ -8,12 +8,12 @@ import pytest
 
 from tests.unit.build.conftest import PROVENANCE
 from tests.wheels import write_wheel
-from wheelmill.build.records import BuiltWheel, keep_provenance, provenance_of
+from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_of
 from wheelmill.names import Sha256
 from wheelmill.release.rebuild import numbered
 from wheelmill.wheel.build_number import with_build_number
+from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.record import check_record
-from wheelmill.wheel.records import WheelFile
 
 NAME = "demo-1.0+cu130-cp312-cp312-linux_x86_64.whl"
 FIRST = "demo-1.0+cu130-1-cp312-cp312-linux_x86_64.whl"

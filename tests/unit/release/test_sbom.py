@@ -12,13 +12,13 @@ from cyclonedx.validation.json import JsonStrictValidator
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
-from wheelmill.config.records import Expectations
+from wheelmill.config.model import Expectations
 from wheelmill.names import Sha256
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.release.sbom import sbom_of
-from wheelmill.smoke.records import TestedWheel
-from wheelmill.wheel.records import WheelFile
+from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.wheel.name import WheelFile
 
 NAME = "demo-1.0+cu130-cp311-cp311-manylinux_2_28_x86_64.whl"
 BUILT = replace(

@@ -11,17 +11,18 @@ import pytest
 
 from tests.unit.build.conftest import MACHINE, PROVENANCE
 from tests.wheels import write_wheel
-from wheelmill import process
-from wheelmill.config.records import Expectations
+from wheelmill.config.model import Expectations
 from wheelmill.errors import IntegrityError, ProcessError, UsageError
+from wheelmill.installers.package_index import PackageIndexError
 from wheelmill.names import PythonVersion
-from wheelmill.package_index import PackageIndexError
-from wheelmill.progress import Progress
 from wheelmill.smoke.clean_room import try_in_clean_rooms
+from wheelmill.smoke.environment import CandidateIndex, Room
 from wheelmill.smoke.evidence import Contents, open_wheel
-from wheelmill.smoke.records import THIS_MACHINE, CleanRoom
-from wheelmill.smoke.room import CandidateIndex, Room
-from wheelmill.wheel.records import Code, Finding, WheelFile
+from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
+from wheelmill.system import process
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.name import WheelFile
 
 NO_SUCH_PYTHON = ProcessError("uv exited with 2", returncode=2, tail="no Python 3.99")
 

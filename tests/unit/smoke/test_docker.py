@@ -9,15 +9,15 @@ import pytest
 
 from tests.unit.build.conftest import MACHINE
 from tests.wheels import write_wheel
-from wheelmill import resources
 from wheelmill.config.load import load_config
 from wheelmill.errors import UsageError
-from wheelmill.progress import Progress
 from wheelmill.smoke import docker
 from wheelmill.smoke.docker import DockerRooms
+from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.smoke.evidence import Contents, open_wheel
-from wheelmill.smoke.room import CandidateIndex
-from wheelmill.wheel.records import WheelFile
+from wheelmill.system import resources
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import WheelFile
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 from tests.unit.smoke.conftest import LABELLED
 from tests.wheels import write_wheel
 from wheelmill.smoke.evidence import Contents, open_symbols, open_wheel
-from wheelmill.smoke.records import Evidence
-from wheelmill.wheel.records import Code, WheelFile
+from wheelmill.smoke.verdict import Evidence
+from wheelmill.wheel.findings import Code
+from wheelmill.wheel.name import WheelFile
 
 
 def refusal_of(path: Path) -> list[Code]:

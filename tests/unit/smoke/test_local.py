@@ -11,10 +11,11 @@ from tests.unit.build.conftest import MACHINE, package_index_of
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
 from wheelmill.pipeline import smoke
-from wheelmill.progress import Progress
 from wheelmill.smoke.local import LocalRooms
-from wheelmill.smoke.records import Verdict
-from wheelmill.wheel.records import Code, WheelFile
+from wheelmill.smoke.verdict import Verdict
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.findings import Code
+from wheelmill.wheel.name import WheelFile
 
 PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
 

@@ -12,7 +12,8 @@ from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.rules import findings_of
-from wheelmill.wheel.records import MAX_ASSET, Code, WheelFile
+from wheelmill.wheel.findings import Code
+from wheelmill.wheel.name import MAX_ASSET, WheelFile
 
 Opened = Callable[..., Contents]
 

@@ -8,7 +8,7 @@ import pytest
 from tests.wheels import write_wheel
 from wheelmill.wheel import archive
 from wheelmill.wheel.archive import check_archive
-from wheelmill.wheel.records import Code
+from wheelmill.wheel.findings import Code
 
 CENTRAL_ENTRY = b"PK\1\2"
 FLAGS_AT = 8

@@ -10,7 +10,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from tests.wheels import write_wheel
-from wheelmill import process
+from wheelmill.system import process
 from wheelmill.wheel.elf import SharedObject, Symbol, shared_objects_of
 
 EXTENSION = """

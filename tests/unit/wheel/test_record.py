@@ -7,8 +7,8 @@ import pytest
 
 from tests import wheels
 from tests.wheels import write_wheel
+from wheelmill.wheel.findings import Code
 from wheelmill.wheel.record import check_record, record_of
-from wheelmill.wheel.records import Code
 
 DIST_INFO = "demo-1.0.dist-info"
 RECORD = f"{DIST_INFO}/RECORD"

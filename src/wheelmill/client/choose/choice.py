@@ -13,7 +13,7 @@ from packaging.version import Version
 from wheelmill.client.choose.fit import cudas_of, minimum_driver, refusals
 from wheelmill.client.choose.suggest import why_none
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
 
 Candidates = Mapping[ProjectName, Sequence[Candidate]]

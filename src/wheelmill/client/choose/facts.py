@@ -6,10 +6,10 @@ import hashlib
 import json
 from typing import Any
 
-from wheelmill import resources
 from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.config.records.compatibility import Compatibility, CudaRelease, TorchRelease
+from wheelmill.config.model.compatibility import Compatibility, CudaRelease, TorchRelease
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.system import resources
 
 
 def read_facts(cache: PageCache) -> Compatibility:

@@ -17,7 +17,7 @@ from wheelmill.client.records import Candidate, Refusal, Source, Stage, TargetEn
 from wheelmill.client.sources.links import Group
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.client.target_tags import Libc, tag_places
-from wheelmill.config.records.compatibility import Compatibility, TorchRelease
+from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.names import CudaVersion, Platform, PythonVersion
 
 _BEST_KNOWN: Final = Platform("linux_x86_64")

@@ -16,7 +16,7 @@ from wheelmill.errors import WheelmillError
 from wheelmill.names import Architecture
 
 if TYPE_CHECKING:
-    from wheelmill.client.web.requests import Web
+    from wheelmill.web.requests import Web
     from wheelmill.wheel.elf import SharedObject
 
 _MOST_METADATA: Final = 1 << 20
@@ -44,7 +44,7 @@ def look_into(candidate: Candidate, web: Web) -> Inside:
 
 
 def _look(candidate: Candidate, web: Web) -> Inside:
-    from wheelmill.client.web.remote_file import RemoteFile  # noqa: PLC0415 - asks a server
+    from wheelmill.web.remote_file import RemoteFile  # noqa: PLC0415 - asks a server
     from wheelmill.wheel.metadata import dist_info_of, read_metadata  # noqa: PLC0415 - not for what the cache has
 
     sidecar = _sidecar(candidate, web)

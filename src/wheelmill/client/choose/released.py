@@ -18,8 +18,8 @@ from wheelmill.names import Architecture
 from wheelmill.wheel.label import Label
 
 if TYPE_CHECKING:
-    from wheelmill.client.web.requests import Web
-    from wheelmill.release.records import ManifestEntry
+    from wheelmill.release.manifest import ManifestEntry
+    from wheelmill.web.requests import Web
 
 
 def told_by_release(candidate: Candidate, web: Web) -> Inside | None:
@@ -30,8 +30,8 @@ def told_by_release(candidate: Candidate, web: Web) -> Inside | None:
     labelled = Label.parse(candidate.version.local or "") is not None
     if not (labelled and candidate.sha256 and candidate.source.kind is SourceKind.SIMPLE):
         return None
-    from wheelmill.record_files import record_from  # noqa: PLC0415 - not for what the cache has
-    from wheelmill.release.records import MANIFEST, Manifest  # noqa: PLC0415 - the same
+    from wheelmill.release.manifest import MANIFEST, Manifest  # noqa: PLC0415 - the same
+    from wheelmill.system.record_files import record_from  # noqa: PLC0415 - not for what the cache has
 
     url = urljoin(candidate.url, MANIFEST)
     try:

@@ -23,7 +23,7 @@ from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
 from wheelmill.client.sources.published import PublishedSources
 from wheelmill.client.sources.torch_backend import torch_backend_of, torch_index_of
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
 
 

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose.fit import cudas_of, minimum_driver, refusals
 from wheelmill.client.records import Candidate, Refusal, Stage, TargetEnvironment, Unresolved
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 
 _COST: Final = {

@@ -16,8 +16,8 @@ from wheelmill.client.lock.pylock import wheels_for
 from wheelmill.client.records import Resolution, TargetEnvironment
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
-from wheelmill.progress import Progress
-from wheelmill.wheel.records import WheelName
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import WheelName
 
 _TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))
 """What environments are made with, and no lock lists."""

@@ -12,7 +12,7 @@ from wheelmill.client.choose.fit import minimum_driver
 from wheelmill.client.environment.faults import Code, Fault
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from wheelmill import process
 from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.environment.failures import Failure, explain_failure
 from wheelmill.client.install.installed import modules_of
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.config.records import Expectations
+from wheelmill.config.model import Expectations
 from wheelmill.errors import ProcessError
 from wheelmill.names import ProjectName
+from wheelmill.system import process
 
 _SECONDS: Final = 600
 """A first import may compile kernels."""

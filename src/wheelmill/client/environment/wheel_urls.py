@@ -10,9 +10,9 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.environment.faults import Code, Fault
 from wheelmill.client.project.pyproject import Pyproject
-from wheelmill.client.web.requests import Web
 from wheelmill.errors import WheelmillError
 from wheelmill.names import ProjectName
+from wheelmill.web.requests import Web
 
 
 def faults_of_lock(lock: Pylock, web: Web) -> Iterator[Fault]:

@@ -13,8 +13,8 @@ from urllib.request import url2pathname
 import httpx
 
 from wheelmill.client.install.wheel_cache import Opened
-from wheelmill.client.web.credentials import without_credentials
-from wheelmill.client.web.requests import Web, WebError
+from wheelmill.web.credentials import without_credentials
+from wheelmill.web.requests import Web, WebError
 
 _PIECE: Final = 1 << 20
 """Bytes."""

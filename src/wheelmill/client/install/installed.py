@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from wheelmill import process
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import ProjectName
+from wheelmill.system import process
 
 _DISTRIBUTIONS: Final = """
 import importlib.metadata, json

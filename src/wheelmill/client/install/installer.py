@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from wheelmill import process
 from wheelmill.client.install.wheel_cache import CachedWheel
 from wheelmill.errors import InstallError, IntegrityError, ProcessError, UsageError
+from wheelmill.installers.virtual_environment import installer_environment
 from wheelmill.names import CudaTag, ProjectName
-from wheelmill.progress import Progress
-from wheelmill.virtual_environment import installer_environment
+from wheelmill.system import process
+from wheelmill.system.progress import Progress
 
 _HASH_REFUSALS: Final = ("Hash mismatch", "Bad CRC", "Failed to extract archive", "DO NOT MATCH THE HASHES")
 """How uv and pip say that bytes are not what was promised. uv unpacks while it downloads, so that an archive may break

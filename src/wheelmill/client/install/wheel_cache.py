@@ -14,9 +14,9 @@ from platformdirs import user_cache_path
 
 from wheelmill.client.records import Candidate
 from wheelmill.errors import IntegrityError, UsageError
-from wheelmill.files import atomic_write, sha256_of, write_bytes
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.progress import Progress
+from wheelmill.system.files import atomic_write, sha256_of, write_bytes
+from wheelmill.system.progress import Progress
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

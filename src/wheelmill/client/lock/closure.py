@@ -19,7 +19,7 @@ from wheelmill.client.lock.markers import marker_environment
 from wheelmill.client.records import Choice, TargetEnvironment
 from wheelmill.errors import InstallError, UsageError
 from wheelmill.names import CudaTag, ProjectName
-from wheelmill.progress import Progress
+from wheelmill.system.progress import Progress
 
 _MACHINES: Final = {"linux_x86_64": "x86_64", "linux_aarch64": "aarch64"}
 _OTHER_PLATFORMS: Final = {"win_amd64": "x86_64-pc-windows-msvc", "win_arm64": "aarch64-pc-windows-msvc"}

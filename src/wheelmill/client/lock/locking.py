@@ -17,7 +17,7 @@ from wheelmill.client.lock.pylock import EnvironmentLock
 from wheelmill.client.records import Choice, Resolution
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ProjectName
-from wheelmill.progress import Progress
+from wheelmill.system.progress import Progress
 from wheelmill.wheel.metadata import requires_dist_of
 
 

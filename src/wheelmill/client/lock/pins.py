@@ -9,8 +9,8 @@ from packaging.requirements import Requirement
 
 from wheelmill.client.lock.markers import distinguishing_markers
 from wheelmill.client.records import Choice, Resolution, SourceKind
-from wheelmill.client.web.credentials import without_credentials
 from wheelmill.names import ProjectName, TorchVersion
+from wheelmill.web.credentials import without_credentials
 
 
 @dataclass(frozen=True, kw_only=True)

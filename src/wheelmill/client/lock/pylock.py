@@ -27,9 +27,9 @@ from packaging.version import Version
 from wheelmill.client.install.wheel_cache import WantedWheel
 from wheelmill.client.lock.markers import distinguishing_markers, full_marker, marker_environment
 from wheelmill.client.records import Candidate, Resolution, SourceKind, TargetEnvironment
-from wheelmill.client.web.credentials import without_credentials
 from wheelmill.errors import IntegrityError, NoWheelError, UsageError
 from wheelmill.names import Sha256
+from wheelmill.web.credentials import without_credentials
 
 _CREATED_BY: Final = "wheelmill"
 

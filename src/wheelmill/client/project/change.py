@@ -18,8 +18,8 @@ from wheelmill.client.project.undo import undone_on_failure
 from wheelmill.client.project.uv_sources import UvSources
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
-from wheelmill.files import write_if_new
 from wheelmill.names import ProjectName, TorchVersion, project_name
+from wheelmill.system.files import write_if_new
 
 _TORCH: Final = project_name("torch")
 _MINOR_LENGTH: Final = 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from wheelmill.files import write_bytes
+from wheelmill.system.files import write_bytes
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 from wheelmill.client.install.installer import run_installer
 from wheelmill.client.records import Candidate
 from wheelmill.errors import IntegrityError
-from wheelmill.progress import Progress
+from wheelmill.system.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 from packaging.specifiers import SpecifierSet
 
-from wheelmill import resources
 from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.client.web.credentials import github_api, without_credentials
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, ProjectName
+from wheelmill.system import resources
+from wheelmill.web.credentials import github_api, without_credentials
 
 SHIPPED: Final = resources.CONFIG / "sources.yml"
 

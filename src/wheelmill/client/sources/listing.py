@@ -16,7 +16,7 @@ from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.records import Candidate, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.links import SUFFIX, Group, Link
 from wheelmill.client.sources.pages import Pages
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName, Sha256
 
 Accepts = Callable[[Source, Group], bool]

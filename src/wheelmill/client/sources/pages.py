@@ -9,13 +9,13 @@ from urllib.parse import urljoin
 
 from wheelmill.client.sources.links import HTML, JSON, read_page
 from wheelmill.client.sources.page_cache import Page, PageCache
-from wheelmill.client.web.credentials import github_api, origin_of, without_credentials
 from wheelmill.errors import WheelmillError
+from wheelmill.web.credentials import github_api, origin_of, without_credentials
 
 if TYPE_CHECKING:
     import httpx
 
-    from wheelmill.client.web.requests import Web
+    from wheelmill.web.requests import Web
 
 _LIFETIME: Final = 600.0
 """Seconds, where a server does not say; GitHub Pages says as much."""
@@ -70,8 +70,8 @@ class Pages:
             return
         from concurrent.futures import as_completed  # noqa: PLC0415 - not for what is fresh
 
-        from wheelmill.client.web.requests import PARALLEL, Web  # noqa: PLC0415 - the same
-        from wheelmill.client.web.side_by_side import begin  # noqa: PLC0415 - the same
+        from wheelmill.web.requests import PARALLEL, Web  # noqa: PLC0415 - the same
+        from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
 
         known = {url: self.cache.page(url) for url in urls}
         with Web() as web:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from wheelmill.client.web.credentials import without_credentials
 from wheelmill.errors import IntegrityError, WheelmillError
-from wheelmill.files import write_bytes
+from wheelmill.system.files import write_bytes
+from wheelmill.web.credentials import without_credentials
 
 if TYPE_CHECKING:
-    from wheelmill.client.web.requests import Web
+    from wheelmill.web.requests import Web
 
 _LIFETIME: Final = 24 * 60 * 60
 """Seconds for which a list is used without asking whether there is a newer one."""
@@ -60,8 +60,8 @@ def _update(kept: Path, site: str) -> None:
     Raises:
         WheelmillError: the site does not give it, or it has another hash than promised, or cannot be read.
     """
-    from wheelmill.client.web.requests import Web  # noqa: PLC0415 - not for what is fresh
-    from wheelmill.index.records import SOURCES, SOURCES_HASH  # noqa: PLC0415 - the same
+    from wheelmill.index.tree import SOURCES, SOURCES_HASH  # noqa: PLC0415 - the same
+    from wheelmill.web.requests import Web  # noqa: PLC0415 - not for what is fresh
 
     base = f"{site.rstrip('/')}/"
     with Web() as web:

@@ -11,12 +11,12 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wheelmill.client.records import Source, SourceKind, SourceList
-from wheelmill.client.web.credentials import github_api
 from wheelmill.config.document import KeyPath
 from wheelmill.config.fields import Architectures, Entry, Form, Name, Range, Text
 from wheelmill.config.read import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
+from wheelmill.web.credentials import github_api
 
 _KINDS: Final = {"github": SourceKind.GITHUB, "simple": SourceKind.SIMPLE, "find_links": SourceKind.FIND_LINKS}
 

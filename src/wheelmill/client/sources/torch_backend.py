@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaTag
 

@@ -13,10 +13,10 @@ from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill import process
 from wheelmill.client.records import Gpu
 from wheelmill.errors import UsageError, WheelmillError
 from wheelmill.names import Architecture
+from wheelmill.system import process
 
 _SYSFS: Final = Path("/sys/module/nvidia/version")
 _PROCFS: Final = Path("/proc/driver/nvidia/version")

@@ -12,12 +12,12 @@ from typing import Any
 
 from packaging.version import Version
 
-from wheelmill import process
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target import probe
 from wheelmill.client.target_tags import Libc
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.system import process
 
 
 def find_interpreter(folder: Path) -> Path | None:

@@ -11,9 +11,9 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
-from wheelmill import process
 from wheelmill.client.target_tags import Libc
 from wheelmill.errors import ProcessError, UsageError
+from wheelmill.system import process
 
 
 def musl_of(interpreter: Path) -> Libc | None:

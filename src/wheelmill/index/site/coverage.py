@@ -11,7 +11,7 @@ from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.site.pythons import let_in
 from wheelmill.index.site.wheels import Variant
 from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
-from wheelmill.plan.records import Cell, Skip
+from wheelmill.plan.targets import Cell, Skip
 
 
 class State(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypedDict, TypeVar
 
-from wheelmill.config.records import Package
+from wheelmill.config.model import Package
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.site.pythons import let_in
 from wheelmill.index.site.wheels import Variant

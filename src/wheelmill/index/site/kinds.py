@@ -9,7 +9,7 @@ from typing import Final, Self
 from packaging.tags import Tag
 from packaging.version import Version
 
-from wheelmill.index.records import IndexFile
+from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, Platform
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.label import Label

@@ -10,9 +10,7 @@ from functools import cache
 from jinja2 import Environment
 from markupsafe import Markup
 
-from wheelmill import resources
 from wheelmill.index.catalogue import Catalogue
-from wheelmill.index.records import IndexFile, Site, Tree
 from wheelmill.index.render import Page
 from wheelmill.index.rows import href, seen_from
 from wheelmill.index.site.coverage import planned_coverage
@@ -22,8 +20,10 @@ from wheelmill.index.site.packages import PackagePage, package_page
 from wheelmill.index.site.rows import wheel_rows
 from wheelmill.index.site.wheels import variants_of
 from wheelmill.index.templates import environment
+from wheelmill.index.tree import IndexFile, Site, Tree
 from wheelmill.names import CudaVersion, TorchVersion
-from wheelmill.release.records import MANIFEST
+from wheelmill.release.manifest import MANIFEST
+from wheelmill.system import resources
 from wheelmill.wheel.label import Label
 
 

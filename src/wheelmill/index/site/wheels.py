@@ -9,11 +9,11 @@ from datetime import datetime
 
 from packaging.version import Version
 
-from wheelmill.index.records import IndexFile
 from wheelmill.index.site.format import listed
 from wheelmill.index.site.kinds import Kind
 from wheelmill.index.site.pythons import Pythons, pythons_of
-from wheelmill.smoke.records import Certificate
+from wheelmill.index.tree import IndexFile
+from wheelmill.smoke.verdict import Certificate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,11 +13,11 @@ import requests
 from github import BadAttributeException, GithubException, RateLimitExceededException
 
 from wheelmill.errors import ReleaseError
-from wheelmill.progress import Progress
 from wheelmill.release.github.answers import OutageError, RejectedError, understood
 from wheelmill.release.github.connection import connect
 from wheelmill.release.github.pace import Pace
 from wheelmill.release.github.repository import Repository
+from wheelmill.system.progress import Progress
 
 PAUSES: Final = (1.0, 10.0, 60.0)
 """Seconds between tries of something that failed on the other side."""

@@ -20,7 +20,7 @@ from github.GitRef import GitRef
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.tags import date_tags, is_date_tag
-from wheelmill.wheel.records import WheelFile
+from wheelmill.wheel.name import WheelFile
 
 _MARK: Final = "contents: sha256:"
 """Begins the last line of a tag's message."""

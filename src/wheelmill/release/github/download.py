@@ -15,10 +15,10 @@ from typing import IO, Final
 import httpx
 
 from wheelmill.errors import ReleaseError
-from wheelmill.http_tries import NoAnswerError, answer_to
 from wheelmill.names import Sha256
 from wheelmill.release.github.clock import Clock
 from wheelmill.release.github.repository import Repository
+from wheelmill.web.tries import NoAnswerError, answer_to
 
 _TIMEOUT: Final = 60.0
 """Seconds without a byte from the other side."""

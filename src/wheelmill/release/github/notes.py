@@ -6,8 +6,8 @@ import shlex
 from typing import Final
 
 from wheelmill.release.github.repository import Repository
-from wheelmill.release.records import Manifest, ManifestEntry
-from wheelmill.wheel.records import WheelName
+from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.wheel.name import WheelName
 
 _SHOWN: Final = 3
 """How many projects a title names."""

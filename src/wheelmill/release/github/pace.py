@@ -12,9 +12,9 @@ from http import HTTPStatus
 from typing import Final
 
 from wheelmill.errors import ReleaseError
-from wheelmill.http_tries import asked_pause
-from wheelmill.progress import Progress
 from wheelmill.release.github.clock import Clock
+from wheelmill.system.progress import Progress
+from wheelmill.web.tries import asked_pause
 
 BETWEEN_WRITES: Final = 1.0
 """Seconds, as GitHub asks for: so there are at most 60 a minute, where 80 are allowed."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from wheelmill.errors import ReleaseError
 from wheelmill.release.github.calls import PAUSES
 from wheelmill.release.github.download import Downloads
-from wheelmill.release.records import SIDECAR_SUFFIX, Manifest, ManifestEntry
+from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
 
 
 def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str]) -> None:

@@ -6,7 +6,7 @@ import string
 from typing import Final
 
 from wheelmill.wheel.glibc import promised_glibc
-from wheelmill.wheel.records import MAX_ASSET, WheelFile, WheelName
+from wheelmill.wheel.name import MAX_ASSET, WheelFile, WheelName
 
 PUBLISHED_POLICY: Final = "manylinux_2_28"
 """What users of published wheels need: every Linux since 2018 has that glibc."""

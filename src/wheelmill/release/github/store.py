@@ -11,10 +11,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from wheelmill.errors import ReleaseError, UsageError
-from wheelmill.files import atomic_write
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.progress import QUIET, Progress
-from wheelmill.record_files import record_bytes
 from wheelmill.release.failures import FailureFile
 from wheelmill.release.github.assets import Asset, send
 from wheelmill.release.github.calls import Calls
@@ -26,14 +23,16 @@ from wheelmill.release.github.pace import Pace
 from wheelmill.release.github.probe import probe
 from wheelmill.release.github.refusal import reason_to_refuse
 from wheelmill.release.github.repository import Repository
-from wheelmill.release.manifest import manifest_from, manifest_of
-from wheelmill.release.records import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest, manifest_from, manifest_of
 from wheelmill.release.sbom import sbom_of
 from wheelmill.release.store import Publication, Refusal
 from wheelmill.release.tags import is_date_tag
-from wheelmill.smoke.records import TestedWheel
+from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.files import atomic_write
+from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.record_files import record_bytes
 from wheelmill.wheel.metadata import metadata_bytes
-from wheelmill.wheel.records import WheelFile
+from wheelmill.wheel.name import WheelFile
 
 
 @dataclass(frozen=True, kw_only=True)

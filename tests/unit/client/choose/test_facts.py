@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from wheelmill import resources
 from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.config.load import load_config
+from wheelmill.system import resources
 
 
 def test_they_are_what_the_configuration_says(tmp_path: Path) -> None:

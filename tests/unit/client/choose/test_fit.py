@@ -5,7 +5,7 @@ from packaging.requirements import Requirement
 from tests.unit.client.conftest import TARGET, candidates
 from wheelmill.client.choose.fit import refusals
 from wheelmill.client.records import Gpu, Source, SourceKind, Stage
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import Architecture
 
 

@@ -14,9 +14,9 @@ from wheelmill.client.choose.inside import Inside
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Gpu, Resolution
 from wheelmill.names import Architecture, ReleaseTag, Sha256
-from wheelmill.record_files import record_bytes
-from wheelmill.release.records import Manifest, ManifestEntry
-from wheelmill.smoke.records import Certificate, Evidence
+from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.smoke.verdict import Certificate, Evidence
+from wheelmill.system.record_files import record_bytes
 
 WHEEL = "demo-1.1+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
 SHA = Sha256("ab" * 32)

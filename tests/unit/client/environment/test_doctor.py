@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 
 from tests.unit.client.targets import LINUX
-from wheelmill import resources
 from wheelmill.client.environment.doctor import faults_of_environment, faults_of_project
 from wheelmill.client.environment.failures import explain_failure
 from wheelmill.client.environment.faults import Code
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.config.load import load_config
 from wheelmill.names import project_name
+from wheelmill.system import resources
 
 FACTS = load_config(resources.CONFIG).compatibility
 FLASH = project_name("flash-attn")

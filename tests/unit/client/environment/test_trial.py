@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.client.targets import LINUX
 from wheelmill.client.environment.trial import Trial, try_packages
-from wheelmill.config.records import Expectations
+from wheelmill.config.model import Expectations
 from wheelmill.names import project_name
 
 DEMO = project_name("demo")

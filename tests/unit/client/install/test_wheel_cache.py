@@ -9,7 +9,7 @@ import pytest
 from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import Sha256
-from wheelmill.progress import Progress
+from wheelmill.system.progress import Progress
 
 CONTENT = b"wheel"
 HASH = Sha256(sha256(CONTENT).hexdigest())

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill import resources
 from wheelmill.client.records import Source, SourceKind
 from wheelmill.client.sources.known import read_sources
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.errors import ConfigurationError, UsageError
+from wheelmill.system import resources
 
 REGISTRY = """
 [[sources]]

@@ -9,7 +9,7 @@ from tests.page_server import Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
-from wheelmill.config.records.compatibility import Compatibility
+from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
 

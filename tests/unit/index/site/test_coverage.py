@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from tests.unit.index.conftest import Release
 from tests.unit.plan.examples import ARM, CONFIG, CUDA_13, DEMO, PY_12, PY_13T, TORCH_9, TORCH_11, V1, X86
-from wheelmill.config.records import Config
+from wheelmill.config.model import Config
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.coverage import Grid, State, grids_of, planned_coverage
@@ -13,8 +13,8 @@ from wheelmill.index.site.wheels import variants_of
 from wheelmill.names import ProjectName
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import Filters, KnownFailure, KnownFailures
-from wheelmill.release.records import Manifest
+from wheelmill.plan.targets import Filters, KnownFailure, KnownFailures
+from wheelmill.release.manifest import Manifest
 
 BUILT = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
 NOTHING = KnownFailures(by_inputs={})

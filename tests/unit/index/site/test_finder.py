@@ -10,8 +10,8 @@ from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.wheels import variants_of
 from wheelmill.names import project_name
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.records import Filters
-from wheelmill.release.records import Manifest
+from wheelmill.plan.targets import Filters
+from wheelmill.release.manifest import Manifest
 
 TOP = project_name("top")
 CATALOGUE = Catalogue(packages=CONFIG.packages, plan=make_plan(CONFIG, Filters(), {}), drivers={CUDA_13: "580.65.06"})

@@ -8,7 +8,7 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.pythons import Pythons
 from wheelmill.index.site.wheels import Variant, variants_of
 from wheelmill.names import PythonVersion
-from wheelmill.release.records import Manifest
+from wheelmill.release.manifest import Manifest
 
 
 def variants(manifests: tuple[Manifest, ...]) -> tuple[Variant, ...]:

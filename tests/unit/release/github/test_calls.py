@@ -9,13 +9,13 @@ import pytest
 from tests.github_server import REPOSITORY, Answer, Call, Fault, GitHub
 from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import ReleaseError
-from wheelmill.progress import Progress
 from wheelmill.release.github import Repository
 from wheelmill.release.github.answers import OutageError, RejectedError
 from wheelmill.release.github.calls import PAUSES, Calls
 from wheelmill.release.github.clock import Clock
 from wheelmill.release.github.drafts import all_releases
 from wheelmill.release.github.pace import Pace
+from wheelmill.system.progress import Progress
 
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}
 

@@ -7,10 +7,10 @@ import pytest
 
 from tests.github_server import REPOSITORY
 from wheelmill.errors import ReleaseError
-from wheelmill.progress import QUIET
 from wheelmill.release.github import Repository, connection
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.pace import Pace
+from wheelmill.system.progress import QUIET
 
 
 def test_silence_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:

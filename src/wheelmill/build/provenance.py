@@ -1,0 +1,65 @@
+"""A wheel that was built, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wheelmill.config.model import Expectations
+from wheelmill.names import Architecture, PythonVersion, Sha256
+from wheelmill.plan.targets import Cell
+from wheelmill.system.record_files import read_record, write_record
+from wheelmill.wheel.name import WheelFile
+
+SUFFIX: Final = ".built.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """What a wheel was made from, and with what. Kept beside the wheel and bound to it by its hash."""
+
+    sha256: Sha256
+    cell: Cell
+    architectures: tuple[Architecture, ...]
+    source_sha256: Sha256
+    patches: tuple[Sha256, ...]
+    """Of the patches that were applied to the source."""
+    pythons: tuple[PythonVersion, ...]
+    """Those that the wheel is for."""
+    expectations: Expectations
+    toolkit: str
+    torch_release: str | None
+    build_environment: tuple[str, ...]
+    """Every distribution in the build environment, pinned: ``ninja==1.13.2``."""
+    images: tuple[str, ...]
+    """The base images of the container that it was compiled in, by digest; none for a build without one."""
+    seconds: float
+    """Wall time of the build."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltWheel:
+    """A finished wheel on disk, labelled and repaired."""
+
+    file: WheelFile
+    provenance: Provenance
+
+
+def provenance_path(wheel: Path) -> Path:
+    """Where a wheel's provenance is kept: beside it."""
+    return wheel.with_name(wheel.name + SUFFIX)
+
+
+def keep_provenance(wheel: BuiltWheel) -> None:
+    """Write a wheel's provenance beside it."""
+    write_record(provenance_path(wheel.file.path), wheel.provenance)
+
+
+def provenance_of(file: WheelFile) -> Provenance | None:
+    """Read what is kept beside a wheel; None when there is nothing, or when it belongs to other bytes."""
+    path = provenance_path(file.path)
+    if not path.exists():
+        return None
+    provenance = read_record(path, Provenance)
+    return provenance if provenance.sha256 == file.sha256 else None

@@ -1,0 +1,1 @@
+"""Commands that choose wheels and install them."""

@@ -1,0 +1,95 @@
+"""What the commands that change projects and environments share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from packaging.requirements import Requirement
+
+from wheelmill.cli.client.built_here import with_built_wheels
+from wheelmill.cli.client.downloads import download_bars
+from wheelmill.cli.client.resolve import no_wheel_for, tell
+from wheelmill.cli.client.target import SearchOptions, TargetOptions
+from wheelmill.client.choose.resolve import resolve
+from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache, wheel_cache_directory
+from wheelmill.client.records import Resolution
+from wheelmill.names import TorchVersion
+from wheelmill.system.progress import Progress
+
+ProjectOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--project", help="The pyproject.toml; the nearest one, else a new one in this folder.", metavar="FILE"
+    ),
+]
+
+
+def project_file(given: Path | None) -> Path:
+    """The ``pyproject.toml`` that was named, or is in this folder or the nearest above it, or could be made here."""
+    if given:
+        return given / "pyproject.toml" if given.is_dir() else given
+    here = Path.cwd()
+    found = next((path for folder in (here, *here.parents) if (path := folder / "pyproject.toml").exists()), None)
+    return found or here / "pyproject.toml"
+
+
+def each_target(target: TargetOptions) -> list[TargetOptions]:
+    """One for each Python and platform; both options take several, with commas."""
+    pythons = target.python.split(",") if target.python else [None]
+    platforms = target.platform.split(",") if target.platform else [None]
+    return [replace(target, python=python, platform=platform) for python in pythons for platform in platforms]
+
+
+def resolve_for_all(
+    requirements: Sequence[Requirement],
+    targets: Sequence[TargetOptions],
+    search: SearchOptions,
+    torch: TorchVersion | None = None,
+    *,
+    build: bool = False,
+) -> tuple[Resolution, ...]:
+    """Choose wheels for every target, all with one torch and one CUDA.
+
+    Args:
+        requirements: one for each project.
+        targets: the options that say what the wheels are for.
+        search: those that say where to look.
+        torch: taken where no torch is installed and none was given.
+        build: whether a wheel that nobody has is built; what was built here before is taken in any case.
+
+    Raises:
+        NoWheelError: one of them has no wheel for a package.
+    """
+    found: list[Resolution] = []
+    for each in targets:
+        environment = each.detect()
+        environment = replace(environment, torch=environment.torch or torch)
+        if found:
+            first = found[0].environment
+            environment = replace(environment, torch=first.torch, cuda=first.cuda)
+        resolution = resolve(requirements, environment, search.search())
+        if resolution.unresolved:
+            resolution = with_built_wheels(resolution, requirements, build=build)
+        tell(resolution)
+        found.append(resolution)
+    if missing := sorted({name for resolution in found for name in resolution.unresolved}):
+        raise no_wheel_for(missing)
+    return tuple(found)
+
+
+@contextmanager
+def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
+    """The cache of wheels, and the bars that show downloads into it."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what downloads
+
+    from wheelmill.client.install.download import opener  # noqa: PLC0415 - httpx takes longer to import than most commands
+    from wheelmill.web.requests import Web  # noqa: PLC0415
+
+    with ThreadPoolExecutor(AT_ONCE) as threads, Web() as web, download_bars() as shown:
+        directory, open_url = wheel_cache_directory(), opener(web)
+        yield WheelCache(directory=directory, open_url=open_url, threads=threads, offline=search.offline), shown

@@ -1,0 +1,108 @@
+"""Wheels that are compiled on this machine, where nobody has built them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from wheelmill.cli.shared.output import say
+from wheelmill.client.built_for import BuiltFor
+from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.config.model import Config
+from wheelmill.errors import BuildError, UsageError
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import resources
+from wheelmill.wheel.metadata import requires_dist_of
+from wheelmill.wheel.name import WheelFile, WheelName
+
+
+def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement], *, build: bool) -> Resolution:
+    """Fill in what no source has: with wheels that were built here before, and with new ones.
+
+    Args:
+        resolution: what sources have.
+        requirements: what was asked for.
+        build: whether what is missing is built; otherwise only what was built before is taken.
+
+    Raises:
+        BuildError: a build failed, or no such wheel can be.
+    """
+    from wheelmill.cli.shared.options import CONFIG_VARIABLE  # noqa: PLC0415 - reads YAML
+    from wheelmill.config.load import load_config  # noqa: PLC0415
+
+    config = load_config(Path(os.environ.get(CONFIG_VARIABLE) or resources.CONFIG))
+    choices, missing = dict(resolution.choices), dict(resolution.unresolved)
+    for requirement in requirements:
+        project = canonicalize_name(requirement.name)
+        if project not in missing or project not in config.packages:
+            continue
+        try:
+            target = target_for(requirement, resolution.environment, config)
+        except (BuildError, UsageError):
+            if build:
+                raise
+            continue
+        if wheel := _wheel_of(target, build=build):
+            say(f"  {project}: {wheel.filename}, built on this machine")
+            choices[project] = Choice(
+                project=project,
+                candidate=_candidate(wheel),
+                extras=frozenset(requirement.extras),
+                requires_dist=requires_dist_of(wheel.path),
+            )
+            del missing[project]
+    return replace(resolution, choices=choices, unresolved=missing)
+
+
+def target_for(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:
+    """What would be built for an environment: for its GPUs only."""
+    from wheelmill.pipeline.here import target_here  # noqa: PLC0415 - needs the factory extra
+
+    return target_here(
+        requirement,
+        config,
+        python=environment.python,
+        cuda=environment.cuda,
+        torch=environment.torch,
+        platform=environment.platform,
+        architectures=tuple(sorted({gpu.capability for gpu in environment.gpus})),
+    )
+
+
+def _wheel_of(target: BuildTarget, *, build: bool) -> WheelFile | None:
+    from wheelmill.pipeline.here import build_here, wheel_kept  # noqa: PLC0415
+
+    if not build:
+        return wheel_kept(target)
+    from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.cli.shared.terminal import progress  # noqa: PLC0415
+
+    with progress() as shown:
+        return build_here(target, LocalBuilder(), shown)
+
+
+def _candidate(wheel: WheelFile) -> Candidate:
+    name = WheelName.parse(wheel.filename)
+    source = Source(name="this machine", kind=SourceKind.FIND_LINKS, url=wheel.path.parent.as_uri())
+    return Candidate(
+        filename=wheel.filename,
+        project=name.project,
+        version=name.version,
+        build=name.build,
+        tags=name.tags,
+        label=BuiltFor.parse(name.version.local or ""),
+        url=wheel.path.as_uri(),
+        sha256=wheel.sha256,
+        size=wheel.size,
+        requires_python=None,
+        metadata_sha256=None,
+        has_metadata=False,
+        uploaded_at=None,
+        yanked=None,
+        source=source,
+    )

@@ -1,0 +1,60 @@
+"""``wheelmill cache``: what the client keeps."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Final
+
+import typer
+
+from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.client.install.cache import clean_cache, measure_cache
+from wheelmill.errors import UsageError
+
+app = typer.Typer(no_args_is_help=True, help="Show and clean what was read and downloaded.")
+
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@app.command()
+def info(*, as_json: JsonOption = False) -> None:
+    """Show where the cache is and how much it holds."""
+    found = measure_cache()
+    if as_json:
+        print_json(
+            "wheelmill.cache-info/1",
+            folder=str(found.folder),
+            files=found.files,
+            bytes=found.size,
+            oldest=found.oldest.isoformat() if found.oldest else None,
+        )
+        return
+    print(f"{found.folder}: {found.files} files, {found.size / 1e6:.1f} MB")  # noqa: T201 - the result
+    if found.oldest:
+        print(f"the oldest was last used {found.oldest:%Y-%m-%d %H:%M} UTC")  # noqa: T201
+
+
+@app.command()
+def clean(
+    *,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="Only what was not used for 30m, 12h, 7d, 4w.", metavar="AGE")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete what the cache holds, or what was not used for some time."""
+    done = clean_cache(_age(older_than) if older_than else None)
+    if as_json:
+        print_json("wheelmill.cache-clean/1", files=done.files, bytes=done.size)
+    else:
+        print(f"deleted {done.files} files, {done.size / 1e6:.1f} MB")  # noqa: T201
+
+
+def _age(text: str) -> timedelta:
+    number, unit = text[:-1], _UNITS.get(text[-1:])
+    if unit is None or not (number.isascii() and number.isdigit()):
+        raise UsageError(f"--older-than: expected a number and one of {', '.join(_UNITS)}, such as 7d; not {text!r}")
+    try:
+        return timedelta(**{unit: int(number)})
+    except OverflowError:
+        raise UsageError(f"--older-than: {text} is longer than time") from None

@@ -1,0 +1,69 @@
+"""``wheelmill doctor``: what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.client.acting import ProjectOption, project_file
+from wheelmill.cli.client.target import TargetOptions
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.client.choose.facts import read_facts
+from wheelmill.client.choose.resolve import Search
+from wheelmill.client.environment.doctor import faults_of_environment, faults_of_project
+from wheelmill.client.environment.faults import Fault
+from wheelmill.client.install.installed import distributions_of
+from wheelmill.client.lock.pylock import read_lock
+from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.errors import FindingsError
+
+
+@with_groups
+def doctor(
+    *,
+    target: TargetOptions,
+    project: ProjectOption = None,
+    lock: Annotated[
+        Path | None, typer.Option("--lock", help="The lock; pylock.toml beside the project.", metavar="FILE")
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no server.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Look for what is wrong: driver, torch, ABI, duplicates, the usual index in the way, URLs.
+
+    Exits with 9 when anything is. Nothing is changed.
+    """
+    faults = []
+    for fault in _faults(target, project_file(project), lock, offline=offline):
+        faults.append(fault)
+        say(f"{fault.subject}: {fault.code}: {fault.detail}")
+    if as_json:
+        print_json("wheelmill.doctor/1", faults=[asdict(fault) for fault in faults])
+    if faults:
+        raise FindingsError(f"{len(faults)} faults")
+    say("nothing is wrong")
+
+
+def _faults(target: TargetOptions, path: Path, lock: Path | None, *, offline: bool) -> Iterator[Fault]:
+    environment = target.detect()
+    if environment.interpreter:
+        with Search().open_cache() as cache:
+            facts = read_facts(cache)
+        yield from faults_of_environment(environment, distributions_of(environment.interpreter), facts)
+    pyproject = Pyproject.read(path)
+    yield from faults_of_project(pyproject)
+    if offline:
+        return
+    from wheelmill.client.environment.wheel_urls import faults_of_lock, faults_of_urls, urls_of_project  # noqa: PLC0415
+    from wheelmill.web.requests import Web  # noqa: PLC0415 - httpx
+
+    with Web() as web:
+        yield from faults_of_urls(urls_of_project(pyproject), web)
+        locked = lock or path.with_name("pylock.toml")
+        if lock or locked.exists():
+            yield from faults_of_lock(read_lock(locked), web)

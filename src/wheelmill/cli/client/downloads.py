@@ -1,0 +1,50 @@
+"""Bars for downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import Progress as Bars
+
+from wheelmill.cli.shared.terminal import STDERR
+from wheelmill.system.progress import Progress
+
+
+class DownloadBars(Progress):
+    """A bar for each download, and the line that a running installer printed last."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+        self._last = bars.add_task("", visible=False)
+
+    def step(self, text: str) -> None:
+        """Print the step above the bars."""
+        self._bars.console.print(escape(text))
+
+    def line(self, text: str) -> None:
+        """Show what uv or pip is at."""
+        self._bars.update(self._last, description=escape(text[:100]), visible=bool(text), total=None)
+
+    def received(self, filename: str, done: int, total: int | None) -> None:
+        """Move a file's bar."""
+        if filename not in self._tasks:
+            self._tasks[filename] = self._bars.add_task(escape(filename), total=total)
+        self._bars.update(self._tasks[filename], completed=done)
+
+
+@contextmanager
+def download_bars() -> Iterator[Progress]:
+    """Show bars while the context is open; they go when it is left."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=STDERR, transient=True) as bars:
+        yield DownloadBars(bars)

@@ -1,0 +1,73 @@
+"""``wheelmill environment``: what wheels are chosen for."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated, Final
+
+import typer
+
+from wheelmill.cli.client.target import TargetOptions
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.client.environment.building import build_variables
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.errors import UsageError
+
+_SHOWN: Final = (
+    *("python", "interpreter", "platform", "libc", "torch", "cuda", "cxx11_abi"),
+    *("driver", "driver_cuda", "gpus"),
+)
+
+
+@with_groups
+def environment(
+    *,
+    target: TargetOptions,
+    as_json: JsonOption = False,
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Print variables for building by hand, for a shell's eval.")
+    ] = False,
+) -> None:
+    """Show what wheels are chosen for: Python, torch, CUDA, driver, GPUs."""
+    if as_json and shell:
+        raise UsageError("--json and --shell are two forms of one answer: take one")
+    found = target.detect()
+    if shell:
+        for name, value in build_variables(found).items():
+            print(f"export {name}={shlex.quote(value)}")  # noqa: T201 - read by a shell
+    elif as_json:
+        print_json("wheelmill.environment/1", **environment_content(found))
+    else:
+        _print_lines(found)
+
+
+def environment_content(found: TargetEnvironment) -> dict[str, object]:
+    """The environment as JSON shows it; what is not known is null."""
+    return {
+        "python": str(found.python),
+        "python_release": found.python_release,
+        "free_threaded": found.python.free_threaded,
+        "interpreter": str(found.interpreter) if found.interpreter else None,
+        "platform": found.platform,
+        "libc": str(found.libc) if found.libc else None,
+        "torch": str(found.torch) if found.torch else None,
+        "torch_release": found.torch_release,
+        "cuda": str(found.cuda) if found.cuda else None,
+        "cpu_only": found.cpu_only,
+        "cxx11_abi": found.cxx11_abi,
+        "driver": found.driver,
+        "driver_cuda": str(found.driver_cuda) if found.driver_cuda else None,
+        "gpus": [{"name": gpu.name, "capability": gpu.capability.capability} for gpu in found.gpus],
+        "tags": list(map(str, found.tags)),
+        "origins": dict(found.origins),
+    }
+
+
+def _print_lines(found: TargetEnvironment) -> None:
+    content = environment_content(found)
+    content["gpus"] = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in found.gpus) or "none"
+    for name in _SHOWN:
+        value = content[name] if content[name] is not None else "not known"
+        origin = f"  ({found.origins[name]})" if name in found.origins else ""
+        print(f"{name:<12} {value}{origin}")  # noqa: T201 - the result

@@ -1,0 +1,78 @@
+"""``wheelmill explain``: every wheel, and every reason against it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.client.target import SearchOptions, TargetOptions, requirements_of
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.output import print_json, say
+from wheelmill.client.choose.explain import Explanation, Verdict
+from wheelmill.client.choose.explain import explain as explain_requirement
+
+
+@with_groups
+def explain(
+    requirement: Annotated[
+        str, typer.Argument(help="A package: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT")
+    ],
+    *,
+    target: TargetOptions,
+    search: SearchOptions,
+    fitting: Annotated[bool, typer.Option("--fitting", help="Only wheels that fit.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+) -> None:
+    """Show every wheel of a package with every reason against it, the best first."""
+    (wanted,) = requirements_of([requirement])
+    explanation = explain_requirement(wanted, target.detect(), search.search())
+    for warning in explanation.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json("wheelmill.explain/1", **_content(explanation, fitting=fitting))
+        return
+    print(f"for {explanation.environment}:")  # noqa: T201 - the result
+    for verdict in explanation.verdicts:
+        if fitting and verdict.against:
+            continue
+        mark = "-" if verdict.against else "+"
+        print(f"{mark} {verdict.candidate.filename}  [{verdict.candidate.source.name}]")  # noqa: T201
+        if verdict.inside is not None:
+            print(f"    inside: {verdict.inside}")  # noqa: T201
+        for refusal in verdict.against:
+            print(f"    {refusal.stage}: {refusal.reason}")  # noqa: T201
+    _print_counts(explanation)
+
+
+def _print_counts(explanation: Explanation) -> None:
+    counts = Counter(
+        stage for verdict in explanation.verdicts for stage in dict.fromkeys(each.stage for each in verdict.against)
+    )
+    fits = sum(not verdict.against for verdict in explanation.verdicts)
+    stages = "".join(f", {count} refused for {stage}" for stage, count in counts.most_common())
+    print(f"{len(explanation.verdicts)} wheels: {fits} fit{stages}")  # noqa: T201
+
+
+def _content(explanation: Explanation, *, fitting: bool) -> dict[str, object]:
+    return {
+        "environment": str(explanation.environment),
+        "candidates": [
+            _verdict_content(verdict) for verdict in explanation.verdicts if not (fitting and verdict.against)
+        ],
+    }
+
+
+def _verdict_content(verdict: Verdict) -> dict[str, object]:
+    candidate, inside = verdict.candidate, verdict.inside
+    return {
+        "filename": candidate.filename,
+        "url": candidate.url,
+        "source": candidate.source.name,
+        "fits": not verdict.against,
+        "refusals": [{"stage": refusal.stage, "reason": refusal.reason} for refusal in verdict.against],
+        "inside": None if isinstance(inside, str | None) else asdict(inside),
+        "note": inside if isinstance(inside, str) else None,
+    }

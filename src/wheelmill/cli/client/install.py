@@ -1,0 +1,97 @@
+"""``wheelmill install`` and ``sync``: what is in an environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.client.acting import ProjectOption, project_file, resolve_for_all, wheel_cache
+from wheelmill.cli.client.target import SearchOptions, TargetOptions, requirements_of
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.client.environment.change import Installed
+from wheelmill.errors import UsageError
+
+LockOption = Annotated[
+    Path | None, typer.Option("--lock", help="A pylock.toml, of any program (PEP 751).", metavar="FILE")
+]
+
+
+@with_groups
+def install(
+    requirements: Annotated[
+        list[str] | None, typer.Argument(help="Packages: flash-attn, 'mamba-ssm>=2,<3'.", metavar="[REQUIREMENT...]")
+    ] = None,
+    *,
+    target: TargetOptions,
+    search: SearchOptions,
+    lock: LockOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Install wheels into an environment, or what a lock holds.
+
+    Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
+    """
+    from wheelmill.client.environment.change import install_chosen, interpreter_of  # noqa: PLC0415 - only what installs
+    from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
+
+    if bool(requirements) == bool(lock):
+        raise UsageError("give packages, or --lock FILE")
+    if lock:
+        _install_locked(lock, target, search, exactly=False, command="install", as_json=as_json)
+        return
+    (resolution,) = resolve_for_all(requirements_of(requirements or ()), [target], search)
+    with wheel_cache(search) as (cache, shown):
+        installed = install_chosen(
+            resolution,
+            cache,
+            installer_for(interpreter_of(resolution.environment), shown, offline=cache.offline),
+            progress=shown,
+        )
+    _tell(installed, "install", as_json=as_json)
+
+
+@with_groups
+def sync(
+    *,
+    target: TargetOptions,
+    search: SearchOptions,
+    lock: LockOption = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make an environment hold what a lock holds, and nothing else."""
+    path = lock or project_file(project).with_name("pylock.toml")
+    _install_locked(path, target, search, exactly=True, command="sync", as_json=as_json)
+
+
+def _install_locked(
+    path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, command: str, as_json: bool
+) -> None:
+    from wheelmill.client.environment.change import install_locked, interpreter_of  # noqa: PLC0415 - only what installs
+    from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
+    from wheelmill.client.lock.pylock import read_lock  # noqa: PLC0415
+
+    locked, environment = read_lock(path), target.detect()
+    with wheel_cache(search) as (cache, shown):
+        installer = installer_for(interpreter_of(environment), shown, offline=cache.offline)
+        installed = install_locked(locked, environment, cache, installer, exactly=exactly, progress=shown)
+    _tell(installed, command, as_json=as_json)
+
+
+def _tell(installed: Installed, command: str, *, as_json: bool) -> None:
+    for wheel in installed.wheels:
+        say(f"  {wheel.path.name}, sha256 {wheel.sha256}")
+    for project in installed.removed:
+        say(f"  removed {project}")
+    if as_json:
+        print_json(
+            f"wheelmill.{command}/1",
+            installed={
+                wheel.project: {"filename": wheel.path.name, "sha256": wheel.sha256, "size": wheel.size}
+                for wheel in installed.wheels
+            },
+            removed=list(installed.removed),
+        )

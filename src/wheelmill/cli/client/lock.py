@@ -1,0 +1,125 @@
+"""``wheelmill lock``: everything that environments get, with hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from wheelmill.cli.client.acting import ProjectOption, each_target, project_file, resolve_for_all, wheel_cache
+from wheelmill.cli.client.target import SearchOptions, TargetOptions, requirements_of
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.errors import NoWheelError, UsageError
+from wheelmill.names import ProjectName, TorchVersion
+
+if TYPE_CHECKING:
+    from packaging.pylock import Pylock
+
+    from wheelmill.client.records import Resolution
+
+
+class LockFormat(StrEnum):
+    """What a lock is written as."""
+
+    PYLOCK = "pylock"
+    REQUIREMENTS = "requirements"
+
+
+@with_groups
+def lock(
+    requirements: Annotated[
+        list[str] | None,
+        typer.Argument(help="Packages; by default those that were added to the project.", metavar="[REQUIREMENT...]"),
+    ] = None,
+    *,
+    target: TargetOptions,
+    search: SearchOptions,
+    project: ProjectOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="pylock.toml, or requirements.txt, by default.", metavar="FILE"),
+    ] = None,
+    form: Annotated[
+        LockFormat, typer.Option("--format", help="PEP 751, or requirements with hashes.")
+    ] = LockFormat.PYLOCK,
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Take newer versions than an earlier lock has.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Lock everything that environments get, as pylock.toml (PEP 751).
+
+    --python and --platform take several values, with commas: one lock then serves all of them.
+    """
+    from wheelmill.client.lock.locking import lock_environments  # noqa: PLC0415 - only what makes a lock
+    from wheelmill.client.lock.pylock import check_name, merge, read_lock, text_of  # noqa: PLC0415
+    from wheelmill.client.lock.requirements_output import requirements_of as requirements_text  # noqa: PLC0415
+    from wheelmill.client.project.change import pinned_torch  # noqa: PLC0415
+    from wheelmill.system.files import write_if_new  # noqa: PLC0415
+
+    path = project_file(project)
+    asked, beside = _wanted(requirements_of(requirements or ()), path)
+    earlier = path.with_name("pylock.toml")
+    written = output or (earlier if form is LockFormat.PYLOCK else path.with_name("requirements.txt"))
+    if form is LockFormat.PYLOCK:
+        check_name(written)
+        earlier = written
+    known = read_lock(earlier) if earlier.exists() and not upgrade else None
+    resolutions = _resolutions(asked, known, each_target(target), search, pinned_torch(path))
+    with wheel_cache(search) as (cache, shown):
+        locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
+    merged = merge(locks)
+    changed = write_if_new(written, text_of(merged) if form is LockFormat.PYLOCK else requirements_text(locks))
+    say(f"{'wrote' if changed else 'nothing to change in'} {written}: {len(merged.packages)} packages")
+    if as_json:
+        packages = [{"name": package.name, "version": str(package.version)} for package in merged.packages]
+        print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
+
+
+def _wanted(requirements: list[Requirement], path: Path) -> tuple[list[Requirement], list[Requirement]]:
+    """What wheels are chosen for, and what else goes into the lock: the rest of a project when nothing was named."""
+    from wheelmill.client.project.pyproject import Pyproject  # noqa: PLC0415 - tomlkit
+
+    if requirements:
+        return requirements, []
+    pyproject = Pyproject.read(path)
+    asked = list(pyproject.asked)
+    if not asked:
+        raise UsageError(f"{path}: nothing to lock", hint="name packages, or add them to the project first")
+    names = {canonicalize_name(each.name) for each in asked} | {canonicalize_name("torch")}
+    return asked, [each for each in pyproject.requirements if canonicalize_name(each.name) not in names]
+
+
+def _resolutions(
+    asked: Sequence[Requirement],
+    known: Pylock | None,
+    targets: Sequence[TargetOptions],
+    search: SearchOptions,
+    torch: TorchVersion | None,
+) -> tuple[Resolution, ...]:
+    """Choose the versions that an earlier lock has, or others where they do not fit any longer."""
+    kept = {package.name: package.version for package in known.packages} if known else {}
+    try:
+        return resolve_for_all(_kept(asked, kept), targets, search, torch)
+    except NoWheelError:
+        if not kept:
+            raise
+        return resolve_for_all(asked, targets, search, torch)
+
+
+def _kept(asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None]) -> list[Requirement]:
+    """Ask for the versions that were locked before."""
+    kept = []
+    for requirement in asked:
+        locked = versions.get(canonicalize_name(requirement.name))
+        pinned = Requirement(str(requirement))
+        if locked and requirement.specifier.contains(str(locked), prereleases=True):
+            pinned.specifier &= SpecifierSet(f"=={locked}")
+        kept.append(pinned)
+    return kept

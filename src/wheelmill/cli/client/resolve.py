@@ -1,0 +1,115 @@
+"""``wheelmill resolve``: the wheels that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from wheelmill.cli.client.target import SearchOptions, TargetOptions, requirements_of
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.output import print_json, say
+from wheelmill.client.choose.resolve import resolve as resolve_requirements
+from wheelmill.client.records import Choice, Resolution
+from wheelmill.errors import NoWheelError, UsageError
+from wheelmill.names import ProjectName, project_name
+
+RequirementsArgument = Annotated[
+    list[str], typer.Argument(help="Packages: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT...")
+]
+_SCHEMA: Final = "wheelmill.resolve/1"
+
+
+@with_groups
+def resolve(
+    requirements: RequirementsArgument,
+    *,
+    target: TargetOptions,
+    search: SearchOptions,
+    project: Annotated[str, typer.Option(help="The project's name in the text.", metavar="NAME")] = "my-project",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A new file for the text.", metavar="FILE")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+) -> None:
+    """Choose wheels for a target and print a pyproject.toml with them. Exits with 8 when a package has none."""
+    if output and output.exists():
+        raise UsageError(f"{output} is there already", hint="'wheelmill add' changes a project that exists")
+    resolution = resolve_requirements(requirements_of(requirements), target.detect(), search.search())
+    tell(resolution)
+    if as_json:
+        print_json(_SCHEMA, **resolution_content(resolution))
+    elif resolution.choices:
+        _write_text(resolution, project, output)
+    if resolution.unresolved:
+        raise no_wheel_for(resolution.unresolved)
+
+
+def no_wheel_for(projects: Iterable[ProjectName]) -> NoWheelError:
+    """What to raise when projects have no wheel, and what to do then."""
+    return NoWheelError(
+        f"no wheel for {', '.join(projects)}",
+        hint="'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles what packages.yml has",
+    )
+
+
+def tell(resolution: Resolution) -> None:
+    """Say what was chosen and what was not, a line each."""
+    for warning in resolution.warnings:
+        say(f"warning: {warning}")
+    say(f"for {resolution.environment}:")
+    for name, choice in resolution.choices.items():
+        say(f"  {name}: {choice.candidate.filename} of {choice.candidate.source.name}")
+        for note in choice.notes:
+            say(f"    note: {note}")
+    for name, missing in resolution.unresolved.items():
+        say(f"  {name}: {missing.reason}")
+        if missing.suggestion:
+            say(f"    hint: {missing.suggestion}")
+
+
+def resolution_content(resolution: Resolution) -> dict[str, object]:
+    """The resolution as JSON shows it."""
+    target = resolution.environment
+    return {
+        "environment": {
+            "python": str(target.python),
+            "platform": target.platform,
+            "torch": str(target.torch) if target.torch else None,
+            "cuda": str(target.cuda) if target.cuda else None,
+        },
+        "resolved": {name: _choice_content(choice) for name, choice in resolution.choices.items()},
+        "unresolved": {name: missing.reason for name, missing in resolution.unresolved.items()},
+        "suggestions": {name: missing.suggestion for name, missing in resolution.unresolved.items()},
+        "warnings": list(resolution.warnings),
+    }
+
+
+def _choice_content(choice: Choice) -> dict[str, object]:
+    candidate = choice.candidate
+    return {
+        "version": str(candidate.version),
+        "filename": candidate.filename,
+        "url": candidate.url,
+        "sha256": candidate.sha256,
+        "size": candidate.size,
+        "source": candidate.source.name,
+        "notes": list(choice.notes),
+    }
+
+
+def _write_text(resolution: Resolution, name: str, output: Path | None) -> None:
+    from wheelmill.client.project.change import new_project_text  # noqa: PLC0415 - JSON needs no TOML
+    from wheelmill.system.files import write_bytes  # noqa: PLC0415 - the same
+
+    try:
+        text = new_project_text(resolution, project_name(name))
+    except ValueError as error:
+        raise UsageError(f"--project: {error}") from None
+    if output:
+        write_bytes(output, text.encode())
+        say(f"wrote {output}")
+    else:
+        print(text, end="")  # noqa: T201 - the result

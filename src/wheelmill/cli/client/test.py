@@ -1,0 +1,73 @@
+"""``wheelmill test``: whether what is installed works."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.client.target import TargetOptions
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.client.environment.change import interpreter_of
+from wheelmill.client.environment.trial import Trial, compiled_projects, try_packages
+from wheelmill.client.install.installed import installed_in
+from wheelmill.errors import FindingsError, UsageError
+from wheelmill.names import ProjectName, project_name
+
+ProjectsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(help="Packages; by default all whose version names a CUDA or a torch.", metavar="[PROJECT...]"),
+]
+
+
+@with_groups
+def test(
+    projects: ProjectsArgument = None,  # noqa: PT028 - no test of ours
+    *,
+    target: TargetOptions,
+    as_json: JsonOption = False,  # noqa: PT028 - the same
+) -> None:
+    """Import installed wheels, and launch kernels where there is a GPU. Exits with 9 when one fails."""
+    from wheelmill.config.load import load_config  # noqa: PLC0415
+    from wheelmill.system import resources  # noqa: PLC0415 - reads YAML
+
+    environment = target.detect()
+    interpreter = interpreter_of(environment)
+    installed = chosen_packages(projects, installed_in(interpreter))
+    packages = load_config(resources.CONFIG).packages
+    known = {name: package.expectations for name, package in packages.items()}
+    trials = []
+    for trial in try_packages(installed, interpreter, environment, known):
+        trials.append(trial)
+        _tell(trial)
+    if as_json:
+        print_json("wheelmill.test/1", packages=[asdict(trial) for trial in trials])
+    if not trials:
+        say("nothing to test: no installed version names a CUDA or a torch")
+    if failed := [trial.project for trial in trials if trial.failure]:
+        raise FindingsError(f"failed: {', '.join(failed)}")
+
+
+def chosen_packages(projects: list[str] | None, installed: dict[ProjectName, str]) -> dict[ProjectName, str]:
+    """What was named, or everything compiled.
+
+    Raises:
+        UsageError: something named is not installed.
+    """
+    try:
+        names = [project_name(name) for name in projects] if projects else compiled_projects(installed)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if missing := [name for name in names if name not in installed]:
+        raise UsageError(f"not installed: {', '.join(missing)}")
+    return {name: installed[name] for name in names}
+
+
+def _tell(trial: Trial) -> None:
+    verdict = f"{trial.failure.code}: {trial.failure.explanation}" if trial.failure else "imports"
+    say(f"{trial.project} {trial.version}: {verdict}; kernel: {trial.kernel}")
+    if trial.failure:
+        for line in trial.failure.detail.splitlines()[-2:]:
+            say(f"  {line}")

@@ -1,0 +1,1 @@
+"""Commands that make wheels and publish them."""

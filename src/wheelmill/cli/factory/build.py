@@ -1,0 +1,88 @@
+"""``wheelmill build``: wheels from source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.client.target import TargetOptions, requirements_of
+from wheelmill.cli.factory.filters import FilterOptions
+from wheelmill.cli.factory.sandbox import BuildOptions
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.options import ConfigOption, config_at
+from wheelmill.cli.shared.terminal import progress, tell_plan
+from wheelmill.config.model import Config
+from wheelmill.errors import BuildError, UsageError
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.targets import Filters
+
+
+@with_groups
+def build(
+    project: Annotated[str, typer.Argument(help="A package of packages.yml.", metavar="PROJECT")],
+    *,
+    filters: FilterOptions,
+    where: BuildOptions,
+    config: ConfigOption = None,
+    output: Annotated[Path, typer.Option(help="Folder for the wheels.", metavar="DIR")] = Path("out/wheels"),
+    here: Annotated[
+        bool, typer.Option("--here", help="For the project's Python, torch and this machine's GPUs only; kept.")
+    ] = False,
+    gpu: Annotated[
+        list[str] | None, typer.Option("--gpu", help="With --here: GPUs, 9.0 or sm_90.", metavar="X")
+    ] = None,
+) -> None:
+    """Build a package's wheels, without testing them."""
+    configuration = config_at(config)
+    if here:
+        _build_here(project, filters, gpu, configuration)
+    else:
+        _build_all(filters.for_this_machine([project]), where, configuration, output)
+
+
+def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Path) -> None:
+    """Build what the filters leave; what fails does not hold up the others."""
+    from wheelmill.build.builder import build_wheel  # noqa: PLC0415 - part of the factory extra
+
+    policy = where.checked_policy()
+    planned = make_plan(config, filters, published={})
+    tell_plan(planned, filters)
+    builder = where.builder(config)
+    failures = []
+    with progress() as shown:
+        for target in planned.targets:
+            try:
+                build_wheel(target, builder, policy=policy, output=output, progress=shown)
+            except BuildError as error:
+                shown.step(error.explained)
+                failures.append(target.cell.id)
+    if failures:
+        raise BuildError(f"not built: {', '.join(failures)}")
+
+
+def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, config: Config) -> None:
+    """Build for the environment that wheels would be chosen for; prints where the wheel is."""
+    from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.cli.client.built_here import target_for  # noqa: PLC0415
+    from wheelmill.pipeline.here import build_here  # noqa: PLC0415
+
+    version = _one(filters.version)
+    (requirement,) = requirements_of([f"{project}=={version}" if version else project])
+    options = TargetOptions(python=_one(filters.python), torch=_one(filters.torch), cuda=_one(filters.cuda), gpu=gpus)
+    target = target_for(requirement, options.detect(), config)
+    with progress() as shown:
+        wheel = build_here(target, LocalBuilder(), shown)
+    typer.echo(wheel.path)
+
+
+def _one(texts: list[str] | None) -> str | None:
+    """The only value of an option.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if texts and (len(texts) > 1 or "," in texts[0]):
+        raise UsageError("--here builds one wheel: give one value for each option")
+    return texts[0] if texts else None

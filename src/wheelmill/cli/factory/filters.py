@@ -1,0 +1,72 @@
+"""The options that say which combinations a command is about."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, TypeVar
+
+import typer
+
+from wheelmill.errors import UsageError
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name, project_version
+from wheelmill.plan.targets import Filters
+
+Value = TypeVar("Value")
+Texts = list[str] | None
+
+
+def _list_option(name: str, text: str) -> object:
+    return typer.Option(name, help=f"{text} Repeatable, commas allowed.", metavar="X")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterOptions:
+    """The axes of the matrix; what is not given is not narrowed."""
+
+    version: Annotated[Texts, _list_option("--version", "Upstream versions.")] = None
+    python: Annotated[Texts, _list_option("--python", "Pythons: 3.12, 3.13t.")] = None
+    cuda: Annotated[Texts, _list_option("--cuda", "CUDA releases: 13.0, cu130.")] = None
+    torch: Annotated[Texts, _list_option("--torch", "torch minor releases: 2.11.")] = None
+    platform: Annotated[Texts, _list_option("--platform", "Platforms: linux_x86_64.")] = None
+    force: Annotated[bool, typer.Option("--force", help="Build again what is published.", envvar="WHEELMILL_FORCE")] = (
+        False
+    )
+
+    def of(self, projects: Sequence[str], groups: Sequence[str] = ()) -> Filters:
+        """Read the options.
+
+        Raises:
+            UsageError: one of the values is none of its kind.
+        """
+        return Filters(
+            projects=_values("project", projects, project_name),
+            versions=_values("--version", self.version, project_version),
+            pythons=_values("--python", self.python, PythonVersion.parse),
+            cudas=_values("--cuda", self.cuda, CudaVersion.parse),
+            torches=_values("--torch", self.torch, TorchVersion.parse),
+            platforms=_values("--platform", self.platform, Platform),
+            groups=_values("--group", groups, str),
+            force=self.force,
+        )
+
+    def for_this_machine(self, projects: Sequence[str]) -> Filters:
+        """Read the options, narrowed to what can be built here; no torch means the newest for each CUDA.
+
+        Raises:
+            UsageError: one of the values is none of its kind, or another platform was asked for.
+        """
+        filters = self.of(projects)
+        own = Platform(f"linux_{platform.machine()}")
+        if foreign := [name for name in filters.platforms if name != own]:
+            raise UsageError(f"--platform: this machine builds for {own}, not for {', '.join(foreign)}")
+        return replace(filters, platforms=(own,), newest_torch=True)
+
+
+def _values(option: str, texts: Sequence[str] | None, parse: Callable[[str], Value]) -> tuple[Value, ...]:
+    words = [word.strip() for text in texts or () for word in text.split(",")]
+    try:
+        return tuple(dict.fromkeys(parse(word) for word in words if word))
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None

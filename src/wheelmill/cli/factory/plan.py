@@ -1,0 +1,146 @@
+"""``wheelmill plan``: what would be built, and why the rest would not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, replace
+from typing import Annotated, Final
+
+import typer
+from rich.table import Table
+
+from wheelmill.cli.factory.filters import FilterOptions
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.options import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
+from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.cli.shared.terminal import STDOUT
+from wheelmill.config.upkeep.changes import changed_since
+from wheelmill.plan.estimate import Estimate, estimate
+from wheelmill.plan.groups import Group, groups_of, shards_of, waiting_in
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.sample import sample_of
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Plan
+from wheelmill.release.publish import past_builds, published_cells
+
+
+@with_groups
+def plan(
+    projects: Annotated[
+        list[str] | None, typer.Argument(help="Packages; all by default.", metavar="[PROJECT...]")
+    ] = None,
+    *,
+    filters: FilterOptions,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", help="Groups, as --matrix names them. Repeatable, commas allowed.", metavar="X"),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--changed-since", help="Only packages that differ from this commit, branch or tag.", metavar="REF"
+        ),
+    ] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Of each package and platform only the oldest and the newest combination.")
+    ] = False,
+    config: ConfigOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    runners: Annotated[
+        int | None, typer.Option(min=1, help="Machines to estimate the hours for; one a job by default.", metavar="N")
+    ] = None,
+    as_json: JsonOption = False,
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="Print job matrices as JSON, each of as many wheels as one release takes.")
+    ] = False,
+) -> None:
+    """List the wheels that would be built, and why the others would not."""
+    wanted = filters.of(projects or (), group or ())
+    configuration = config_at(config)
+    if since:
+        wanted = replace(wanted, changed=changed_since(configuration, since))
+    releases = store_at(store)
+    manifests = releases.manifests()
+    planned = make_plan(configuration, wanted, published_cells(manifests), releases.failures.read())
+    if sample:
+        planned = sample_of(planned)
+    cost = estimate(planned, past_builds(manifests), runners=runners)
+    if matrix:
+        print_json("wheelmill.plan-matrix/1", **matrix_content(planned))
+    elif as_json:
+        print_json(PLAN_SCHEMA, **plan_content(planned), estimate=asdict(cost))
+    else:
+        _print_tables(planned, cost)
+
+
+def matrix_content(planned: Plan) -> dict[str, object]:
+    """The shards as GitHub reads them, ``{include: [...]}``, and the groups that only a later run can build."""
+    groups = groups_of(planned)
+    waiting = waiting_in(groups)
+    ready = tuple(group for group in groups if group not in waiting)
+    return {
+        "shards": [{"include": [group_content(group) for group in shard]} for shard in shards_of(ready)],
+        "waiting": [group.id for group in waiting],
+    }
+
+
+def group_content(group: Group) -> dict[str, object]:
+    """A group as a job reads it."""
+    return {
+        **{key: cell_content(group.targets[0].cell)[key] for key in _GROUP_KEYS},
+        "group": group.id,
+        "pythons": ",".join(str(python) for target in group.targets for python in target.pythons),
+        "wheels": len(group.targets),
+        "runner": group.runner,
+    }
+
+
+_GROUP_KEYS: Final = ("project", "version", "cuda", "torch", "platform")
+
+
+def plan_content(planned: Plan) -> dict[str, object]:
+    """The plan as the JSON of the contract."""
+    return {
+        "targets": [
+            {**cell_content(target.cell), "policy": "auto", "group": target.cell.group} for target in planned.targets
+        ],
+        "skips": [{**cell_content(skip.cell), "reason": skip.reason} for skip in planned.skips],
+        "counts": {
+            "cells": len(planned.targets) + len(planned.skips),
+            "wheels": len(planned.targets),
+            "skips": len(planned.skips),
+        },
+    }
+
+
+def cell_content(cell: Cell) -> dict[str, object]:
+    """A cell as JSON shows it."""
+    return {
+        "id": cell.id,
+        "project": cell.project,
+        "version": cell.version,
+        "python": str(cell.python),
+        "cuda": str(cell.cuda),
+        "torch": str(cell.torch) if cell.torch else None,
+        "platform": cell.platform,
+    }
+
+
+def _print_tables(planned: Plan, cost: Estimate) -> None:
+    targets = Table("project", "version", "Python", "CUDA", "torch", "platform", title="To build", title_justify="left")
+    for group in groups_of(planned):
+        cell = group.targets[0].cell
+        pythons = " ".join(str(target.cell.python) for target in group.targets)
+        targets.add_row(cell.project, cell.version, pythons, str(cell.cuda), str(cell.torch or "-"), cell.platform)
+    skips = Table("cells", "project", "reason", title="Skipped", title_justify="left")
+    reasons = Counter((skip.cell.project, skip.reason) for skip in planned.skips)
+    for (project, reason), count in reasons.items():
+        skips.add_row(str(count), project, reason)
+    for table in (targets, skips):
+        if table.row_count:
+            STDOUT.print(table)
+    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; cells skipped: {len(planned.skips)}")
+    if cost.wheels:
+        STDOUT.print(
+            f"estimate for {cost.wheels} of them: {cost.machine_hours:.1f} machine hours, done in {cost.hours:.1f} "
+            f"with {cost.runners} at work, {cost.size / 1e9:.2f} GB"
+        )

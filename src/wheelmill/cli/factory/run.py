@@ -1,0 +1,111 @@
+"""``wheelmill run``: the whole way."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from wheelmill.cli.factory.filters import FilterOptions
+from wheelmill.cli.factory.plan import plan_content
+from wheelmill.cli.factory.sandbox import BuildOptions, rooms_in
+from wheelmill.cli.factory.smoke import verdict_content
+from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.options import ConfigOption, config_at, store_at
+from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.cli.shared.terminal import STDERR, progress, tell_plan
+from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.targets import Plan
+from wheelmill.release.publish import published_cells
+
+if TYPE_CHECKING:
+    from wheelmill.pipeline.run import Report
+
+_STAGES: Final = {BuildError.exit_code: "build", SmokeError.exit_code: "smoke", ReleaseError.exit_code: "release"}
+
+
+class Until(StrEnum):
+    """The last stage of a run."""
+
+    SMOKE = "smoke"
+    INDEX = "index"
+
+
+@with_groups
+def run(
+    projects: Annotated[list[str], typer.Argument(help="Packages of packages.yml.", metavar="PROJECT...")],
+    *,
+    filters: FilterOptions,
+    where: BuildOptions,
+    config: ConfigOption = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="Where releases are kept: dir:PATH or github:OWNER/REPO; DIR/releases by default.",
+            metavar="STORE",
+            envvar="WHEELMILL_STORE",
+        ),
+    ] = None,
+    until: Annotated[
+        Until, typer.Option(help="The last stage; after smoke the tested wheels are in DIR/wheels.")
+    ] = Until.INDEX,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop builds after these minutes, keep what is done and exit with 3.", metavar="N", min=0),
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Gets wheels, releases and site.", metavar="DIR")] = Path("out"),
+    as_json: JsonOption = False,
+) -> None:
+    """Plan, build, smoke, release and index: what is published already is not built again."""
+    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+
+    wanted = filters.for_this_machine(projects)
+    policy = where.checked_policy()
+    configuration = config_at(config)
+    releases = store_at(store or f"dir:{output / 'releases'}")
+    planned = make_plan(configuration, wanted, published_cells(releases.manifests()), releases.failures.read())
+    tell_plan(planned, wanted)
+    with progress() as shown:
+        factory = pipeline.Factory(
+            builder=where.builder(configuration),
+            rooms=rooms_in(where.sandbox, configuration),
+            policy=policy,
+            store=releases,
+            config=configuration,
+            output=output,
+            progress=shown,
+        )
+        seconds = None if time_limit is None else time_limit * 60
+        report = pipeline.run(planned.targets, factory, seconds=seconds, publishes=until is Until.INDEX)
+    if as_json:
+        print_json("wheelmill.run/1", **plan_content(planned), **_report_content(report))
+    place = f"index: {output / 'site'}" if until is Until.INDEX else f"wheels that passed: {output / 'wheels'}"
+    STDERR.print(f"wheels examined: {len(report.verdicts)}; failures: {len(report.failures)}; {place}")
+    _raise_for(report, planned)
+
+
+def _report_content(report: Report) -> dict[str, object]:
+    return {
+        "wheels": [verdict_content(verdict) for verdict in report.verdicts],
+        "releases": report.releases,
+        "failures": [
+            {"id": failure.id, "stage": _STAGES[failure.error.exit_code], "message": failure.error.explained}
+            for failure in report.failures
+        ],
+        "left": [target.cell.id for target in report.left],
+    }
+
+
+def _raise_for(report: Report, planned: Plan) -> None:
+    """End with the exit code of the first failure, or of time that is over."""
+    if report.failures:
+        kind = type(report.failures[0].error)
+        raise kind(f"{len(report.failures)} of {len(planned.targets)} targets failed; each is explained above")
+    if report.left:
+        raise TimeOverError(
+            f"the time is over; left: {', '.join(target.cell.id for target in report.left)}",
+            hint="the same command goes on: what was compiled is in the compiler cache",
+        )

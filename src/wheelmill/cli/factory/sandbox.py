@@ -1,0 +1,90 @@
+"""The options that say where builds and clean rooms run: on this machine, or in containers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wheelmill.config.model import Config
+from wheelmill.errors import UsageError
+from wheelmill.wheel.glibc import promised_glibc
+
+if TYPE_CHECKING:
+    from wheelmill.build.builder import Builder
+    from wheelmill.smoke.environment import Rooms
+
+
+class Sandbox(StrEnum):
+    """Where builds and clean rooms run."""
+
+    LOCAL = "local"
+    DOCKER = "docker"
+
+
+SandboxOption = Annotated[
+    Sandbox, typer.Option("--sandbox", help="Where to build, and to try wheels.", envvar="WHEELMILL_SANDBOX")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
+    """Where builds run, for which machines, and what a container may use."""
+
+    sandbox: SandboxOption = Sandbox.LOCAL
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            help="Platform policy: auto, or a name; manylinux_2_28 by default in a container, auto elsewhere.",
+            metavar="POLICY",
+        ),
+    ] = None
+    memory: Annotated[
+        float | None,
+        typer.Option(help="GiB that a build's container may use.", metavar="N", min=0.1, envvar="WHEELMILL_MEMORY"),
+    ] = None
+    cpus: Annotated[
+        int | None,
+        typer.Option(help="Processors that a build's container may use.", metavar="N", min=1, envvar="WHEELMILL_CPUS"),
+    ] = None
+    network: Annotated[
+        str,
+        typer.Option(help="Docker's network for build containers.", metavar="NAME", envvar="WHEELMILL_NETWORK"),
+    ] = "none"
+
+    def checked_policy(self) -> str:
+        """Check the platform policy before hours are spent on a build for it.
+
+        In a container the published policy is the default, elsewhere the oldest that auditwheel grants.
+
+        Raises:
+            UsageError: there is no such policy.
+        """
+        if self.policy is None:
+            return "auto" if self.sandbox is Sandbox.LOCAL else "manylinux_2_28"
+        if self.policy != "auto" and promised_glibc(self.policy) is None:
+            raise UsageError(f"--policy: expected auto or a name such as manylinux_2_28, not {self.policy!r}")
+        return self.policy
+
+    def builder(self, config: Config) -> Builder:
+        """Where wheels are compiled; the configuration has the images."""
+        from wheelmill.build.docker import DockerBuilder, Limits  # noqa: PLC0415 - part of the factory extra
+        from wheelmill.build.local import LocalBuilder  # noqa: PLC0415
+
+        if self.sandbox is Sandbox.LOCAL:
+            return LocalBuilder()
+        memory = int(self.memory * (1 << 30)) if self.memory else None
+        limits = Limits(memory=memory, cpus=self.cpus, network=self.network)
+        return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
+
+
+def rooms_in(sandbox: Sandbox, config: Config) -> Rooms:
+    """Where wheels are tried; the configuration has the images."""
+    from wheelmill.smoke.docker import DockerRooms  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.smoke.local import LocalRooms  # noqa: PLC0415
+
+    if sandbox is Sandbox.LOCAL:
+        return LocalRooms()
+    return DockerRooms(images=config.images, compatibility=config.compatibility)

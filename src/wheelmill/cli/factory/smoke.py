@@ -1,0 +1,56 @@
+"""``wheelmill smoke``: what wheels are made of, and whether they install and import."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from wheelmill.cli.factory.sandbox import Sandbox, SandboxOption, rooms_in
+from wheelmill.cli.shared.options import ConfigOption, config_at
+from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.cli.shared.terminal import STDERR, progress
+from wheelmill.errors import SmokeError
+from wheelmill.smoke.verdict import Verdict, certify
+from wheelmill.wheel.name import WheelFile
+
+
+def smoke(
+    wheels: Annotated[list[Path], typer.Argument(help="Wheel files.", metavar="WHEEL...", exists=True, dir_okay=False)],
+    *,
+    sandbox: SandboxOption = Sandbox.LOCAL,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Examine wheels: their bytes first, then install and import them in clean rooms. Exits with 5 on findings."""
+    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.pipeline.available import neighbours_on_disk  # noqa: PLC0415
+
+    rooms = rooms_in(sandbox, config_at(config))
+    with progress() as shown:
+        files = [WheelFile.at(path) for path in wheels]
+        available = neighbours_on_disk(files)
+        verdicts = [pipeline.smoke(file, rooms, available=available, progress=shown) for file in files]
+    if as_json:
+        print_json("wheelmill.smoke/1", wheels=[verdict_content(verdict) for verdict in verdicts])
+    for verdict in verdicts:
+        STDERR.print(escape(str(verdict)))
+        if verdict.ok:
+            certify(verdict)
+    refused = [verdict.file.filename for verdict in verdicts if not verdict.ok]
+    if refused:
+        raise SmokeError(f"refused: {', '.join(refused)}")
+
+
+def verdict_content(verdict: Verdict) -> dict[str, object]:
+    """A verdict as the JSON of the contract."""
+    return {
+        "file": verdict.file.filename,
+        "sha256": verdict.file.sha256,
+        "ok": verdict.ok,
+        "findings": [asdict(finding) for finding in verdict.findings],
+        "evidence": asdict(verdict.evidence) if verdict.evidence else None,
+    }

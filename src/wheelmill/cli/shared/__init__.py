@@ -1,0 +1,1 @@
+"""What commands of the factory and of the client have in common."""

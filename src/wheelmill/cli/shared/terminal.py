@@ -1,0 +1,66 @@
+"""What a person sees: talk on stderr, results on stdout."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
+
+from wheelmill.system.progress import Progress
+
+if TYPE_CHECKING:
+    from wheelmill.plan.targets import Filters, Plan
+
+STDOUT: Final = Console(soft_wrap=True, highlight=False)
+STDERR: Final = Console(stderr=True, soft_wrap=True, highlight=False)
+
+_HEARTBEAT: Final = 60
+"""Seconds between signs of life where there is no terminal: hosts end jobs that stay silent."""
+
+
+class TerminalProgress(Progress):
+    """Shows steps as lines; the line of a running program in place, or once a minute where that cannot be done."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+        self._began = self._told = time.monotonic()
+
+    def step(self, text: str) -> None:
+        """Print the step and the time since the last one began."""
+        self._began = self._told = time.monotonic()
+        STDERR.print(escape(text))
+        self._status.update("")
+
+    def line(self, text: str) -> None:
+        """Show what a program is at."""
+        now = time.monotonic()
+        shown = f"[{now - self._began:4.0f} s] {text[:120]}"
+        if STDERR.is_terminal:
+            self._status.update(escape(shown))
+        elif now - self._told > _HEARTBEAT:
+            self._told = now
+            STDERR.print(escape(shown))
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Show progress while the context is open."""
+    with STDERR.status("") as status:
+        yield TerminalProgress(status)
+
+
+def tell_plan(plan: Plan, filters: Filters) -> None:
+    """Say which torch was taken where none was asked for, and what is not built, a line a reason."""
+    if not filters.torches:
+        for cuda, torch in sorted({(t.cell.cuda, t.cell.torch) for t in plan.targets if t.cell.torch}):
+            STDERR.print(f"no --torch given: taking {torch} for CUDA {cuda}")
+    for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
+        STDERR.print(escape(f"skipped {count} of {project}: {reason}"))
+    if not plan.targets:
+        STDERR.print("nothing to build")

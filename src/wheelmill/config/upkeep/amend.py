@@ -1,0 +1,105 @@
+"""Changing single values of a YAML file that people write: comments and layout stay as they are."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from wheelmill.config.document import KeyPath, read_document
+from wheelmill.errors import ConfigurationError
+from wheelmill.system.files import write_bytes
+
+Edit = tuple[int, int, str]
+"""Where a piece of text starts and ends, and what takes its place."""
+
+
+def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
+    """Set values and keep every other byte.
+
+    A value that is there is replaced where it stands; it must be a scalar or stand in brackets. A key that is not there
+    is added, with keys and values of its own, below the others of its mapping.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or would not say just this afterwards; then it stays as it was.
+    """
+    document = read_document(path)
+    text = path.read_bytes().decode()
+    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    amended = _applied(text, [_edit(text, root, key_path, value) for key_path, value in values.items()]).encode()
+    if _content_of(amended) != _with_values(document.content, values):
+        raise ConfigurationError((document.fault((), "cannot be changed in place; nothing was written"),))
+    write_bytes(path, amended)
+
+
+def _edit(text: str, root: yaml.MappingNode, key_path: KeyPath, value: Any) -> Edit:  # noqa: ANN401 - YAML
+    *parents, last = key_path
+    mapping = root
+    for key in parents:
+        mapping = _children(mapping)[key]
+    if node := _children(mapping).get(last):
+        written = value if isinstance(value, str) and node.style is None else _flow(value)
+        return node.start_mark.index, node.end_mark.index, written
+    if mapping.value:
+        start = end = _end_of_line(text, mapping)
+        column = mapping.value[-1][0].start_mark.column
+    else:  # {}, which the first key replaces
+        start, end = len(text[: mapping.start_mark.index].rstrip(" ")), mapping.end_mark.index
+        column = 2 * len(parents)
+    indent = "\n" + " " * column
+    lines = (f"{indent}  {key}: {_flow(item)}" for key, item in value.items())
+    return start, end, "".join([f"{indent}{json.dumps(last)}:", *lines])
+
+
+def _children(mapping: yaml.MappingNode) -> dict[str | int, Any]:
+    return {key.value: value for key, value in mapping.value}
+
+
+def _end_of_line(text: str, node: yaml.Node) -> int:
+    """Where the last line of a mapping ends: its own end mark lies behind the comments that follow it."""
+    while isinstance(node, yaml.MappingNode) and not node.flow_style:
+        node = node.value[-1][1]
+    end = text.find("\n", node.end_mark.index)
+    return len(text) if end < 0 else end
+
+
+def _flow(value: Any) -> str:  # noqa: ANN401 - YAML
+    """A value on one line, text in quotes."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)
+
+
+def _applied(text: str, edits: list[Edit]) -> str:
+    pieces = []
+    done = 0
+    for start, end, new in sorted(edits, key=lambda edit: edit[0]):
+        pieces += [text[done:start], new]
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
+def _with_values(content: Any, values: Mapping[KeyPath, Any]) -> Any:  # noqa: ANN401 - YAML
+    changed = copy.deepcopy(content)
+    for (*parents, last), value in values.items():
+        mapping = changed
+        for key in parents:
+            mapping = mapping[key]
+        mapping[last] = value
+    return changed
+
+
+def _content_of(text: bytes) -> Any:  # noqa: ANN401 - YAML
+    """What a text says as a file; None when it is not in our subset of YAML."""
+    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
+        path = Path(folder) / "amended.yml"
+        path.write_bytes(text)
+        try:
+            return read_document(path).content
+        except ConfigurationError:
+            return None

@@ -1,0 +1,75 @@
+"""Which packages a change touches: what a push or a pull request builds again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from wheelmill.config.document import read_document
+from wheelmill.config.load import LOCK, PACKAGES
+from wheelmill.config.model import Config
+from wheelmill.errors import ConfigurationError, ProcessError, UsageError
+from wheelmill.names import ProjectName
+from wheelmill.system import process
+
+Entries = Mapping[tuple[str, str], object]
+"""What ``packages.yml`` and ``packages.lock`` say, by section and project."""
+
+
+def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
+    """Name the packages that differ from a commit: in their entry, their lock, or a file that the entry names.
+
+    Args:
+        config: the packages as they are now, in a git checkout.
+        reference: a commit, branch or tag.
+
+    Raises:
+        UsageError: the folder is in no git checkout, or the reference is not in it.
+    """
+    folder = config.directory
+    try:
+        commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
+        touched = [Path(name) for name in _git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")]
+    except ProcessError as error:
+        raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
+    was, now = _entries_at(folder, commit), _entries_in(folder)
+    rewritten = {key[1] for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
+    return frozenset(
+        name
+        for name in config.packages
+        if name in rewritten
+        or any(path.is_relative_to(own) for own in _paths_in(now["packages", name]) for path in touched)
+    )
+
+
+def _entries_at(folder: Path, commit: str) -> Entries:
+    with tempfile.TemporaryDirectory(prefix="wheelmill-") as old:
+        for name in (PACKAGES, LOCK):
+            with suppress(ProcessError):  # it was not there
+                (Path(old) / name).write_text(_git(folder, "show", f"{commit}:./{name}"), encoding="utf-8")
+        return _entries_in(Path(old))
+
+
+def _entries_in(folder: Path) -> Entries:
+    """What both files of a folder say; nothing of one that is not there or cannot be read."""
+    entries: dict[tuple[str, str], object] = {}
+    for name in (PACKAGES, LOCK):
+        with suppress(ConfigurationError):
+            content = read_document(folder / name).content
+            for section, projects in content.items() if isinstance(content, dict) else ():
+                if isinstance(projects, dict):
+                    entries |= {(section, project): entry for project, entry in projects.items()}
+    return entries
+
+
+def _paths_in(entry: object) -> Iterator[str]:
+    """The files and folders that an entry of ``packages.yml`` names."""
+    if isinstance(entry, dict):
+        yield from entry.get("patches", ())
+        yield from (path for key in ("smoke_script", "source") if isinstance(path := entry.get(key), str))
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return process.run(["git", "-C", folder, *arguments])

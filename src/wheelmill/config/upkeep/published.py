@@ -1,0 +1,140 @@
+"""What the package index says of torch: its newest releases, and what their wheels for linux x86_64 are made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from packaging.requirements import Requirement
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.errors import IntegrityError
+from wheelmill.installers.package_index import TIMEOUT, index_client
+from wheelmill.names import CudaVersion, ProjectVersion, PythonVersion, TorchVersion, project_name
+from wheelmill.wheel.glibc import promised_glibc
+from wheelmill.wheel.metadata import read_metadata
+
+if TYPE_CHECKING:
+    from pypi_simple import DistributionPackage, PyPISimple
+
+_TORCH: Final = project_name("torch")
+_CUDA_RUNTIMES: Final = frozenset(
+    {"nvidia-cuda-runtime-cu11", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime", "cuda-toolkit"}
+)
+"""Projects that torch's wheels pin, and that have the version of a CUDA release."""
+
+_LINUX_X86_64: Final = {
+    "os_name": "posix",
+    "sys_platform": "linux",
+    "platform_system": "Linux",
+    "platform_machine": "x86_64",
+}
+"""The values of environment markers there (PEP 508)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedTorch:
+    """The newest patch release of a torch minor release, as its wheels for linux x86_64 tell."""
+
+    release: ProjectVersion
+    python: frozenset[PythonVersion]
+    glibc: Version | None
+    """The oldest that their platform tags promise to run on; None for ``linux_x86_64``, which promises none."""
+    default_cuda: CudaVersion | None
+    """The CUDA of the wheels; None when their METADATA is not there or does not name one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Wheel:
+    """A wheel for linux x86_64."""
+
+    file: DistributionPackage
+    version: Version
+    pythons: frozenset[PythonVersion]
+    platforms: frozenset[str]
+
+
+def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch]:
+    """Look up the torch minor releases from one on: one project page, and one METADATA for each of them.
+
+    Final releases count, yanked files do not.
+
+    Raises:
+        PackageIndexError: the index does not have torch or does not answer.
+        IntegrityError: a METADATA does not have the hash that the index gives for it.
+    """
+    with index_client(_TORCH) as client:
+        page = client.get_project_page(_TORCH, timeout=TIMEOUT)
+        newest = _newest_wheels(page.packages, since)
+        return {torch: _described(wheels, client) for torch, wheels in newest.items()}
+
+
+def _newest_wheels(files: Iterable[DistributionPackage], since: TorchVersion) -> dict[TorchVersion, list[_Wheel]]:
+    releases: dict[Version, list[_Wheel]] = {}
+    for file in files:
+        if (wheel := _wheel(file)) and TorchVersion(wheel.version.major, wheel.version.minor) >= since:
+            releases.setdefault(wheel.version, []).append(wheel)
+    # Ascending, so that the newest patch release of a minor release is the one that stays.
+    return {TorchVersion(version.major, version.minor): releases[version] for version in sorted(releases)}
+
+
+def _wheel(file: DistributionPackage) -> _Wheel | None:
+    """Read the name of a file; None for one that does not count."""
+    try:
+        _, version, _, tags = parse_wheel_filename(file.filename)
+    except (InvalidWheelFilename, InvalidVersion):
+        return None
+    platforms = frozenset(tag.platform for tag in tags if _is_linux_x86_64(tag.platform))
+    pythons = frozenset(python for tag in tags if (python := _cpython(tag.abi)))
+    if file.is_yanked or version.is_prerelease or version.local or not platforms or not pythons:
+        return None
+    return _Wheel(file=file, version=version, pythons=pythons, platforms=platforms)
+
+
+def _is_linux_x86_64(platform: str) -> bool:
+    return platform.startswith(("manylinux", "linux")) and platform.endswith("_x86_64")
+
+
+def _cpython(abi: str) -> PythonVersion | None:
+    try:
+        return PythonVersion.parse(abi)
+    except ValueError:  # "none", and Pythons before 3.8 such as "cp37m"
+        return None
+
+
+def _described(wheels: list[_Wheel], client: PyPISimple) -> PublishedTorch:
+    promised = (promised_glibc(platform) for wheel in wheels for platform in wheel.platforms)
+    return PublishedTorch(
+        release=ProjectVersion(str(wheels[0].version)),
+        python=frozenset().union(*(wheel.pythons for wheel in wheels)),
+        glibc=max((glibc for glibc in promised if glibc), default=None),
+        default_cuda=_default_cuda(min(wheels, key=lambda wheel: wheel.file.filename).file, client),
+    )
+
+
+def _default_cuda(file: DistributionPackage, client: PyPISimple) -> CudaVersion | None:
+    from pypi_simple import DigestMismatchError, NoMetadataError  # noqa: PLC0415 - factory extra
+
+    try:
+        # An index need not give the hash of a METADATA.
+        text = client.get_package_metadata(file, verify=bool(file.metadata_digests), timeout=TIMEOUT)
+        return _pinned_cuda(read_metadata(text.encode()).requires_dist or ())
+    except DigestMismatchError:
+        raise IntegrityError(f"{file.filename}.metadata does not have the hash that the package index gives") from None
+    except (NoMetadataError, ValueError):
+        return None
+
+
+def _pinned_cuda(requirements: Iterable[Requirement]) -> CudaVersion | None:
+    """The CUDA release that requirements pin; None when it is none or more than one. Raises ValueError on odd pins."""
+    pinned = {
+        CudaVersion.parse(pin.version)
+        for requirement in requirements
+        if canonicalize_name(requirement.name) in _CUDA_RUNTIMES
+        and (requirement.marker is None or requirement.marker.evaluate(_LINUX_X86_64))
+        for pin in requirement.specifier
+        if pin.operator == "=="
+    }
+    return pinned.pop() if len(pinned) == 1 else None

@@ -1,0 +1,89 @@
+"""Asking for a file and for everything that its link announces."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import IO, Final
+
+from wheelmill.conformance.examined import Examined
+from wheelmill.conformance.fetch import MAX_PART, Fetcher
+from wheelmill.conformance.hashes import is_hash
+from wheelmill.conformance.pages import Document, FileLink
+from wheelmill.conformance.ranged_file import RangedFile
+from wheelmill.conformance.urls import is_secure
+from wheelmill.wheel.archive import COMPRESSIONS
+from wheelmill.wheel.metadata import dist_info_of
+
+MAX_HASHED: Final = 32 << 20
+"""Bytes. Of larger files METADATA is read and no hash computed, unless every byte is asked for."""
+
+_UNREADABLE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+)
+
+
+def examine(link: FileLink, fetcher: Fetcher, *, every_byte: bool) -> Examined:
+    """Ask for a file, its METADATA, its signature and its provenance.
+
+    Args:
+        link: which.
+        fetcher: asks.
+        every_byte: whether the file is downloaded whatever its size.
+    """
+    answer = fetcher.first_byte(link.url)
+    digests, metadata = None, None
+    if answer.ok and answer.size is not None:
+        if every_byte or answer.size <= MAX_HASHED:
+            digests, metadata = _downloaded(link, fetcher, answer.size)
+        else:
+            metadata = _metadata_in(link, RangedFile(fetcher, answer.final_url, answer.size))
+    return Examined(
+        link=link,
+        answer=answer,
+        digests=digests,
+        sidecar=_get(fetcher, f"{link.url}.metadata", wanted=link.core_metadata is not None),
+        metadata=metadata,
+        provenance=_get(fetcher, link.provenance or "", wanted=is_secure(link.provenance or "")),
+        signature=_get(fetcher, f"{link.url}.asc", wanted=link.signature == "true"),
+    )
+
+
+def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
+    return fetcher.get(url) if wanted else None
+
+
+def _downloaded(link: FileLink, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, bytes | None]:
+    """The hashes of a whole file, and the METADATA in it."""
+    with tempfile.TemporaryFile() as file:
+        if not fetcher.download(link.url, file, size).ok:
+            return None, None
+        digests = {}
+        for name in filter(None, (name for name, digest in link.hashes.items() if is_hash(name, digest))):
+            file.seek(0)
+            digests[name] = hashlib.file_digest(file, name).hexdigest()
+        return digests, _metadata_in(link, file)
+
+
+def _metadata_in(link: FileLink, file: IO[bytes] | io.RawIOBase) -> bytes | None:
+    """METADATA of a wheel; None for another file, and where it cannot be read."""
+    if not link.filename.endswith(".whl"):
+        return None
+    try:
+        with zipfile.ZipFile(file) as archive:
+            member = archive.getinfo(f"{dist_info_of(archive)}/METADATA")
+            readable = member.file_size <= MAX_PART and member.compress_type in COMPRESSIONS
+            return archive.read(member) if readable else None
+    except _UNREADABLE:
+        return None

@@ -1,0 +1,119 @@
+"""PEP 740: attestations.
+
+https://peps.python.org/pep-0740/
+
+Signatures are not verified here: whose they should be is for a user to say.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from wheelmill.conformance.examined import Examined
+from wheelmill.conformance.file_names import parsed
+from wheelmill.conformance.finding import Finding, Rule, installs
+from wheelmill.conformance.pages import ProjectDetail
+from wheelmill.conformance.urls import is_secure
+
+_UNREAD: Final = installs("does not look at attestations")
+
+URL: Final = Rule(
+    number="740.1",
+    says="provenance is an absolute URL on a secure origin.",
+    section="Simple Index",
+    pip=_UNREAD,
+    uv=_UNREAD,
+)
+OBJECT: Final = Rule(
+    number="740.2",
+    says="At the URL of provenance there is a provenance object, version 1.",
+    section="Provenance objects",
+    pip=_UNREAD,
+    uv=_UNREAD,
+)
+SUBJECT: Final = Rule(
+    number="740.3",
+    says="An attestation is about this file: its name and its sha256.",
+    section="Attestation statement and signature generation",
+    pip=_UNREAD,
+    uv=_UNREAD,
+)
+
+RULES: Final = (URL, OBJECT, SUBJECT)
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class _Envelope(_Model):
+    statement: str
+    signature: str
+
+
+class _Attestation(_Model):
+    version: int
+    verification_material: dict[str, object]
+    envelope: _Envelope
+
+
+class _Publisher(_Model):
+    kind: str
+
+
+class _Bundle(_Model):
+    publisher: _Publisher
+    attestations: tuple[_Attestation, ...]
+
+
+class _Provenance(_Model):
+    version: int
+    attestation_bundles: tuple[_Bundle, ...]
+
+
+class _Subject(_Model):
+    name: str
+    digest: dict[str, str]
+
+
+class _Statement(_Model):
+    subject: tuple[_Subject, ...]
+
+
+def of_detail(page: ProjectDetail) -> Iterator[Finding]:
+    """What a project's page breaks."""
+    for file in page.files:
+        if file.provenance is not None and not is_secure(file.provenance):
+            yield URL.broken(file.page, f"{file.filename} has the provenance {file.provenance!r}")
+
+
+def of_file(file: Examined) -> Iterator[Finding]:
+    """What the provenance of a file breaks."""
+    document = file.provenance
+    if document is None:
+        return
+    if not document.ok:
+        yield OBJECT.broken(document.url, f"the provenance of {file.link.filename} {document.told}")
+        return
+    try:
+        provenance = _Provenance.model_validate_json(document.content)
+        statements = [
+            _Statement.model_validate(json.loads(base64.b64decode(attestation.envelope.statement)))
+            for bundle in provenance.attestation_bundles
+            for attestation in bundle.attestations
+        ]
+    except (ValidationError, ValueError, RecursionError):
+        yield OBJECT.broken(document.url, "this is no provenance object")
+        return
+    if provenance.version != 1:
+        yield OBJECT.broken(document.url, f"the version is {provenance.version}")
+    about = [(subject.name, subject.digest.get("sha256")) for it in statements for subject in it.subject]
+    for name, sha256 in about:
+        same_name = name == file.link.filename or parsed(name) == parsed(file.link.filename) is not None
+        if not same_name or sha256 != file.link.hashes.get("sha256", sha256):
+            yield SUBJECT.broken(document.url, f"it is about {name} with sha256 {sha256}")

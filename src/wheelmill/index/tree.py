@@ -1,0 +1,91 @@
+"""What an index lists: the one model that every page, for installers, programs and people, is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from wheelmill.config.model import ProjectStatus
+from wheelmill.names import ProjectName, ReleaseTag, Sha256
+from wheelmill.smoke.verdict import Certificate
+from wheelmill.wheel.name import WheelName
+
+WHEELS_JSON: Final = "wheels.json"
+"""Everything that the index lists, for programs; and for the next build, which compares itself with it."""
+
+JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
+"""What clients ask for that read the JSON of an index, and what they must be told that they get (PEP 691)."""
+
+SOURCES: Final = "sources.yml"
+"""Other people's wheels that clients of this index know; see `SOURCES_HASH`."""
+SOURCES_HASH: Final = f"{SOURCES}.sha256"
+"""The hash of `SOURCES` in the form of sha256sum: a client that has these bytes asks for no more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IndexFile:
+    """One wheel of an index."""
+
+    name: WheelName
+    """What its file name says."""
+    filename: str
+    url: str
+    """Absolute, or relative to the root of the site."""
+    sha256: Sha256
+    size: int
+    """Bytes."""
+    requires_python: str | None
+    requires_dist: tuple[str, ...]
+    metadata_sha256: Sha256 | None
+    """Of the sidecar beside the wheel; None when there is no sidecar (PEP 658)."""
+    uploaded_at: datetime | None
+    release: ReleaseTag | None
+    """None for a wheel of a folder, which no release has."""
+    certificate: Certificate | None
+    """What smoke saw, and how the wheel was built; None for a wheel of a folder."""
+    trees: tuple[str, ...]
+    """The narrower trees that its label names: ``cu130``, ``cu130/torch2.11``."""
+    attestation: str | None
+    """The address of the attestation of who built it."""
+    yanked: str | None
+    """Why it is yanked; None when it is not (PEP 592)."""
+
+    @property
+    def project(self) -> ProjectName:
+        """The project that it is a wheel of."""
+        return self.name.project
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """One simple index: a choice of the site's wheels, for one CUDA and torch or for all."""
+
+    path: str
+    """Of its folder in the site: empty, ``cu130``, ``cu130/torch2.11``."""
+    projects: Mapping[ProjectName, tuple[IndexFile, ...]]
+    """Sorted by name; the files of each by file name."""
+
+    @property
+    def folder(self) -> str:
+        """Of its project list: ``simple``, ``cu130/torch2.11/simple``."""
+        return f"{self.path}/simple" if self.path else "simple"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """Every tree of an index, the one with all wheels first."""
+
+    trees: tuple[Tree, ...]
+    statuses: Mapping[ProjectName, ProjectStatus] = field(default_factory=dict)
+    """Of projects that are not plainly active (PEP 792)."""
+
+    @property
+    def projects(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
+        """Every project, with all its files."""
+        return self.trees[0].projects
+
+    def status_of(self, project: ProjectName) -> ProjectStatus:
+        """What the index says of a whole project."""
+        return self.statuses.get(project, ProjectStatus())

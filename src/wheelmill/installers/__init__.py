@@ -1,0 +1,1 @@
+"""uv and pip: their configuration, environments, package folders and caches."""

@@ -1,0 +1,108 @@
+"""A folder of installed packages: any interpreter of its version imports from it, wherever it is mounted."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from packaging.utils import canonicalize_name
+
+from wheelmill.installers.virtual_environment import installer_environment, uv
+from wheelmill.names import Platform, PythonVersion
+from wheelmill.system import process
+
+_VIA_SHELL: Final = b"#!/bin/sh\n'''exec' "
+"""How a script begins whose interpreter has a space in its path, or a path that is too long for ``#!``; three lines."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageFolder:
+    """Packages for one Python and one platform."""
+
+    directory: Path
+    python: PythonVersion
+    interpreter: Path | None = None
+    """One of this machine that the packages are for; None when they will run on another system."""
+    platform: Platform | None = None
+    """That other system, whose glibc is at least 2.28."""
+    sealed: bool = False
+    """Whether all it may hold is in it: `install` then only checks that what it is asked for is there."""
+
+    @property
+    def scripts(self) -> Path:
+        """Where programs are."""
+        return self.directory / "bin"
+
+    def install(
+        self, requirements: Sequence[str], *, torch_backend: str | None = None, log: Path | None = None
+    ) -> None:
+        """Install wheels from the index that pip or uv is configured with; source distributions are refused.
+
+        Args:
+            requirements: PEP 508.
+            torch_backend: ``cu128`` takes torch from the index that uv knows for that CUDA.
+            log: gets what uv prints.
+
+        Raises:
+            ProcessError: uv could not.
+        """
+        backend = ["--torch-backend", torch_backend] if torch_backend else []
+        offline = ["--no-index", "--no-config"] if self.sealed else []
+        if requirements:
+            self._install(*offline, *backend, *requirements, log=log)
+
+    def install_locked(self, requirements: Path, *, log: Path | None = None) -> PackageFolder:
+        """Install exactly what a requirements file pins, and only wheels that have one of its hashes.
+
+        What is there already is replaced, for nobody knows its hash.
+
+        Returns:
+            The folder, sealed.
+
+        Raises:
+            ProcessError: uv could not.
+        """
+        self._install("--require-hashes", "--no-deps", "--reinstall", "-r", requirements, log=log)
+        return replace(self, sealed=True)
+
+    def distributions(self) -> dict[str, str]:
+        """The version of every project in it, by name."""
+        found = importlib.metadata.distributions(path=[str(self.directory)])
+        return dict(sorted((canonicalize_name(each.metadata["Name"]), each.version) for each in found))
+
+    def _install(self, *arguments: str | Path, log: Path | None) -> None:
+        process.run(
+            [uv(), "pip", "install", "--only-binary", ":all:", "--target", self.directory, *self._for(), *arguments],
+            env=process.environment_for_foreign_code() if self.sealed else installer_environment(),
+            log=log,
+        )
+        self._free_scripts()
+
+    def _for(self) -> list[str | Path]:
+        """Which interpreter and system uv shall choose wheels for."""
+        if self.platform:
+            return [*another_system(self.python, self.platform)]
+        return ["--python", self.interpreter or str(self.python)]
+
+    def _free_scripts(self) -> None:
+        """Let scripts start the first Python on PATH, not the one that uv happened to run with."""
+        for script in self.scripts.glob("*"):
+            content = script.read_bytes()
+            first, _, rest = content.partition(b"\n")
+            if content.startswith(_VIA_SHELL):
+                rest = rest.split(b"\n", 2)[2]
+            elif not (first.startswith(b"#!") and b"python" in first):
+                continue
+            script.write_bytes(b"#!/usr/bin/env python3\n" + rest)
+
+
+def another_system(python: PythonVersion, platform: Platform) -> tuple[str, ...]:
+    """The options with which uv chooses wheels for a system that is not this one and has glibc 2.28 or newer."""
+    system = ("--python-platform", f"{platform.removeprefix('linux_')}-manylinux_2_28")
+    if python.free_threaded:  # uv must see such an interpreter to know its tags
+        return ("--python", str(python), *system)
+    return ("--python", sys.executable, "--python-version", str(python), *system)

@@ -1,0 +1,139 @@
+"""Cells of the matrix: those to build, and those skipped for a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from wheelmill.config.model import LockedCommit, LockedRequirement, LockedSdist, Package
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    ProjectVersion,
+    PythonVersion,
+    Sha256,
+    TorchVersion,
+)
+from wheelmill.wheel.label import Label
+
+PLAN_SCHEMA: Final = "wheelmill.plan/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One combination: a wheel that could be."""
+
+    project: ProjectName
+    version: ProjectVersion
+    python: PythonVersion
+    cuda: CudaVersion
+    torch: TorchVersion | None
+    """None for a package that does not link to torch."""
+    platform: Platform
+
+    @property
+    def label(self) -> Label:
+        """The local version label of its wheel."""
+        return Label(cuda=self.cuda, torch=self.torch)
+
+    @property
+    def id(self) -> str:
+        """``torch-spline-conv-1.2.2+cu130torch2.11-cp312-linux_x86_64``."""
+        return f"{self.project}-{self.label.on(self.version)}-{self.python.abi}-{self.platform}"
+
+    @property
+    def group(self) -> str:
+        """What cells that differ only in Python share: one job builds them."""
+        return f"{self.project}-{self.label.on(self.version)}-{self.platform}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildTarget:
+    """A cell to build, with everything that its build needs to know."""
+
+    cell: Cell
+    package: Package
+    source: LockedSdist | LockedCommit | Path | None
+    """A source distribution from the package index, a commit, a folder, or nothing that is locked yet."""
+    toolkit: str
+    """The CUDA toolkit release: ``13.0.2``."""
+    torch_release: str | None
+    """The torch release that is linked to: ``2.11.0``."""
+    torch_backend: str | None
+    """What uv calls the index that has torch for this CUDA; None where the usual one gives that torch."""
+    architectures: tuple[Architecture, ...]
+    """The package's GPU architectures that this CUDA can compile."""
+    requirements: tuple[LockedRequirement, ...] | None = None
+    """All that the build installs beside torch and CUDA; None when nothing is locked."""
+    pythons: tuple[PythonVersion, ...]
+    """Those that its wheel is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastBuild:
+    """What one published wheel cost."""
+
+    project: ProjectName
+    seconds: float
+    size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownFailure:
+    """What became of one target."""
+
+    id: str
+    failed_at: datetime
+    reason: str
+    """The first line of the error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownFailures:
+    """Builds that failed, by the hash of everything that went into them."""
+
+    by_inputs: Mapping[Sha256, KnownFailure]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skip:
+    """A cell that is not built, and why."""
+
+    cell: Cell
+    reason: str
+    failure: KnownFailure | None = None
+    """The failed build that it is skipped for; None for any other reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Every cell that was asked for, each either a target or a skip."""
+
+    targets: tuple[BuildTarget, ...]
+    skips: tuple[Skip, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """What a person asked for; an empty axis means everything that ``config/`` knows."""
+
+    projects: tuple[ProjectName, ...] = ()
+    versions: tuple[ProjectVersion, ...] = ()
+    pythons: tuple[PythonVersion, ...] = ()
+    cudas: tuple[CudaVersion, ...] = ()
+    torches: tuple[TorchVersion, ...] = ()
+    platforms: tuple[Platform, ...] = ()
+    changed: frozenset[ProjectName] | None = None
+    """The packages that differ from a commit; None where nobody asked."""
+    groups: tuple[str, ...] = ()
+    """Names of groups, such as ``demo-1.0+cu130-linux_x86_64``."""
+    force: bool = False
+    """Whether published wheels are built again, and failed builds tried again."""
+    newest_torch: bool = False
+    """Whether no torch means the newest one for each CUDA, not every one."""

@@ -1,0 +1,148 @@
+"""What smoke saw in a wheel, and what it says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import AfterValidator
+
+from wheelmill.build.provenance import Provenance
+from wheelmill.errors import RefusedError, SmokeError
+from wheelmill.names import Sha256
+from wheelmill.system.record_files import read_record, write_record
+from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.name import WheelFile
+
+SUFFIX: Final = ".tested.json"
+
+THIS_MACHINE: Final = "this machine"
+"""Where a clean room is that is no container."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """What a wheel's bytes show."""
+
+    policy: str
+    """The platform that its tags promise: ``manylinux_2_34_x86_64``."""
+    needed: tuple[str, ...]
+    """Libraries that it expects from elsewhere: ``libcudart.so.13``."""
+    glibc: str | None
+    """The newest glibc that a symbol asks for: ``2.32``."""
+    glibcxx: str | None
+    """The newest libstdc++ that a symbol asks for: ``3.4.29``."""
+    cuda_major: int | None
+    """The major release of the CUDA libraries it names; None when it is linked to none, or statically."""
+    sass: tuple[str, ...]
+    """GPU architectures with machine code: ``sm_90``."""
+    ptx: tuple[str, ...]
+    """GPU architectures with portable assembly: ``compute_120``."""
+    undefined_symbols: int
+    """How many unversioned symbols it expects from Python, torch, CUDA or the driver."""
+
+
+@lru_cache(maxsize=1024)
+def _shared(evidence: Evidence) -> Evidence:
+    """One record for all wheels that show the same: an index of many holds them all at once."""
+    return evidence
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CleanRoom:
+    """What the wheel was installed into and imported from."""
+
+    place: str = THIS_MACHINE
+    """Or the base image of a container: ``docker.io/library/almalinux:8@sha256:...``."""
+    python: str
+    """The interpreter's version: ``3.12.1``."""
+    installed: dict[str, str]
+    """Every distribution in it, by name."""
+    skipped: tuple[str, ...]
+    """What was not tried in it, and why: ``import demo: this machine has no NVIDIA driver``."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What smoke says of one wheel."""
+
+    file: WheelFile
+    provenance: Provenance | None
+    """How it was built; None for a wheel that was not built here."""
+    findings: tuple[Finding, ...]
+    evidence: Evidence | None
+    """None when the file is not even a readable wheel."""
+    clean_rooms: tuple[CleanRoom, ...]
+    """For each Python that it is for, every room that it passed; none when it was refused."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the wheel may be released."""
+        return not self.findings
+
+    def __str__(self) -> str:
+        """What was found, a line a finding."""
+        if self.ok:
+            return f"{self.file.filename} passed"
+        lines = (f"  {finding.code}: {finding.detail}" for finding in self.findings)
+        return "\n".join((f"{self.file.filename} is refused", *lines))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Certificate:
+    """That a wheel passed, kept beside it and bound to it by its hash."""
+
+    sha256: Sha256
+    evidence: Annotated[Evidence, AfterValidator(_shared)]
+    clean_rooms: tuple[CleanRoom, ...]
+    provenance: Provenance | None
+    """None for a wheel that was not built here."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TestedWheel:
+    """A wheel on disk that passed smoke: the only thing a release takes."""
+
+    __test__ = False  # pytest collects classes named Test*
+
+    file: WheelFile
+    certificate: Certificate
+    attestation: str | None = None
+    """Where somebody who built it says so: the address of an attestation."""
+
+
+def certificate_path(wheel: Path) -> Path:
+    """Where a wheel's certificate is kept: beside it."""
+    return wheel.with_name(wheel.name + SUFFIX)
+
+
+def certify(verdict: Verdict) -> TestedWheel:
+    """Keep a passing verdict beside its wheel.
+
+    Raises:
+        RefusedError: it did not pass; names every finding.
+        SmokeError: it could not be tried on this machine.
+    """
+    if verdict.evidence is None or not verdict.ok:
+        untried = any(finding.code == Code.ENVIRONMENT for finding in verdict.findings)
+        raise (SmokeError if untried else RefusedError)(str(verdict))
+    certificate = Certificate(
+        sha256=verdict.file.sha256,
+        evidence=verdict.evidence,
+        clean_rooms=verdict.clean_rooms,
+        provenance=verdict.provenance,
+    )
+    write_record(certificate_path(verdict.file.path), certificate)
+    return TestedWheel(file=verdict.file, certificate=certificate)
+
+
+def tested_wheel_at(path: Path) -> TestedWheel | None:
+    """Read a wheel with the certificate beside it; None when there is none, or when it belongs to other bytes."""
+    kept = certificate_path(path)
+    if not kept.exists():
+        return None
+    file = WheelFile.at(path)
+    certificate = read_record(kept, Certificate)
+    return TestedWheel(file=file, certificate=certificate) if certificate.sha256 == file.sha256 else None

@@ -1,0 +1,1 @@
+"""The operating system: programs, files, git, containers, time."""

@@ -1,0 +1,155 @@
+"""Containers: each carries a label with the run that started it, and none outlives that run.
+
+A run holds a lock on a file for as long as its process lives, which the kernel lets go of even after ``kill -9``. The
+next run of the same person on the same machine removes the containers whose lock is free.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import platform
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from platformdirs import user_cache_path
+
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.system import process
+
+LABEL: Final = "wheelmill"
+"""Its value names the run. ``docker ps -a --filter label=wheelmill`` lists what is running."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run whose containers end with it."""
+
+    id: str
+
+    @property
+    def label(self) -> str:
+        """What each of its containers carries."""
+        return f"{LABEL}={self.id}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container:
+    """A container that runs and does nothing until it is told to."""
+
+    id: str
+
+    def run(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float | None = None) -> str:
+        """Run a program in it and return what it printed.
+
+        Raises:
+            ProcessError: it failed.
+        """
+        variables = [word for name, value in (env or {}).items() for word in ("--env", f"{name}={value}")]
+        return process.run(["docker", "exec", *variables, self.id, *argv], timeout=timeout)
+
+    def start(self, argv: Sequence[str]) -> None:
+        """Start a program in it that goes on beside others."""
+        process.run(["docker", "exec", "--detach", self.id, *argv])
+
+
+@contextmanager
+def claimed_run() -> Iterator[Run]:
+    """Begin a run: what earlier ones left is removed first, what this one leaves is removed at its end.
+
+    Raises:
+        UsageError: there is no Docker, or its daemon does not answer.
+    """
+    _check_daemon()
+    locks = user_cache_path("wheelmill") / "runs"
+    locks.mkdir(parents=True, exist_ok=True)
+    # Others may use the same daemon: what has no lock in this folder may have one in theirs.
+    place = hashlib.sha256(f"{platform.node()} {locks.resolve()}".encode()).hexdigest()[:12]
+    _remove_abandoned(locks, place)
+    run = Run(id=f"{place}-{uuid.uuid4().hex}")
+    with _held(locks / run.id):
+        try:
+            yield run
+        finally:
+            _remove(run.label)
+
+
+@contextmanager
+def started(image: str, run: Run, options: Sequence[str]) -> Iterator[Container]:
+    """Start a container of an image and remove it at the end, with the volumes that only it has.
+
+    Args:
+        image: that is on this machine.
+        run: which run it belongs to.
+        options: of ``docker create``.
+
+    Raises:
+        ProcessError: it does not start.
+    """
+    words = ["docker", "create", "--init", "--label", run.label, "--pull", "never", *options]
+    container = Container(id=process.run([*words, image, "sleep", "infinity"]).split()[-1])
+    try:
+        process.run(["docker", "start", container.id])
+        yield container
+    finally:
+        process.run(["docker", "rm", "--force", "--volumes", container.id])
+
+
+def ran_out_of_memory(run: Run, *, since: int) -> bool:
+    """Whether the kernel ended a process in one of a run's containers because its memory was used up.
+
+    Args:
+        run: the run.
+        since: Unix time from which on to look.
+    """
+    filters = ("--filter", f"label={run.label}", "--filter", "event=oom")
+    return bool(
+        process.run(["docker", "events", "--since", str(since), "--until", str(int(time.time()) + 1), *filters])
+    )
+
+
+def _check_daemon() -> None:
+    try:
+        process.run(["docker", "version", "--format", "{{.Server.Version}}"])
+    except UsageError:
+        raise UsageError("there is no docker on this machine", hint="install Docker, or use --sandbox local") from None
+    except ProcessError as error:
+        hint = "start its daemon: systemctl start docker"
+        raise UsageError(f"Docker does not answer: {error.tail}", hint=hint) from None
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Hold a lock; the file gets its name once it is locked, so that nobody finds it free."""
+    unnamed = path.with_name(f".{path.name}")
+    with unnamed.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        unnamed.rename(path)
+        try:
+            yield
+        finally:
+            path.unlink()
+
+
+def _remove_abandoned(locks: Path, place: str) -> None:
+    """Remove the containers of runs of a place that ended without doing so themselves."""
+    listed = process.run(
+        ["docker", "ps", "--all", "--filter", f"label={LABEL}", "--format", f'{{{{.Label "{LABEL}"}}}}']
+    )
+    ours = (run_id for run_id in listed.split() if run_id.startswith(f"{place}-"))
+    for run_id in {*ours, *(path.name for path in locks.glob("[!.]*"))}:
+        # Held meanwhile: of two that remove one container, Docker tells the second that this is an error.
+        with (locks / run_id).open("a") as lock, suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(f"{LABEL}={run_id}")
+            (locks / run_id).unlink(missing_ok=True)
+
+
+def _remove(label: str) -> None:
+    if found := process.run(["docker", "ps", "--all", "--quiet", "--filter", f"label={label}"]).split():
+        process.run(["docker", "rm", "--force", "--volumes", *found])

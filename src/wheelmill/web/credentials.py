@@ -1,0 +1,75 @@
+"""Which credential belongs to which server. None is ever sent to another one."""
+
+from __future__ import annotations
+
+import base64
+import netrc
+import os
+import shutil
+from urllib.parse import unquote, urlsplit
+
+from wheelmill.errors import UsageError, WheelmillError
+from wheelmill.system import process
+
+
+def authorization_for(url: str) -> str | None:
+    """The Authorization header for a server, from the first that has one.
+
+    The URL itself; ``WHEELMILL_TOKEN_<HOST>``, the host in capitals with ``_`` for every other character;
+    ``GITHUB_TOKEN`` or the gh command for GitHub's API; ``~/.netrc`` or what ``NETRC`` names.
+
+    Raises:
+        UsageError: the netrc file cannot be read.
+    """
+    address = urlsplit(url)
+    host = address.hostname or ""
+    if address.username:
+        return _basic(unquote(address.username), unquote(address.password or ""))
+    key = "".join(character if character.isalnum() else "_" for character in host.upper())
+    token = os.environ.get(f"WHEELMILL_TOKEN_{key}")
+    if token is None and origin_of(url) == origin_of(github_api()):
+        token = _github_token()
+    return f"Bearer {token}" if token else _from_netrc(host)
+
+
+def github_api() -> str:
+    """Where GitHub's REST API is; GitHub Enterprise has its own."""
+    return os.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
+
+
+def origin_of(url: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port: what must be the same for a credential to be sent (RFC 6454)."""
+    address = urlsplit(url)
+    default = {"http": 80, "https": 443}.get(address.scheme)
+    return address.scheme, address.hostname, address.port or default
+
+
+def without_credentials(url: str) -> str:
+    """The URL as it may be shown, stored and sent to others."""
+    address = urlsplit(url)
+    return address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
+
+
+def _basic(user: str, password: str) -> str:
+    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+def _github_token() -> str | None:
+    if token := os.environ.get("GITHUB_TOKEN"):
+        return token
+    if program := shutil.which("gh"):
+        try:
+            return process.run([program, "auth", "token"], timeout=10).strip() or None
+        except WheelmillError:  # nobody is logged in
+            return None
+    return None
+
+
+def _from_netrc(host: str) -> str | None:
+    try:
+        found = netrc.netrc(os.environ.get("NETRC")).authenticators(host)
+    except FileNotFoundError:
+        return None
+    except (netrc.NetrcParseError, OSError) as error:
+        raise UsageError(f"netrc: {error}") from None
+    return _basic(found[0], found[2] or "") if found else None

@@ -1,0 +1,112 @@
+"""A wheel file and its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Self
+
+from packaging.tags import Tag
+from packaging.utils import BuildTag, InvalidWheelFilename, parse_wheel_filename
+from packaging.version import Version
+
+from wheelmill.names import ProjectName, Sha256
+from wheelmill.system.files import sha256_of
+from wheelmill.wheel.label import Label
+
+MAX_ASSET: Final = 2 << 30
+"""Bytes that a release asset must stay under
+(https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
+
+MAX_WHEELS: Final = 240
+"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WheelName:
+    """What a wheel's file name says (PEP 427, PEP 491)."""
+
+    project: ProjectName
+    version: Version
+    build: BuildTag
+    tags: frozenset[Tag]
+
+    @classmethod
+    def parse(cls, filename: str) -> Self:
+        """Read a file name.
+
+        Raises:
+            ValueError: it is not a wheel's.
+        """
+        if "/" in filename:
+            raise ValueError(f"expected a file name, not a path: {filename!r}")
+        try:
+            project, version, build, tags = _parts_of(filename)
+        except InvalidWheelFilename as error:
+            raise ValueError(str(error)) from None
+        return cls(project=project, version=version, build=build, tags=tags)
+
+    @property
+    def label(self) -> Label | None:
+        """The CUDA and torch that its local version names; None when it names none."""
+        return _label(self.version)
+
+    @property
+    def filename(self) -> str:
+        """The file name, with the tags of a compressed set sorted."""
+        tags = (
+            ".".join(sorted({getattr(tag, part) for tag in self.tags})) for part in ("interpreter", "abi", "platform")
+        )
+        build = [f"{self.build[0]}{self.build[1]}"] if self.build else []
+        return "-".join([self.project.replace("-", "_"), str(self.version), *build, *tags]) + ".whl"
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """Its platform tags, sorted: ``manylinux_2_34_x86_64``."""
+        return tuple(sorted({tag.platform for tag in self.tags}))
+
+
+def _parts_of(filename: str) -> tuple[ProjectName, Version, BuildTag, frozenset[Tag]]:
+    """As `parse_wheel_filename`, but what names of an index share, all but a few, is read and kept once."""
+    front, *back = filename.rsplit("-", 3)
+    try:
+        return *_front(front), _tags("-".join(back))
+    except InvalidWheelFilename:
+        return parse_wheel_filename(filename)  # tells of the whole name
+
+
+@lru_cache(maxsize=4096)
+def _front(text: str) -> tuple[ProjectName, Version, BuildTag]:
+    project, version, build, _ = parse_wheel_filename(f"{text}-py3-none-any.whl")
+    return project, version, build
+
+
+@lru_cache(maxsize=4096)
+def _tags(text: str) -> frozenset[Tag]:
+    return parse_wheel_filename(f"project-1-{text}")[-1]
+
+
+@lru_cache(maxsize=4096)
+def _label(version: Version) -> Label | None:
+    return Label.parse(version.local) if version.local else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelFile:
+    """A wheel on disk."""
+
+    path: Path
+    sha256: Sha256
+    size: int
+    """Bytes."""
+
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        """Measure the file at a path."""
+        return cls(path=path, sha256=sha256_of(path), size=path.stat().st_size)
+
+    @property
+    def filename(self) -> str:
+        """The last part of its path."""
+        return self.path.name

@@ -1,0 +1,132 @@
+"""What is said of a difference, and what becomes of the file."""
+
+import datetime as dt
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from wheelmill.config.load import load_config
+from wheelmill.config.model import Compatibility
+from wheelmill.config.upkeep.drift import Difference, find_drift, write_differences
+from wheelmill.config.upkeep.published import PublishedTorch
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_version
+from wheelmill.system import resources
+
+CHECKED = dt.date(2027, 1, 2)
+NEWER = TorchVersion(3, 0)
+
+Published = dict[TorchVersion, PublishedTorch]
+
+
+@pytest.fixture
+def facts() -> Compatibility:
+    return load_config(resources.CONFIG).compatibility
+
+
+@pytest.fixture
+def published(facts: Compatibility) -> Published:
+    """An index that says what the file says."""
+    return {
+        torch: PublishedTorch(
+            release=project_version(known.release),
+            python=known.python,
+            glibc=Version(known.glibc),
+            default_cuda=known.default_cuda,
+        )
+        for torch, known in facts.torch.items()
+    }
+
+
+def release(version: str, *pythons: str, cuda: str | None) -> PublishedTorch:
+    return PublishedTorch(
+        release=project_version(version),
+        python=frozenset(map(PythonVersion.parse, pythons)),
+        glibc=Version("2.28"),
+        default_cuda=CudaVersion.parse(cuda) if cuda else None,
+    )
+
+
+def test_equal_facts_are_no_drift(facts: Compatibility, published: Published) -> None:
+    found = find_drift(facts, published)
+    assert (found.differences, found.unknown) == ((), ())
+
+
+def test_every_difference_is_one_line(facts: Compatibility, published: Published) -> None:
+    first, second, *_ = sorted(published)
+    published[first] = release("2.0.9", "3.9", "3.10", "3.12", "3.12t", cuda="11.8")
+    published[second] = replace(published[second], default_cuda=CudaVersion(12, 9))
+    published[NEWER] = release("3.0.0", "3.11", "3.12", "3.13", "3.13t", cuda="14.0")
+    assert list(map(str, find_drift(facts, published).differences)) == [
+        "torch 2.0: release 2.0.1, the index has 2.0.9",
+        "torch 2.0: python 3.8-3.11, the index has 3.9-3.10, 3.12, 3.12t",
+        "torch 2.0: default_cuda 11.7, the index has 11.8",
+        "torch 2.1: default_cuda 12.1, the index has 12.9",
+        "torch 3.0: missing (release 3.0.0, Python 3.11-3.13, 3.13t, CUDA 14.0)",
+    ]
+
+
+def test_what_the_index_does_not_tell_is_no_difference(facts: Compatibility, published: Published) -> None:
+    first, second, *_ = sorted(published)
+    published[first] = replace(published[first], default_cuda=None)
+    del published[second]
+    found = find_drift(facts, published)
+    assert found.differences == ()
+    assert found.unknown == (
+        "torch 2.0: the index does not tell the CUDA of 2.0.1",
+        "torch 2.1: the index has no wheels of it for linux x86_64",
+    )
+
+
+def test_a_missing_release_without_its_cuda_cannot_be_written(facts: Compatibility, published: Published) -> None:
+    published[NEWER] = release("3.0.0", "3.12", cuda=None)
+    found = find_drift(facts, published)
+    (difference,) = found.differences
+    assert str(difference) == "torch 3.0: missing (release 3.0.0, Python 3.12, CUDA unknown)"
+    assert not difference.writable
+    assert found.unknown == ("torch 3.0: the index does not tell the CUDA of 3.0.0",)
+
+
+def test_a_file_that_is_brought_up_to_date_has_no_drift(
+    facts: Compatibility, published: Published, tmp_path: Path
+) -> None:
+    first, *_ = sorted(published)
+    published[first] = release("2.0.9", "3.9", "3.9t", cuda="11.8")
+    published[NEWER] = release("3.0.0", "3.12", "3.12t", cuda="14.0")
+    path = tmp_path / "compatibility.yml"
+    before = (resources.CONFIG / path.name).read_text()
+    path.write_text(before)
+    (tmp_path / "packages.yml").write_text("packages: {}\n")
+    write_differences(path, find_drift(facts, published).differences, checked=CHECKED)
+
+    now = load_config(tmp_path).compatibility
+    assert find_drift(now, published).differences == ()
+    assert now.torch[first] == replace(
+        facts.torch[first], release="2.0.9", python=published[first].python, default_cuda=CudaVersion(11, 8)
+    )
+    assert now.torch[NEWER].cuda == {Platform("linux_x86_64"): {CudaVersion(14, 0)}}
+    assert now.torch[NEWER].glibc == "2.28"
+    assert now == replace(facts, torch={**facts.torch, first: now.torch[first], NEWER: now.torch[NEWER]})
+    changed = set(path.read_text().splitlines()) - set(before.splitlines())
+    assert sorted(line.strip() for line in changed) == [
+        '"3.0":',
+        "checked: 2027-01-02",
+        'cuda: {linux_x86_64: ["14.0"]}',
+        'default_cuda: "11.8"',
+        'default_cuda: "14.0"',
+        'python: ["3.12", "3.12t"]',
+        'python: ["3.9", "3.9t"]',
+        'release: "2.0.9"',
+        'release: "3.0.0"',
+    ]
+
+
+def test_a_release_is_found_under_another_spelling(tmp_path: Path) -> None:
+    path = tmp_path / "compatibility.yml"
+    path.write_text('torch:\n  checked: 2026-01-01\n  releases:\n    "2.11.0": {release: "2.11.0"} # spelled out\n')
+    difference = Difference(torch=TorchVersion(2, 11), fact="release", file="2.11.0", index="2.11.1")
+    write_differences(path, [difference], checked=CHECKED)
+    assert path.read_text() == (
+        'torch:\n  checked: 2027-01-02\n  releases:\n    "2.11.0": {release: "2.11.1"} # spelled out\n'
+    )

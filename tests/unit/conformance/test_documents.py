@@ -1,0 +1,23 @@
+"""docs/index-check.md lists every rule as it is."""
+
+from pathlib import Path
+
+from wheelmill.conformance.finding import Rule
+from wheelmill.conformance.rules import RULES
+
+PAGE = Path(__file__).parents[3] / "docs" / "index-check.md"
+
+
+def row(rule: Rule) -> str:
+    stands_in = f"{rule.pep}, {rule.section}"
+    cells = (rule.number, rule.says, rule.severity, rule.pip, rule.uv, stands_in)
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def test_the_page_lists_every_rule() -> None:
+    rows = PAGE.read_text().split("|---|---|---|---|---|---|\n")[1].splitlines()
+    assert rows == [row(rule) for rule in RULES]
+
+
+def test_the_changelog_counts_them() -> None:
+    assert f"by {len(RULES)} rules" in (PAGE.parents[1] / "CHANGELOG.md").read_text()

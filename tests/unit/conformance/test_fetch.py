@@ -1,0 +1,130 @@
+"""Asking servers that are slow, huge, or curious."""
+
+import base64
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.simple_server import Answer, Server, serving
+from tests.unit.conformance.conftest import AT_ONCE
+from tests.wheels import write_wheel
+from wheelmill.conformance.fetch import Fetcher, Politeness
+from wheelmill.conformance.ranged_file import RangedFile
+from wheelmill.conformance.run import check_url
+from wheelmill.errors import SiteError
+
+
+@pytest.fixture
+def servers() -> Iterator[tuple[Server, Server]]:
+    with ExitStack() as stack:
+        yield stack.enter_context(serving(Server())), stack.enter_context(serving(Server()))
+
+
+def authorizations(server: Server) -> list[str | None]:
+    return [headers.get("Authorization") for _, headers in server.asked]
+
+
+def test_credentials_go_to_their_own_origin_and_nowhere_else(servers: tuple[Server, Server]) -> None:
+    own, other = servers
+    own.html["/page"] = Answer(status=302, headers={"Location": f"{other.url}/stolen"})
+    with Fetcher(own.url.replace("//", "//user:word@"), politeness=AT_ONCE) as fetcher:
+        answers = [fetcher.get(f"{own.url}/page"), fetcher.get(f"{other.url}/direct")]
+        answers.append(fetcher.get(f"{own.url.replace('//', '//user:word@')}/page"))
+    basic = f"Basic {base64.b64encode(b'user:word').decode()}"
+    assert authorizations(own) == [basic, basic]
+    assert authorizations(other) == [None, None, None]
+    assert not [answer for answer in answers if "word" in repr(answer)]
+
+
+def test_redirects_are_followed_and_circles_are_not(servers: tuple[Server, Server]) -> None:
+    own, other = servers
+    own.html["/here"] = Answer(status=302, headers={"Location": f"{other.url}/there"})
+    own.html["/circle"] = Answer(status=302, headers={"Location": "/circle"})
+    own.html["/file"] = Answer(status=302, headers={"Location": "file:///etc/passwd"})
+    other.html["/there"] = Answer(b"found")
+    with Fetcher(own.url, politeness=AT_ONCE, sleep=lambda _seconds: None) as fetcher:
+        found = fetcher.get(f"{own.url}/here")
+        assert (found.ok, found.content, found.final_url) == (True, b"found", f"{other.url}/there")
+        for path in ("circle", "file"):
+            answer = fetcher.get(f"{own.url}/{path}")
+            assert (answer.status, answer.ok, answer.content) == (0, False, b"")
+            assert answer.problem
+
+
+def test_a_page_that_is_too_large_is_not_kept(servers: tuple[Server, Server]) -> None:
+    own, _ = servers
+    bomb = zlib.compress(bytes(1 << 20))
+    own.html["/plain"] = Answer(bytes(2000))
+    own.html["/bomb"] = Answer(bomb, headers={"Content-Encoding": "deflate"})
+    with Fetcher(own.url, politeness=AT_ONCE) as fetcher:
+        for path in ("plain", "bomb"):
+            answer = fetcher.get(f"{own.url}/{path}", limit=1999)
+            assert (answer.ok, answer.content) == (False, b"")
+            assert answer.told == "has more than 1999 bytes"
+
+
+def test_a_size_of_thousands_of_digits_is_none(servers: tuple[Server, Server]) -> None:
+    own, _ = servers
+    own.html["/file"] = Answer(b"x", status=206, headers={"Content-Range": f"bytes 0-0/{'9' * 5000}"})
+    with Fetcher(own.url, politeness=AT_ONCE) as fetcher:
+        answer = fetcher.first_byte(f"{own.url}/file")
+    assert (answer.ok, answer.size) == (True, None)
+
+
+def test_a_busy_server_is_asked_again(servers: tuple[Server, Server]) -> None:
+    own, _ = servers
+    own.html["/busy"] = Answer(status=503, headers={"Retry-After": "7"})
+    pauses: list[float] = []
+    with Fetcher(own.url, politeness=AT_ONCE, sleep=pauses.append) as fetcher:
+        answer = fetcher.get(f"{own.url}/busy")
+    assert len(own.asked) == 3
+    assert [pause for pause in pauses if pause > 1] == [7, 7]
+    assert "503" in answer.problem
+
+
+def test_no_more_requests_are_sent_than_the_rate_allows(servers: tuple[Server, Server]) -> None:
+    own, _ = servers
+    pauses: list[float] = []
+    with Fetcher(own.url, politeness=Politeness(rate=0.01), sleep=pauses.append) as fetcher:
+        for _ in range(4):
+            fetcher.get(f"{own.url}/page")
+    assert pauses == pytest.approx([100, 200, 300], abs=30)
+
+
+def test_a_large_wheel_is_read_in_spans(servers: tuple[Server, Server], tmp_path: Path) -> None:
+    own, other = servers
+    noise = bytes(range(256)) * 40_000
+    wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={f"demo/{n}.so": noise for n in range(8)})
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("demo/stored", noise, zipfile.ZIP_STORED)
+    other.html["/wheel"] = Answer(wheel.read_bytes())
+    size = wheel.stat().st_size
+    with Fetcher(own.url, politeness=AT_ONCE) as fetcher:
+        file = RangedFile(fetcher, f"{other.url}/wheel", size)
+        with zipfile.ZipFile(file) as archive:
+            assert b"Name: demo" in archive.read("demo-1.0.dist-info/METADATA")
+        other.ranges = False
+        with pytest.raises(OSError, match="span"):
+            RangedFile(fetcher, f"{other.url}/wheel", size).read(10)
+    assert len(other.asked) < 12
+    assert all("Range" in headers for _, headers in other.asked)
+
+
+def test_nobody_at_home_is_said() -> None:
+    with pytest.raises(SiteError, match="does not answer") as caught:
+        check_url("http://user:word@127.0.0.1:9/", sleep=lambda _seconds: None)
+    assert "word" not in str(caught.value)
+
+
+@pytest.mark.parametrize("href", ["http://[", "http://127.0.0.1:x/", "//", "javascript:1", "data:,x", "\x00", "?" * 9])
+def test_a_link_that_is_no_url_is_no_crash(href: str, servers: tuple[Server, Server]) -> None:
+    own, _ = servers
+    own.html["/simple/"] = Answer(b"<!DOCTYPE html><a href='demo/'>demo</a>", "text/html")
+    page = f"<!DOCTYPE html><base href='{href}'><a href='{href}' data-core-metadata=true>demo-1.0.tar.gz</a>"
+    own.html["/simple/demo/"] = Answer(page.encode(), "text/html")
+    report = check_url(f"{own.url}/simple/", politeness=AT_ONCE, sleep=lambda _seconds: None)
+    assert {finding.rule.number for finding in report.findings} & {"503.6", "503.9"}

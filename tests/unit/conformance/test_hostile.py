@@ -1,0 +1,59 @@
+"""Indexes that were made to break whoever reads them: findings, and no crash."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.broken_indexes import WHEEL, Index, Spoil
+from tests.simple_server import Answer
+from tests.unit.conformance.conftest import Serve, check, detail
+from wheelmill.conformance.run import check_folder
+
+DIGITS = "9" * 5000
+"""More than Python turns into a number: https://docs.python.org/3/library/stdtypes.html#int-max-str-digits"""
+
+
+def answering(answer: Answer) -> Spoil:
+    """Give this answer to whoever asks for the newer wheel."""
+
+    def spoil(index: Index) -> None:
+        index.after = lambda server: server.html.update({f"/files/{WHEEL}": answer})
+
+    return spoil
+
+
+def packed_by_lzma(index: Index) -> None:
+    """Serve a wheel whose METADATA was packed by LZMA and broken since."""
+    wheel = io.BytesIO()
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("demo-1.0.dist-info/METADATA", b"Metadata-Version: 2.1\n" * 50)
+    content = wheel.getvalue()
+    middle = content.index(b"METADATA") + 20
+    answering(Answer(content[:middle] + bytes(20) + content[middle + 20 :]))(index)
+
+
+@pytest.mark.parametrize(
+    ("number", "spoil"),
+    [
+        ("629.3", detail("", f'<meta name="pypi:repository-version" content="{DIGITS}.0">')),
+        ("503.15", detail(f"<a href='demo-{DIGITS}-py3-none-any.whl'>demo-{DIGITS}-py3-none-any.whl</a>")),
+        ("503.15", detail(f"<a href='demo-{DIGITS}.tar.gz'>demo-{DIGITS}.tar.gz</a>")),
+        ("700.1", lambda index: index.detail.update(versions=["0.9", DIGITS])),
+        ("503.9", answering(Answer(status=503, headers={"Retry-After": f"Thu, 01 Jan 2026 00:00:00 +{DIGITS[:14]}"}))),
+        ("503.10", packed_by_lzma),
+    ],
+)
+def test_what_no_program_can_read_is_a_finding(number: str, spoil: Spoil, serve: Serve) -> None:
+    assert number in {finding.rule.number for finding in check(serve(spoil)).findings}
+
+
+def test_a_link_that_no_file_of_a_folder_can_have_leads_nowhere(tmp_path: Path) -> None:
+    page = tmp_path / "simple" / "demo" / "index.html"
+    page.parent.mkdir(parents=True)
+    (page.parents[1] / "index.html").write_text('<!DOCTYPE html><a href="demo/">demo</a>')
+    names = [f"{'x' * 5000}.whl", f"{'x/' * 5000}x.whl", "a%00b.whl"]
+    page.write_text("<!DOCTYPE html>" + "".join(f'<a href="{name}">{name}</a>' for name in names))
+    numbers = [finding.rule.number for finding in check_folder(tmp_path).findings]
+    assert numbers.count("503.9") == len(names)

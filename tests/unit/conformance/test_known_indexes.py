@@ -1,0 +1,112 @@
+"""Indexes that others made: what is known against them, and nothing more."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.conformance.conftest import AT_ONCE
+from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.wheels import write_wheel
+from wheelmill.conformance.finding import Report
+from wheelmill.conformance.run import check_folder, check_url
+from wheelmill.errors import SiteError
+from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.index.render import pages_of
+from wheelmill.index.serve import serving
+from wheelmill.index.write import write_site
+
+NAMES = ("demo-1.0-py3-none-any.whl", "demo-1.0+cu130-py3-none-any.whl")
+
+
+def found(report: Report) -> dict[str, int]:
+    """How many findings each rule has."""
+    numbers = [finding.rule.number for finding in report.findings]
+    return {number: numbers.count(number) for number in numbers}
+
+
+@pytest.fixture
+def site(release: Release, tmp_path: Path) -> Path:
+    """Our own index of two releases, beside them."""
+    release(*EVERY_KIND, requires_python=">=3.11,<4")
+    write_site(pages_of(site_of_releases(release("later-1.0-py3-none-any.whl"), "../releases")), tmp_path / "site")
+    return tmp_path / "site"
+
+
+def test_our_own_index_has_no_findings_as_a_folder(site: Path) -> None:
+    report = check_folder(site)
+    assert report.findings == ()
+    assert report.projects == 4 + 1 + 1 + 2 + 2 + 2
+    assert report.examined == report.files == 6
+    assert check_folder(site.parent) == report
+
+
+def test_our_own_index_has_no_findings_on_a_server(site: Path) -> None:
+    with serving(site.parent) as url:
+        report = check_url(f"{url}site/cu130/torch2.11/simple", everything=True, politeness=AT_ONCE)
+    assert report.findings == ()
+    assert report.examined == 2
+
+
+def test_an_index_over_any_folder_has_no_findings(tmp_path: Path) -> None:
+    for name in NAMES:
+        write_wheel(tmp_path / "site" / "wheels" / name)
+    pages = pages_of(site_of_folder(tmp_path / "site" / "wheels", "wheels", warn=lambda _text: None))
+    write_site(pages, tmp_path / "site")
+    assert check_folder(tmp_path / "site").findings == ()
+
+
+def test_a_flipped_byte_in_our_own_index_is_found(site: Path) -> None:
+    (wheel,) = site.parent.glob("releases/*/unlabelled*.whl")
+    content = bytearray(wheel.read_bytes())
+    content[len(content) // 2] ^= 1
+    wheel.write_bytes(content)
+    assert "503.10" in found(check_folder(site))
+
+
+def test_a_listing_of_folders_has_no_hashes_and_no_version(tmp_path: Path) -> None:
+    for name in NAMES:
+        write_wheel(tmp_path / "demo" / name)
+    with serving(tmp_path) as url:
+        report = check_url(url, politeness=AT_ONCE)
+    assert found(report) == {"503.4": 1, "503.7": 2, "629.1": 2}
+    assert report.findings[0].message == "the link 'demo/' leads to 'demo/'"
+
+
+def test_a_listing_of_wheels_is_no_list_of_projects(tmp_path: Path) -> None:
+    for name in NAMES:
+        write_wheel(tmp_path / name)
+    with serving(tmp_path) as url:
+        report = check_url(url, politeness=AT_ONCE)
+    assert found(report) == {"503.4": 2, "629.1": 1}
+    assert report.projects == 0
+
+
+def test_dumb_pypi_links_to_index_html_and_gives_no_version(tmp_path: Path) -> None:
+    for name in NAMES:
+        write_wheel(tmp_path / "files" / name)
+    (tmp_path / "list").write_text("\n".join(NAMES))
+    options = ("--package-list", tmp_path / "list", "--output-dir", tmp_path, "--packages-url", "../../files")
+    subprocess.run([sys.executable, "-m", "dumb_pypi.main", *map(str, options)], check=True)
+    report = check_folder(tmp_path)
+    assert found(report) == {"503.4": 1, "503.7": 2, "629.1": 2}
+    assert report.findings[0].message == "the link 'demo' leads to 'demo/index.html'"
+
+
+def test_a_folder_without_an_index_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SiteError, match="holds no simple index"):
+        check_folder(tmp_path)
+
+
+def test_pages_and_files_outside_the_folder_are_not_read(tmp_path: Path) -> None:
+    secret = write_wheel(tmp_path / "outside" / NAMES[0])
+    page = tmp_path / "site" / "simple" / "demo" / "index.html"
+    page.parent.mkdir(parents=True)
+    (page.parents[1] / "index.html").write_text('<!DOCTYPE html><a href="demo/">demo</a>')
+    (page.parent / "link.whl").symlink_to(secret)
+    links = [f"../../../outside/{NAMES[0]}", f"file://{secret}", "link.whl", "%2e%2e/%2e%2e/%2e%2e/outside/x.whl"]
+    page.write_text("<!DOCTYPE html>" + "".join(f'<a href="{link}">{NAMES[0]}</a>' for link in links))
+    report = check_folder(tmp_path / "site")
+    missing = [finding for finding in report.findings if finding.rule.number == "503.9"]
+    assert len(missing) == report.files == len(links)

@@ -1,0 +1,116 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.page_server import JSON, Answer, PageServer
+from wheelmill.installers.package_index import PackageIndexError, configured_index, sdists_of
+from wheelmill.names import project_name
+
+DEMO = project_name("demo")
+PAGES = {
+    "demo": Answer(
+        b"""<!DOCTYPE html><html><body>
+        <a href="../../files/demo-1.0.tar.gz">demo-1.0.tar.gz</a>
+        <a href="../../files/demo-0.9.tar.gz" data-yanked="broken">demo-0.9.tar.gz</a>
+        <a href="../../files/demo-1.1.tar.gz">demo-1.1.tar.gz</a>
+        <a href="../../files/demo-1.0-py3-none-any.whl">demo-1.0-py3-none-any.whl</a>
+        </body></html>"""
+    ),
+    "down": Answer(status=500),
+    "odd": Answer(b"no index at all", headers={"Content-Type": "text/plain"}),
+    "nowhere": Answer(b'<a href="http://[/x-1.0.tar.gz">x-1.0.tar.gz</a>'),
+    "broken": Answer(b"{", headers={"Content-Type": JSON}),
+    "empty": Answer(b"{}", headers={"Content-Type": JSON}),
+    "newer": Answer(b'{"meta": {"api-version": "2.0"}, "name": "newer", "files": []}', headers={"Content-Type": JSON}),
+    "unversioned": Answer(b'{"meta": {"api-version": "x"}, "name": "x", "files": []}', headers={"Content-Type": JSON}),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine is set to no index but the one that a test sets."""
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    configured_index.cache_clear()
+    yield
+    configured_index.cache_clear()
+
+
+@pytest.fixture
+def index(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index that this machine is set to; every project answers in its own way."""
+    server.pages = {f"/simple/{project}/": page for project, page in PAGES.items()}
+    monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/simple/")
+
+
+@pytest.mark.usefixtures("index")
+def test_source_distributions_are_listed_without_yanked_ones() -> None:
+    assert [file.filename for file in sdists_of(DEMO)] == ["demo-1.0.tar.gz", "demo-1.1.tar.gz"]
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.parametrize(
+    ("project", "message"),
+    [
+        ("missing", "has no project missing"),
+        ("down", "does not answer: 500"),
+        ("odd", "answers with no page of odd: .*text/plain"),
+        ("broken", "does not answer: .*column"),
+        ("empty", "answers with no page of empty: "),
+        ("newer", "answers with no page of newer: .*2.0"),
+        ("unversioned", "answers with no page of unversioned: Invalid version"),
+        ("nowhere", "answers with no page of nowhere: Invalid IPv6 URL"),
+    ],
+)
+def test_an_index_without_an_answer_is_an_error(project: str, message: str) -> None:
+    with pytest.raises(PackageIndexError, match=message):
+        sdists_of(project_name(project))
+
+
+def test_an_index_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple/")
+
+    with pytest.raises(PackageIndexError, match="does not answer"):
+        sdists_of(DEMO)
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.parametrize("project", ["missing", "down", "odd"])
+def test_an_error_keeps_the_password_of_the_index(project: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", os.environ["PIP_INDEX_URL"].replace("http://", "http://user:secret@"))
+
+    with pytest.raises(PackageIndexError) as caught:
+        sdists_of(project_name(project))
+
+    assert "secret" not in str(caught.value)
+
+
+def test_the_index_of_uv_comes_before_that_of_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "https://pip.example.org/simple")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://uv.example.org/simple")
+
+    assert configured_index() == "https://uv.example.org/simple"
+
+
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        ("", None),
+        ("[global]\nindex-url = https://a.example.org/simple\n", "https://a.example.org/simple"),
+        ("[install]\nindex-url = https://b.example.org/?a=1&b='2'\n", "https://b.example.org/?a=1&b='2'"),
+        ("[global]\nindex-url = https://a.org/\n[install]\nindex-url = https://b.org/\n", "https://b.org/"),
+        ("[global]\ntimeout = 5\nextra-index-url = https://a.org/\n", None),
+    ],
+    ids=["nothing", "global", "install", "install before global", "something else"],
+)
+def test_the_index_of_pip_stands_in_its_settings(
+    settings: str, url: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pip.conf").write_text(settings)
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+
+    assert configured_index() == url

@@ -1,0 +1,32 @@
+"""Virtual environments."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wheelmill.installers.package_index import configured_index
+from wheelmill.installers.virtual_environment import VirtualEnvironment
+from wheelmill.system import process
+
+
+@pytest.fixture
+def own_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The index that uv is set to on this machine."""
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://index.example/simple")
+    configured_index.cache_clear()
+    yield "https://index.example/simple"
+    configured_index.cache_clear()
+
+
+def test_pip_knows_its_settings_and_what_it_builds_no_token(
+    own_index: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "secret")
+    monkeypatch.setenv("PIP_CERT", "/etc/ca.pem")
+    seen: dict[str, str] = {}
+    monkeypatch.setattr(process, "run", lambda _argv, *, env: seen.update(env))
+    VirtualEnvironment(directory=tmp_path).pip_install(["demo==1.0"], extra_index="http://127.0.0.1/simple/")
+    assert seen["PIP_CERT"] == "/etc/ca.pem"
+    assert seen["PIP_INDEX_URL"] == own_index
+    assert "secret" not in seen.values()

@@ -1,0 +1,50 @@
+"""Certificates: that a wheel passed, bound to its bytes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.wheels import write_wheel
+from wheelmill.errors import SmokeError
+from wheelmill.smoke import verdict as records
+from wheelmill.smoke.verdict import CleanRoom, Evidence, Verdict, certificate_path, certify
+from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.name import WheelFile
+
+EVIDENCE = Evidence(
+    policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=None, sass=(), ptx=(), undefined_symbols=0
+)
+
+
+@pytest.fixture
+def passed(tmp_path: Path) -> Verdict:
+    """What smoke says of a wheel that it let pass."""
+    return Verdict(
+        file=WheelFile.at(write_wheel(tmp_path / "demo-1.0-py3-none-any.whl")),
+        provenance=None,
+        findings=(),
+        evidence=EVIDENCE,
+        clean_rooms=(CleanRoom(python="3.11.7", installed={"demo": "1.0"}, skipped=()),),
+    )
+
+
+def test_a_certificate_is_read_as_it_was_kept(passed: Verdict) -> None:
+    assert certify(passed) == records.tested_wheel_at(passed.file.path)
+
+
+def test_a_certificate_of_other_bytes_does_not_count(passed: Verdict) -> None:
+    certify(passed)
+    write_wheel(passed.file.path, files={"demo/more.py": b""})
+    assert records.tested_wheel_at(passed.file.path) is None
+
+
+def test_a_wheel_that_was_not_tested_has_none(passed: Verdict) -> None:
+    assert records.tested_wheel_at(passed.file.path) is None
+
+
+def test_a_refused_wheel_gets_no_certificate(passed: Verdict) -> None:
+    finding = Finding(code=Code.IMPORT, detail="import demo: no such module")
+    with pytest.raises(SmokeError, match=r"demo-1\.0-py3-none-any\.whl is refused\n  import: import demo"):
+        certify(replace(passed, findings=(finding,), clean_rooms=()))
+    assert not certificate_path(passed.file.path).exists()

@@ -1,0 +1,191 @@
+"""Containers end with the run that started them, however it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from tests.fake_docker import FakeDocker, Reply
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.system.containers import Container, Run, claimed_run, ran_out_of_memory, started
+
+RUN = Run(id="a-run")
+ENDS = [None, ValueError, KeyboardInterrupt, SystemExit]
+
+HOLD = """
+import time
+from wheelmill.system.containers import claimed_run
+with claimed_run() as run:
+    print(run.id, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where this person's runs have their locks."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "wheelmill" / "runs"
+
+
+@contextmanager
+def run_of_another_process(cache: Path | None = None) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A run that goes on elsewhere, and its process."""
+    environment = {**os.environ, **({"XDG_CACHE_HOME": str(cache)} if cache else {})}
+    with subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip(), process
+        finally:
+            process.kill()
+
+
+def killed_run() -> str:
+    """A run whose process was killed."""
+    with run_of_another_process() as (run_id, process):
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    return run_id
+
+
+def removed(docker: FakeDocker) -> list[str]:
+    """The containers that were removed: with their volumes, and also those that ran."""
+    commands = docker.asked("rm")
+    assert all(argv[:3] == ["rm", "--force", "--volumes"] for argv in commands)
+    return [container for argv in commands for container in argv[3:]]
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next_one(docker: FakeDocker, locks: Path) -> None:
+    run_id = killed_run()
+    assert [path.name for path in locks.iterdir()] == [run_id]
+    docker.has_containers({run_id: ("first", "second")})
+    with claimed_run() as run:
+        assert removed(docker) == ["first", "second"]
+        assert [path.name for path in locks.iterdir()] == [run.id]
+
+
+def test_what_a_run_of_a_living_process_has_stays(docker: FakeDocker, locks: Path) -> None:
+    dead = killed_run()
+    with run_of_another_process() as (alive, _process):
+        docker.has_containers({dead: ("old",), alive: ("young",)})
+        with claimed_run() as run:
+            assert removed(docker) == ["old"]
+            assert {path.name for path in locks.iterdir()} == {alive, run.id}
+
+
+def test_two_runs_of_one_process_leave_each_other_alone(docker: FakeDocker) -> None:
+    with claimed_run() as first:
+        docker.has_containers({first.id: ("first",)})
+        with claimed_run() as second:
+            assert second.label != first.label
+            assert removed(docker) == []
+
+
+def test_a_lock_that_was_deleted_is_free(docker: FakeDocker, locks: Path) -> None:
+    run_id = killed_run()
+    (locks / run_id).unlink()
+    docker.has_containers({run_id: ("lost",)})
+    with claimed_run():
+        assert removed(docker) == ["lost"]
+
+
+def test_another_person_on_the_same_daemon_keeps_what_runs_there(docker: FakeDocker, tmp_path: Path) -> None:
+    with run_of_another_process(tmp_path / "cache of another person") as (run_id, _process):
+        docker.has_containers({run_id: ("theirs",), "of-another-machine": ("far",)})
+        with claimed_run():
+            assert removed(docker) == []
+
+
+def test_only_one_cleans_up_after_a_run(docker: FakeDocker, locks: Path, tmp_path: Path) -> None:
+    """Docker reports an error where two remove the same container at once."""
+    run_id = killed_run()
+    docker.has_containers({run_id: ("left",)})
+    docker.reply(("rm",), Reply(does=f"flock --nonblock {locks / run_id} true; echo $? > {tmp_path / 'other'}"))
+    with claimed_run():
+        assert (tmp_path / "other").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_run_takes_its_containers_with_it(end: type[BaseException] | None, docker: FakeDocker, locks: Path) -> None:
+    with pytest.raises(end) if end else nullcontext(), claimed_run() as run:
+        docker.has_containers({run.id: ("own",)})
+        if end:
+            raise end
+    assert removed(docker) == ["own"]
+    assert list(locks.iterdir()) == []
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_container_lives_as_long_as_its_context(end: type[BaseException] | None, docker: FakeDocker) -> None:
+    docker.answer("create", says="WARNING: no swap limit\nc0ffee\n")
+    docker.answer("start")
+    docker.answer("rm")
+    with pytest.raises(end) if end else nullcontext(), started("image:1", RUN, ["--network", "none"]) as container:
+        assert container == Container(id="c0ffee")
+        assert docker.asked("start") == [["start", "c0ffee"]]
+        assert removed(docker) == []
+        if end:
+            raise end
+    assert removed(docker) == ["c0ffee"]
+    (create,) = docker.asked("create")
+    assert create[-5:] == ["--network", "none", "image:1", "sleep", "infinity"]
+    for option, value in (("--label", "wheelmill=a-run"), ("--pull", "never")):
+        assert create[create.index(option) + 1] == value
+
+
+def test_a_container_that_does_not_start_is_removed(docker: FakeDocker) -> None:
+    docker.answer("create", says="c0ffee\n")
+    docker.reply(("start",), Reply("no such network", exit_code=1))
+    docker.answer("rm")
+    with pytest.raises(ProcessError), started("image:1", RUN, []):
+        pytest.fail("it did not start")
+    assert removed(docker) == ["c0ffee"]
+
+
+def test_a_program_runs_in_a_container_with_its_variables(docker: FakeDocker) -> None:
+    docker.answer("exec", says="done\n")
+    container = Container(id="c0ffee")
+    assert container.run(["python", "-c", "1; 2"], env={"HOME": "/room", "EMPTY": ""}) == "done\n"
+    container.start(["server", "80"])
+    assert docker.asked() == [
+        ["exec", "--env", "HOME=/room", "--env", "EMPTY=", "c0ffee", "python", "-c", "1; 2"],
+        ["exec", "--detach", "c0ffee", "server", "80"],
+    ]
+
+
+def test_a_program_that_fails_in_a_container_is_an_error_with_what_it_said(docker: FakeDocker) -> None:
+    docker.reply(("exec",), Reply("no module named demo", exit_code=7))
+    with pytest.raises(ProcessError) as failure:
+        Container(id="c0ffee").run(["python"])
+    assert (failure.value.returncode, failure.value.tail) == (7, "no module named demo")
+
+
+@pytest.mark.parametrize(("events", "expected"), [("", False), ("2026-11-21T12:00:00Z container oom c0ffee\n", True)])
+def test_the_daemon_knows_whether_memory_was_used_up(docker: FakeDocker, events: str, *, expected: bool) -> None:
+    docker.answer("events", says=events)
+    assert ran_out_of_memory(RUN, since=1000) is expected
+    (asked,) = docker.asked("events")
+    assert "--until" in asked  # else it would wait for more
+    assert asked[asked.index("--since") + 1] == "1000"
+    assert {"label=wheelmill=a-run", "event=oom"} < set(asked)
+
+
+def test_a_machine_without_docker_is_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="there is no docker on this machine") as refusal, claimed_run():
+        pytest.fail("there is no docker")
+    assert refusal.value.hint == "install Docker, or use --sandbox local"
+
+
+def test_a_daemon_that_does_not_answer_is_named_with_what_to_do(docker: FakeDocker, locks: Path) -> None:
+    docker.reply(("version",), Reply("Cannot connect to the daemon at unix:///var/run/docker.sock.", exit_code=1))
+    message = r"^Docker does not answer: Cannot connect .*docker\.sock"
+    with pytest.raises(UsageError, match=message) as refusal, claimed_run():
+        pytest.fail("there is no daemon")
+    assert refusal.value.hint == "start its daemon: systemctl start docker"
+    assert not locks.exists()

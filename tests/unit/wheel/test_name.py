@@ -1,0 +1,71 @@
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from wheelmill.names import CudaVersion, TorchVersion
+from wheelmill.wheel.label import Label
+from wheelmill.wheel.name import WheelFile, WheelName
+
+
+def test_a_file_name_says_what_the_wheel_is() -> None:
+    name = WheelName.parse(
+        "Flash_Attn-2.8.3+cu128torch2.8-1x-cp312-cp312-manylinux_2_28_x86_64.manylinux_2_24_x86_64.whl"
+    )
+
+    assert name.project == "flash-attn"
+    assert str(name.version) == "2.8.3+cu128torch2.8"
+    assert name.build == (1, "x")
+    assert name.label == Label(cuda=CudaVersion(12, 8), torch=TorchVersion(2, 8))
+    assert name.platforms == ("manylinux_2_24_x86_64", "manylinux_2_28_x86_64")
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.0+cpu", "1.0+cu12torch2.8cxx11abitrue"])
+def test_a_version_without_our_label_has_none(version: str) -> None:
+    assert WheelName.parse(f"demo-{version}-py3-none-any.whl").label is None
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("demo-1.0-py3-none-any.whl", "demo-1.0-py3-none-any.whl"),
+        ("Demo.Two-1.0-py3-none-any.whl", "demo_two-1.0-py3-none-any.whl"),
+        ("demo-1.0+CU130-py3.py2-none-any.whl", "demo-1.0+cu130-py2.py3-none-any.whl"),
+        ("demo-1.0-7a-py3-none-any.whl", "demo-1.0-7a-py3-none-any.whl"),
+    ],
+)
+def test_a_file_name_has_one_spelling(given: str, written: str) -> None:
+    assert WheelName.parse(given).filename == written
+
+
+@pytest.mark.parametrize(
+    "filename",
+    [
+        "",
+        "demo.whl",
+        "demo-1.0.tar.gz",
+        "demo-1.0-py3-none-any.zip",
+        "demo-1.0-py3-none-any.WHL",
+        "demo-1.0-py3-none.whl",
+        "demo-one-py3-none-any.whl",
+        "demo-1.0-x1-py3-none-any.whl",
+        "demo-1.0-1-2-py3-none-any.whl",
+        "demo-1.0-py3-none-.whl",
+        "../demo-1.0-py3-none-any.whl",
+        "demo-1.0-1/../x-py3-none-any.whl",
+    ],
+)
+def test_other_names_are_refused(filename: str) -> None:
+    with pytest.raises(ValueError, match=r"\S"):
+        WheelName.parse(filename)
+
+
+def test_a_wheel_on_disk_is_measured(tmp_path: Path) -> None:
+    path = tmp_path / "demo-1.0-py3-none-any.whl"
+    path.write_bytes(b"content")
+
+    file = WheelFile.at(path)
+
+    assert file == WheelFile(path=path, sha256=file.sha256, size=7)
+    assert file.sha256 == hashlib.sha256(b"content").hexdigest()
+    assert file.filename == "demo-1.0-py3-none-any.whl"
