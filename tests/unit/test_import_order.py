@@ -102,6 +102,17 @@ def test_imports_run_one_way_inside_the_client() -> None:
     assert wrong == []
 
 
+def test_commands_of_the_client_and_of_the_factory_share_only_what_lies_in_shared() -> None:
+    sides = {"client", "factory", "shared"}
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path, module in imports()
+        if part_of(path) == "cli" and path.parent.name in sides
+        if module.startswith("wheelmill.cli.") and module.split(".")[2] not in {path.parent.name, "shared"}
+    ]
+    assert wrong == []
+
+
 def test_no_circles_inside_a_layer() -> None:
     graph: dict[str, set[str]] = {}
     for path, module in imports():

@@ -10,12 +10,13 @@ import typer
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.cli.client.acting import ProjectOption, each_target, project_file, resolve_for_all, wheel_cache
-from wheelmill.cli.client.downloads import download_bars
+from wheelmill.cli.client.downloads import download_bars, wheel_cache
+from wheelmill.cli.client.project import ProjectOption, each_target, project_file, resolve_for_all
 from wheelmill.cli.client.resolve import RequirementsArgument, resolution_content
-from wheelmill.cli.client.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from wheelmill.cli.client.target import SearchOptions, TargetOptions
-from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.client.choose.survey import Combination, combinations
 from wheelmill.errors import NoWheelError, UsageError

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.client.acting import ProjectOption, project_file
-from wheelmill.cli.client.target import TargetOptions
-from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.client.project import ProjectOption, project_file
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.environment.doctor import faults_of_environment, faults_of_project

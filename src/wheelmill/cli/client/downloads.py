@@ -1,4 +1,4 @@
-"""Bars for downloads."""
+"""Downloads: the cache that wheels are kept in, and the bars that show them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.progress import Progress as Bars
 
+from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.terminal import STDERR
+from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache, wheel_cache_directory
 from wheelmill.system.progress import Progress
 
 
@@ -48,3 +50,16 @@ def download_bars() -> Iterator[Progress]:
     )
     with Bars(*columns, console=STDERR, transient=True) as bars:
         yield DownloadBars(bars)
+
+
+@contextmanager
+def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
+    """The cache of wheels, and the bars that show downloads into it."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what downloads
+
+    from wheelmill.client.install.download import opener  # noqa: PLC0415 - httpx takes longer to import than most commands
+    from wheelmill.web.requests import Web  # noqa: PLC0415
+
+    with ThreadPoolExecutor(AT_ONCE) as threads, Web() as web, download_bars() as shown:
+        directory, open_url = wheel_cache_directory(), opener(web)
+        yield WheelCache(directory=directory, open_url=open_url, threads=threads, offline=search.offline), shown

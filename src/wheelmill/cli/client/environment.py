@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from wheelmill.cli.client.target import TargetOptions
-from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.build.parallelism import parallelism_for
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.client.environment.building import build_variables
+from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import UsageError
 
@@ -71,3 +74,22 @@ def _print_lines(found: TargetEnvironment) -> None:
         value = content[name] if content[name] is not None else "not known"
         origin = f"  ({found.origins[name]})" if name in found.origins else ""
         print(f"{name:<12} {value}{origin}")  # noqa: T201 - the result
+
+
+def build_variables(target: TargetEnvironment) -> dict[str, str]:
+    """List the variables with which most CUDA extensions build for the target: for its GPUs and no others.
+
+    https://docs.pytorch.org/docs/stable/cpp_extension.html
+    """
+    capabilities = sorted({gpu.capability for gpu in target.gpus})
+    parallelism = parallelism_for(max(1, len(capabilities)))
+    variables = {"MAX_JOBS": str(parallelism.jobs), "NVCC_THREADS": str(parallelism.threads)}
+    if capabilities:
+        variables["TORCH_CUDA_ARCH_LIST"] = " ".join(map(str, capabilities))
+        variables["CUDAARCHS"] = ";".join(str(each).replace(".", "") for each in capabilities)
+    if target.cuda:
+        variables["UV_TORCH_BACKEND"] = target.cuda.tag
+        variables["FORCE_CUDA"] = "1"
+    if nvcc := shutil.which("nvcc"):
+        variables.setdefault("CUDA_HOME", os.environ.get("CUDA_HOME") or str(Path(nvcc).resolve().parent.parent))
+    return variables

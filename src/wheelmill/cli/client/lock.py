@@ -13,10 +13,12 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.cli.client.acting import ProjectOption, each_target, project_file, resolve_for_all, wheel_cache
-from wheelmill.cli.client.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.client.downloads import wheel_cache
+from wheelmill.cli.client.project import ProjectOption, each_target, project_file, resolve_for_all
+from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import ProjectName, TorchVersion
 

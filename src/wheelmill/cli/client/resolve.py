@@ -8,9 +8,10 @@ from typing import Annotated, Final
 
 import typer
 
-from wheelmill.cli.client.target import SearchOptions, TargetOptions, requirements_of
-from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import print_json, say
+from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
 from wheelmill.client.records import Choice, Resolution
 from wheelmill.errors import NoWheelError, UsageError

@@ -1,16 +1,56 @@
-"""``wheelmill search``: which packages there are wheels of, and where."""
+"""``wheelmill search``: the sources of wheels, and the options of every command that looks in them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from wheelmill.cli.client.target import SearchOptions
-from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.client.choose.resolve import Search
 from wheelmill.client.choose.survey import known_sources
+from wheelmill.errors import UsageError
 from wheelmill.web.credentials import without_credentials
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Where wheels are looked for."""
+
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--source",
+            help="Look here only: a file, a URL, github:OWNER/REPOSITORY. Repeatable.",
+            metavar="SOURCE",
+        ),
+    ] = None
+    extra_source: Annotated[
+        list[str] | None, typer.Option("--extra-source", help="Look here first. Repeatable.", metavar="SOURCE")
+    ] = None
+    offline: Annotated[bool, typer.Option("--offline", help="Use what the cache has.")] = False
+    refresh: Annotated[bool, typer.Option("--refresh", help="Ask for every page, however fresh.")] = False
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
+    no_look: Annotated[bool, typer.Option("--no-look", help="Choose by names, without looking into wheels.")] = False
+
+    def search(self) -> Search:
+        """The options as the client takes them.
+
+        Raises:
+            UsageError: they contradict each other.
+        """
+        if self.offline and (self.refresh or self.no_cache):
+            raise UsageError("--offline needs the cache: leave --refresh and --no-cache out")
+        return Search(
+            named=self.source or (),
+            extra=self.extra_source or (),
+            offline=self.offline,
+            refresh=self.refresh,
+            use_cache=not self.no_cache,
+            look=not self.no_look,
+        )
 
 
 @with_groups

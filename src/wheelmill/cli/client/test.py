@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.client.target import TargetOptions
-from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.environment.change import interpreter_of
 from wheelmill.client.environment.trial import Trial, compiled_projects, try_packages
 from wheelmill.client.install.installed import installed_in
@@ -35,7 +35,7 @@ def test(
 
     environment = target.detect()
     interpreter = interpreter_of(environment)
-    installed = chosen_packages(projects, installed_in(interpreter))
+    installed = select_packages(projects, installed_in(interpreter))
     packages = load_config(resources.CONFIG).packages
     known = {name: package.expectations for name, package in packages.items()}
     trials = []
@@ -50,7 +50,7 @@ def test(
         raise FindingsError(f"failed: {', '.join(failed)}")
 
 
-def chosen_packages(projects: list[str] | None, installed: dict[ProjectName, str]) -> dict[ProjectName, str]:
+def select_packages(projects: list[str] | None, installed: dict[ProjectName, str]) -> dict[ProjectName, str]:
     """What was named, or everything compiled.
 
     Raises:

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.client.target import TargetOptions, requirements_of
 from wheelmill.cli.factory.filters import FilterOptions
+from wheelmill.cli.factory.inputs import ConfigOption, config_at
+from wheelmill.cli.factory.plan import print_skips
 from wheelmill.cli.factory.sandbox import BuildOptions
-from wheelmill.cli.shared.option_groups import with_groups
-from wheelmill.cli.shared.options import ConfigOption, config_at
-from wheelmill.cli.shared.terminal import progress, tell_plan
+from wheelmill.cli.shared.options import with_groups
+from wheelmill.cli.shared.target import TargetOptions, build_target, requirements_of
+from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.matrix import make_plan
@@ -48,7 +49,7 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
 
     policy = where.checked_policy()
     planned = make_plan(config, filters, published={})
-    tell_plan(planned, filters)
+    print_skips(planned, filters)
     builder = where.builder(config)
     failures = []
     with progress() as shown:
@@ -65,13 +66,12 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
 def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, config: Config) -> None:
     """Build for the environment that wheels would be chosen for; prints where the wheel is."""
     from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
-    from wheelmill.cli.client.built_here import target_for  # noqa: PLC0415
     from wheelmill.pipeline.here import build_here  # noqa: PLC0415
 
     version = _one(filters.version)
     (requirement,) = requirements_of([f"{project}=={version}" if version else project])
     options = TargetOptions(python=_one(filters.python), torch=_one(filters.torch), cuda=_one(filters.cuda), gpu=gpus)
-    target = target_for(requirement, options.detect(), config)
+    target = build_target(requirement, options.detect(), config)
     with progress() as shown:
         wheel = build_here(target, LocalBuilder(), shown)
     typer.echo(wheel.path)

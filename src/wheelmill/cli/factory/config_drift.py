@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from wheelmill.cli.shared.options import ConfigOption, config_at, config_to_change
+from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT
 from wheelmill.config.load import COMPATIBILITY

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from wheelmill.cli.factory.index_check import check
-from wheelmill.cli.shared.options import ConfigOption, StoreOption, folder_at, own_config_at, store_at
+from wheelmill.cli.factory.inputs import ConfigOption, StoreOption, folder_at, own_config_at, store_at
 from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.config.listing import load_listing
 from wheelmill.index.serve import project_lists_below, root_of, serving

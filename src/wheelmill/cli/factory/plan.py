@@ -7,19 +7,20 @@ from dataclasses import asdict, replace
 from typing import Annotated, Final
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from wheelmill.cli.factory.filters import FilterOptions
-from wheelmill.cli.shared.option_groups import with_groups
-from wheelmill.cli.shared.options import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
+from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.cli.shared.terminal import STDOUT
+from wheelmill.cli.shared.terminal import STDERR, STDOUT
 from wheelmill.config.upkeep.changes import changed_since
 from wheelmill.plan.estimate import Estimate, estimate
 from wheelmill.plan.groups import Group, groups_of, shards_of, waiting_in
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.sample import sample_of
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Plan
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Filters, Plan
 from wheelmill.release.publish import past_builds, published_cells
 
 
@@ -123,6 +124,17 @@ def cell_content(cell: Cell) -> dict[str, object]:
         "torch": str(cell.torch) if cell.torch else None,
         "platform": cell.platform,
     }
+
+
+def print_skips(plan: Plan, filters: Filters) -> None:
+    """Say which torch was taken where none was asked for, and what is not built, a line a reason."""
+    if not filters.torches:
+        for cuda, torch in sorted({(t.cell.cuda, t.cell.torch) for t in plan.targets if t.cell.torch}):
+            STDERR.print(f"no --torch given: taking {torch} for CUDA {cuda}")
+    for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
+        STDERR.print(escape(f"skipped {count} of {project}: {reason}"))
+    if not plan.targets:
+        STDERR.print("nothing to build")
 
 
 def _print_tables(planned: Plan, cost: Estimate) -> None:

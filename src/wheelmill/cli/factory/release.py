@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.shared.options import StoreOption, store_at
+from wheelmill.cli.factory.inputs import StoreOption, store_at
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import ReleaseError
 

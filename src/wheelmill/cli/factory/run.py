@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from wheelmill.cli.factory.filters import FilterOptions
-from wheelmill.cli.factory.plan import plan_content
+from wheelmill.cli.factory.inputs import ConfigOption, config_at, store_at
+from wheelmill.cli.factory.plan import plan_content, print_skips
 from wheelmill.cli.factory.sandbox import BuildOptions, rooms_in
 from wheelmill.cli.factory.smoke import verdict_content
-from wheelmill.cli.shared.option_groups import with_groups
-from wheelmill.cli.shared.options import ConfigOption, config_at, store_at
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.cli.shared.terminal import STDERR, progress, tell_plan
+from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Plan
@@ -67,7 +67,7 @@ def run(
     configuration = config_at(config)
     releases = store_at(store or f"dir:{output / 'releases'}")
     planned = make_plan(configuration, wanted, published_cells(releases.manifests()), releases.failures.read())
-    tell_plan(planned, wanted)
+    print_skips(planned, wanted)
     with progress() as shown:
         factory = pipeline.Factory(
             builder=where.builder(configuration),

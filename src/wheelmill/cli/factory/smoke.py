@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from wheelmill.cli.factory.inputs import ConfigOption, config_at
 from wheelmill.cli.factory.sandbox import Sandbox, SandboxOption, rooms_in
-from wheelmill.cli.shared.options import ConfigOption, config_at
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import SmokeError

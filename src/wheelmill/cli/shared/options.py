@@ -1,86 +1,49 @@
-"""The configuration and the store that a command works with."""
+"""Options that belong together: written once, as a dataclass that is one parameter of a command."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Annotated, Final
-
-import typer
-
-from wheelmill.config.load import PACKAGES, load_config
-from wheelmill.config.model import Config
-from wheelmill.errors import UsageError
-from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.store import Store
-from wheelmill.system import resources
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, Final, TypeVar, get_type_hints
 
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        help="Configuration folder; ./config, else the one that ships.",
-        metavar="DIR",
-        envvar=CONFIG_VARIABLE,
-    ),
-]
-StoreOption = Annotated[
-    str,
-    typer.Option(
-        help="Where releases are kept: dir:PATH or github:OWNER/REPO.", metavar="STORE", envvar="WHEELMILL_STORE"
-    ),
-]
+"""Names the configuration folder where no option does."""
 
-DEFAULT_STORE: Final = "dir:out/releases"
+Result = TypeVar("Result")
 
 
-def config_at(directory: Path | None) -> Config:
-    """Load the configuration folder."""
-    return load_config(folder_at(directory))
+def with_groups(command: Callable[..., Result]) -> Callable[..., Result]:
+    """Spread every parameter that is a dataclass into one option for each of its fields.
 
-
-def config_to_change(directory: Path | None) -> Config:
-    """Load a configuration that will be written to: the one that ships only where it is named.
-
-    Raises:
-        UsageError: no folder was named, and there is none here.
+    The fields are annotated the way that typer's parameters are, and have defaults.
     """
-    if directory is None and folder_at(None) == resources.CONFIG:
-        raise UsageError("there is no folder ./config here", hint="name another one with --config")
-    return config_at(directory)
+    hints = get_type_hints(command, include_extras=True)
+    hints.pop("return", None)
+    parameters = inspect.signature(command).parameters
+    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    spread = []
+    for name, parameter in parameters.items():
+        if name not in groups:
+            spread.append(parameter.replace(annotation=hints[name]))
+            continue
+        types = get_type_hints(groups[name], include_extras=True)
+        spread += [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name]
+            )
+            for field in fields(groups[name])
+        ]
 
+    @functools.wraps(command)
+    def spread_command(**values: Any) -> Result:  # noqa: ANN401 - whatever the options are
+        made: dict[str, Any] = {}
+        for name, group in groups.items():
+            own = {field.name for field in fields(group)}
+            made[name] = group(**{key: values.pop(key) for key in own})  # type: ignore[operator]  # a dataclass type
+        return command(**values, **made)
 
-def own_config_at(directory: Path | None) -> Config | None:
-    """Load a configuration that says what is built here; the one that ships says what might be built elsewhere."""
-    folder = folder_at(directory)
-    return load_config(folder) if folder != resources.CONFIG and (folder / PACKAGES).exists() else None
-
-
-def folder_at(directory: Path | None) -> Path:
-    """The folder that was named, else ``./config``, else the one that ships with wheelmill."""
-    own = Path("config")
-    return directory or (own if own.is_dir() else resources.CONFIG)
-
-
-def store_at(text: str, *, must_exist: bool = False) -> Store:
-    """Open a store: ``dir:PATH`` or ``github:OWNER/REPO``.
-
-    Args:
-        text: which one.
-        must_exist: whether a folder that is not there yet is refused, not taken for a store without releases.
-
-    Raises:
-        UsageError: it is neither, or the path is no folder.
-    """
-    kind, _, place = text.partition(":")
-    if kind == "dir" and place:
-        directory = Path(place)
-        if not directory.is_dir() and (must_exist or directory.exists()):
-            raise UsageError(f"--store: there is no folder {directory}")
-        return DirectoryStore(directory=directory)
-    if kind == "github":
-        from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
-
-        return GitHubStore(repository=Repository.named(place, os.environ))
-    raise UsageError(f"--store: expected dir:PATH or github:OWNER/REPO, not {text!r}")
+    spread_command.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
+    spread_command.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
+    return spread_command

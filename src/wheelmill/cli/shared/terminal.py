@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
 from wheelmill.system.progress import Progress
-
-if TYPE_CHECKING:
-    from wheelmill.plan.targets import Filters, Plan
 
 STDOUT: Final = Console(soft_wrap=True, highlight=False)
 STDERR: Final = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -53,14 +49,3 @@ def progress() -> Iterator[Progress]:
     """Show progress while the context is open."""
     with STDERR.status("") as status:
         yield TerminalProgress(status)
-
-
-def tell_plan(plan: Plan, filters: Filters) -> None:
-    """Say which torch was taken where none was asked for, and what is not built, a line a reason."""
-    if not filters.torches:
-        for cuda, torch in sorted({(t.cell.cuda, t.cell.torch) for t in plan.targets if t.cell.torch}):
-            STDERR.print(f"no --torch given: taking {torch} for CUDA {cuda}")
-    for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
-        STDERR.print(escape(f"skipped {count} of {project}: {reason}"))
-    if not plan.targets:
-        STDERR.print("nothing to build")

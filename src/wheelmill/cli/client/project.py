@@ -1,9 +1,8 @@
-"""What the commands that change projects and environments share."""
+"""The project that a command changes: its file, its environments, and wheels for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,15 +10,13 @@ from typing import Annotated
 import typer
 from packaging.requirements import Requirement
 
-from wheelmill.cli.client.built_here import with_built_wheels
-from wheelmill.cli.client.downloads import download_bars
+from wheelmill.cli.client.local_builds import add_local_builds
 from wheelmill.cli.client.resolve import no_wheel_for, tell
-from wheelmill.cli.client.target import SearchOptions, TargetOptions
+from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.choose.resolve import resolve
-from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache, wheel_cache_directory
 from wheelmill.client.records import Resolution
 from wheelmill.names import TorchVersion
-from wheelmill.system.progress import Progress
 
 ProjectOption = Annotated[
     Path | None,
@@ -74,22 +71,9 @@ def resolve_for_all(
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
         resolution = resolve(requirements, environment, search.search())
         if resolution.unresolved:
-            resolution = with_built_wheels(resolution, requirements, build=build)
+            resolution = add_local_builds(resolution, requirements, build=build)
         tell(resolution)
         found.append(resolution)
     if missing := sorted({name for resolution in found for name in resolution.unresolved}):
         raise no_wheel_for(missing)
     return tuple(found)
-
-
-@contextmanager
-def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
-    """The cache of wheels, and the bars that show downloads into it."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what downloads
-
-    from wheelmill.client.install.download import opener  # noqa: PLC0415 - httpx takes longer to import than most commands
-    from wheelmill.web.requests import Web  # noqa: PLC0415
-
-    with ThreadPoolExecutor(AT_ONCE) as threads, Web() as web, download_bars() as shown:
-        directory, open_url = wheel_cache_directory(), opener(web)
-        yield WheelCache(directory=directory, open_url=open_url, threads=threads, offline=search.offline), shown

@@ -1,22 +1,25 @@
-"""The options that say what wheels are for, and where to look for them."""
+"""The options that say what wheels are for: to find some, or to build one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.choose.resolve import Search
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import Overrides, detect_environment
 from wheelmill.client.target_tags import Libc
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
+
+if TYPE_CHECKING:
+    from wheelmill.config.model import Config
+    from wheelmill.plan.targets import BuildTarget
 
 Value = TypeVar("Value")
 
@@ -74,40 +77,6 @@ class TargetOptions:
         return detect_environment(self.python_path, self.overrides())
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchOptions:
-    """Where wheels are looked for."""
-
-    source: Annotated[
-        list[str] | None,
-        _option("--source", "Look here only: a file, a URL, github:OWNER/REPOSITORY. Repeatable.", "SOURCE"),
-    ] = None
-    extra_source: Annotated[list[str] | None, _option("--extra-source", "Look here first. Repeatable.", "SOURCE")] = (
-        None
-    )
-    offline: Annotated[bool, typer.Option("--offline", help="Use what the cache has.")] = False
-    refresh: Annotated[bool, typer.Option("--refresh", help="Ask for every page, however fresh.")] = False
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
-    no_look: Annotated[bool, typer.Option("--no-look", help="Choose by names, without looking into wheels.")] = False
-
-    def search(self) -> Search:
-        """The options as the client takes them.
-
-        Raises:
-            UsageError: they contradict each other.
-        """
-        if self.offline and (self.refresh or self.no_cache):
-            raise UsageError("--offline needs the cache: leave --refresh and --no-cache out")
-        return Search(
-            named=self.source or (),
-            extra=self.extra_source or (),
-            offline=self.offline,
-            refresh=self.refresh,
-            use_cache=not self.no_cache,
-            look=not self.no_look,
-        )
-
-
 def requirements_of(texts: Sequence[str]) -> list[Requirement]:
     """Read requirements such as ``flash-attn>=2.7,<3``; two for one project become one.
 
@@ -128,6 +97,26 @@ def requirements_of(texts: Sequence[str]) -> list[Requirement]:
         else:
             found[name] = requirement
     return list(found.values())
+
+
+def build_target(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:
+    """Say what to build for an environment: for its GPUs only.
+
+    Raises:
+        UsageError: ``packages.yml`` does not have the project, or no GPU is known.
+        BuildError: no such wheel can be built.
+    """
+    from wheelmill.pipeline.here import target_here  # noqa: PLC0415 - needs the factory extra
+
+    return target_here(
+        requirement,
+        config,
+        python=environment.python,
+        cuda=environment.cuda,
+        torch=environment.torch,
+        platform=environment.platform,
+        architectures=tuple(sorted({gpu.capability for gpu in environment.gpus})),
+    )
 
 
 def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wheelmill.cli.client.target import TargetOptions
-from wheelmill.cli.client.test import ProjectsArgument, chosen_packages
-from wheelmill.cli.shared.option_groups import with_groups
+from wheelmill.cli.client.test import ProjectsArgument, select_packages
+from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.environment.change import interpreter_of
 from wheelmill.client.install.installed import installed_in
@@ -17,7 +17,7 @@ def list(  # noqa: A001 - the command's name
 ) -> None:
     """List installed wheels that name a CUDA or a torch, and what they were built for."""
     rows = []
-    for name, version in chosen_packages(projects, installed_in(interpreter_of(target.detect()))).items():
+    for name, version in select_packages(projects, installed_in(interpreter_of(target.detect()))).items():
         label = BuiltFor.of_installed(version)
         cuda = label.cuda or label.cuda_major
         rows.append((name, version, str(cuda) if cuda else None, str(label.torch) if label.torch else None))

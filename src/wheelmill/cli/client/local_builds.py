@@ -10,10 +10,11 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.output import say
+from wheelmill.cli.shared.target import build_target
 from wheelmill.client.built_for import BuiltFor
-from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
-from wheelmill.config.model import Config
+from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import resources
@@ -21,19 +22,18 @@ from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelFile, WheelName
 
 
-def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement], *, build: bool) -> Resolution:
+def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement], *, build: bool) -> Resolution:
     """Fill in what no source has: with wheels that were built here before, and with new ones.
 
     Args:
-        resolution: what sources have.
-        requirements: what was asked for.
+        resolution: the choices from all sources.
+        requirements: the requirements of the user, one for each project.
         build: whether what is missing is built; otherwise only what was built before is taken.
 
     Raises:
         BuildError: a build failed, or no such wheel can be.
     """
-    from wheelmill.cli.shared.options import CONFIG_VARIABLE  # noqa: PLC0415 - reads YAML
-    from wheelmill.config.load import load_config  # noqa: PLC0415
+    from wheelmill.config.load import load_config  # noqa: PLC0415 - reads YAML
 
     config = load_config(Path(os.environ.get(CONFIG_VARIABLE) or resources.CONFIG))
     choices, missing = dict(resolution.choices), dict(resolution.unresolved)
@@ -42,7 +42,7 @@ def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement
         if project not in missing or project not in config.packages:
             continue
         try:
-            target = target_for(requirement, resolution.environment, config)
+            target = build_target(requirement, resolution.environment, config)
         except (BuildError, UsageError):
             if build:
                 raise
@@ -57,21 +57,6 @@ def with_built_wheels(resolution: Resolution, requirements: Sequence[Requirement
             )
             del missing[project]
     return replace(resolution, choices=choices, unresolved=missing)
-
-
-def target_for(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:
-    """What would be built for an environment: for its GPUs only."""
-    from wheelmill.pipeline.here import target_here  # noqa: PLC0415 - needs the factory extra
-
-    return target_here(
-        requirement,
-        config,
-        python=environment.python,
-        cuda=environment.cuda,
-        torch=environment.torch,
-        platform=environment.platform,
-        architectures=tuple(sorted({gpu.capability for gpu in environment.gpus})),
-    )
 
 
 def _wheel_of(target: BuildTarget, *, build: bool) -> WheelFile | None:

@@ -1,0 +1,86 @@
+"""The configuration and the store that a command works with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from wheelmill.cli.shared.options import CONFIG_VARIABLE
+from wheelmill.config.load import PACKAGES, load_config
+from wheelmill.config.model import Config
+from wheelmill.errors import UsageError
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.store import Store
+from wheelmill.system import resources
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help="Configuration folder; ./config, else the one that ships.",
+        metavar="DIR",
+        envvar=CONFIG_VARIABLE,
+    ),
+]
+StoreOption = Annotated[
+    str,
+    typer.Option(
+        help="Where releases are kept: dir:PATH or github:OWNER/REPO.", metavar="STORE", envvar="WHEELMILL_STORE"
+    ),
+]
+
+DEFAULT_STORE: Final = "dir:out/releases"
+
+
+def config_at(directory: Path | None) -> Config:
+    """Load the configuration folder."""
+    return load_config(folder_at(directory))
+
+
+def config_to_change(directory: Path | None) -> Config:
+    """Load a configuration that will be written to: the one that ships only where it is named.
+
+    Raises:
+        UsageError: no folder was named, and there is none here.
+    """
+    if directory is None and folder_at(None) == resources.CONFIG:
+        raise UsageError("there is no folder ./config here", hint="name another one with --config")
+    return config_at(directory)
+
+
+def own_config_at(directory: Path | None) -> Config | None:
+    """Load a configuration that says what is built here; the one that ships says what might be built elsewhere."""
+    folder = folder_at(directory)
+    return load_config(folder) if folder != resources.CONFIG and (folder / PACKAGES).exists() else None
+
+
+def folder_at(directory: Path | None) -> Path:
+    """The folder that was named, else ``./config``, else the one that ships with wheelmill."""
+    own = Path("config")
+    return directory or (own if own.is_dir() else resources.CONFIG)
+
+
+def store_at(text: str, *, must_exist: bool = False) -> Store:
+    """Open a store: ``dir:PATH`` or ``github:OWNER/REPO``.
+
+    Args:
+        text: the store as a person names it.
+        must_exist: whether a folder that is not there yet is refused, not taken for a store without releases.
+
+    Raises:
+        UsageError: the text has neither form, or the path is no folder.
+    """
+    kind, _, place = text.partition(":")
+    if kind == "dir" and place:
+        directory = Path(place)
+        if not directory.is_dir() and (must_exist or directory.exists()):
+            raise UsageError(f"--store: there is no folder {directory}")
+        return DirectoryStore(directory=directory)
+    if kind == "github":
+        from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
+
+        return GitHubStore(repository=Repository.named(place, os.environ))
+    raise UsageError(f"--store: expected dir:PATH or github:OWNER/REPO, not {text!r}")
