@@ -19,8 +19,8 @@ from wheelmill.pipeline.publishing import build_index
 from wheelmill.pipeline.trial import smoke
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.targets import BuildTarget, KnownFailure
+from wheelmill.release.build_number import assign_build_number
 from wheelmill.release.publish import publish
-from wheelmill.release.rebuild import numbered
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import Rooms
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify
@@ -130,7 +130,7 @@ class _Work:
         built = build_wheel(
             target, factory.builder, policy=factory.policy, output=factory.output / "built", progress=progress
         )
-        rebuilt = numbered(built, self.published)
+        rebuilt = assign_build_number(built, self.published)
         if rebuilt is None:
             progress.step(f"{built.file.filename} is published already, byte for byte")
             return

@@ -1,4 +1,4 @@
-"""Building a published wheel again: the same bytes are nothing new, other bytes get the next build number."""
+"""Build numbers (PEP 427): how a published wheel that was built again reaches people who have its first one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 
 from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_path
 from wheelmill.names import Sha256
-from wheelmill.wheel.build_number import with_build_number
 from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.pack import pack, unpack
+from wheelmill.wheel.record import record_of
 
 
-def numbered(built: BuiltWheel, published: Mapping[str, Sha256]) -> BuiltWheel | None:
-    """Give a wheel the name that it can be published under.
+def assign_build_number(built: BuiltWheel, published: Mapping[str, Sha256]) -> BuiltWheel | None:
+    """Give a wheel the name that it can be published under: other bytes than the published ones get the next number.
 
     Args:
         built: a wheel that was just built, without a build number.
@@ -45,3 +46,23 @@ def _is_published(file: WheelFile, number: int, published: Mapping[str, Sha256])
     with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
         again = with_build_number(file, number, Path(folder))
         return published[again.filename] == again.sha256
+
+
+def with_build_number(file: WheelFile, number: int, output: Path) -> WheelFile:
+    """Write a wheel again under a build number: in its file name, in WHEEL and in RECORD.
+
+    Args:
+        file: a wheel without a build number.
+        number: 1 or more; installers prefer the higher one.
+        output: the folder for the new wheel.
+    """
+    name = replace(WheelName.parse(file.filename), build=(number, ""))
+    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
+        unpacked = Path(folder)
+        unpack(file.path, unpacked)
+        (dist_info,) = unpacked.glob("*.dist-info")
+        wheel = dist_info / "WHEEL"
+        wheel.write_bytes(wheel.read_bytes().rstrip(b"\r\n") + f"\nBuild: {number}\n".encode())
+        (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
+        pack(unpacked, output / name.filename)
+    return WheelFile.at(output / name.filename)

@@ -10,8 +10,7 @@ from tests.unit.build.conftest import PROVENANCE
 from tests.wheels import write_wheel
 from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_of
 from wheelmill.names import Sha256
-from wheelmill.release.rebuild import numbered
-from wheelmill.wheel.build_number import with_build_number
+from wheelmill.release.build_number import assign_build_number, with_build_number
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.record import check_record
 
@@ -31,15 +30,15 @@ def built(tmp_path: Path) -> BuiltWheel:
 
 def test_the_first_wheel_of_a_name_keeps_it(built: BuiltWheel) -> None:
     published = {"demo-1.1+cu130-cp312-cp312-linux_x86_64.whl": OTHER, NAME.replace("cp312", "cp311"): OTHER}
-    assert numbered(built, published) is built
+    assert assign_build_number(built, published) is built
 
 
 def test_the_same_bytes_are_nothing_new(built: BuiltWheel) -> None:
-    assert numbered(built, {NAME: built.file.sha256}) is None
+    assert assign_build_number(built, {NAME: built.file.sha256}) is None
 
 
 def test_other_bytes_get_the_next_number_in_name_and_wheel_and_record(built: BuiltWheel) -> None:
-    rebuilt = numbered(built, {NAME: OTHER})
+    rebuilt = assign_build_number(built, {NAME: OTHER})
     assert rebuilt
     assert rebuilt.file.filename == FIRST
     with zipfile.ZipFile(rebuilt.file.path) as archive:
@@ -50,11 +49,11 @@ def test_other_bytes_get_the_next_number_in_name_and_wheel_and_record(built: Bui
 
 
 def test_numbers_go_on_from_the_highest(built: BuiltWheel) -> None:
-    rebuilt = numbered(built, {NAME: OTHER, FIRST: OTHER})
+    rebuilt = assign_build_number(built, {NAME: OTHER, FIRST: OTHER})
     assert rebuilt
     assert rebuilt.file.filename == SECOND
 
 
 def test_the_same_bytes_as_the_latest_number_are_nothing_new(built: BuiltWheel, tmp_path: Path) -> None:
     latest = with_build_number(built.file, 1, tmp_path / "elsewhere")
-    assert numbered(built, {NAME: OTHER, FIRST: latest.sha256}) is None
+    assert assign_build_number(built, {NAME: OTHER, FIRST: latest.sha256}) is None
