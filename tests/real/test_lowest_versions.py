@@ -1,0 +1,38 @@
+"""The lower bounds in pyproject.toml are true: with the oldest versions that they allow, the client's tests pass."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from uv import find_uv_bin
+
+from tests.real.conftest import ROOT
+
+pytestmark = pytest.mark.real
+
+TESTED = ("cli", "client", "system", "web", "wheel")
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lowest")
+    install = [find_uv_bin(), "pip", "install", "--quiet", "--python", str(folder)]
+    subprocess.run([find_uv_bin(), "venv", "--quiet", "--clear", folder], check=True)
+    subprocess.run([*install, "--resolution", "lowest-direct", f"{ROOT}[factory]"], check=True)
+    subprocess.run([*install, "hypothesis", "jsonschema", "pytest"], check=True)
+    return folder
+
+
+def run(environment: Path, program: str, *arguments: str | Path, cwd: Path) -> None:
+    words = [str(environment / "bin" / program), *map(str, arguments)]
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout[-5000:]}\n{done.stderr}"
+
+
+def test_the_client_lists_what_is_installed(environment: Path) -> None:
+    run(environment, "wheelmill", "list", "--json", cwd=environment)
+
+
+def test_the_clients_tests_pass(environment: Path) -> None:
+    tests = [ROOT / "tests" / "unit" / name for name in TESTED]
+    run(environment, "python", "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *tests, cwd=ROOT)
