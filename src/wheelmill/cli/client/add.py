@@ -120,9 +120,9 @@ def _add(
     as_json: bool,
     build: bool = False,
 ) -> None:
-    from wheelmill.client.project.change import add_wheels, pinned_torch  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.project.change import add_wheels, find_torch_pin  # noqa: PLC0415 - only what changes things
 
-    resolutions = resolve_for_all(asked, each_target(target), search, pinned_torch(path), build=build)
+    resolutions = resolve_for_all(asked, each_target(target), search, find_torch_pin(path), build=build)
     with wheel_cache(search) as (cache, shown):
 
         def install() -> None:
@@ -145,7 +145,7 @@ def _add(
 
 def _install(resolutions: Sequence[Resolution], path: Path, cache: WheelCache, shown: Progress) -> None:
     """Bring the project's environment to what its file says: with uv, or else with pip, which locks nothing."""
-    from wheelmill.client.environment.change import install_chosen, interpreter_of  # noqa: PLC0415
+    from wheelmill.client.environment.installation import install_chosen, interpreter_of  # noqa: PLC0415
     from wheelmill.client.install.installer import find_uv, installer_for  # noqa: PLC0415
     from wheelmill.client.project.uv_project import UvProject  # noqa: PLC0415
 

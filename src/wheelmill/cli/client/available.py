@@ -12,7 +12,7 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.cli.shared.terminal import STDOUT
-from wheelmill.client.choose.survey import Combination, combinations
+from wheelmill.client.choose.combinations import Combination, combinations
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import ProjectName, project_name
 

@@ -17,8 +17,8 @@ from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.environment.doctor import faults_of_environment, faults_of_project
 from wheelmill.client.environment.faults import Fault
-from wheelmill.client.install.installed import distributions_of
-from wheelmill.client.lock.pylock import read_lock
+from wheelmill.client.install.distributions import distributions_of
+from wheelmill.client.lock.files import read_lock
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import FindingsError
 

@@ -12,7 +12,7 @@ from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
-from wheelmill.client.choose.explain import Explanation, Verdict
+from wheelmill.client.choose.explain import Assessment, Explanation
 from wheelmill.client.choose.explain import explain as explain_requirement
 
 
@@ -66,7 +66,7 @@ def _content(explanation: Explanation, *, fitting: bool) -> dict[str, object]:
     }
 
 
-def _verdict_content(verdict: Verdict) -> dict[str, object]:
+def _verdict_content(verdict: Assessment) -> dict[str, object]:
     candidate, inside = verdict.candidate, verdict.inside
     return {
         "filename": candidate.filename,

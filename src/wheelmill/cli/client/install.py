@@ -13,7 +13,7 @@ from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
-from wheelmill.client.environment.change import Installed
+from wheelmill.client.environment.installation import Installation
 from wheelmill.errors import UsageError
 
 LockOption = Annotated[
@@ -36,7 +36,7 @@ def install(
 
     Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
     """
-    from wheelmill.client.environment.change import install_chosen, interpreter_of  # noqa: PLC0415 - only what installs
+    from wheelmill.client.environment.installation import install_chosen, interpreter_of  # noqa: PLC0415 - only what installs
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
 
     if bool(requirements) == bool(lock):
@@ -72,9 +72,9 @@ def sync(
 def _install_locked(
     path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, command: str, as_json: bool
 ) -> None:
-    from wheelmill.client.environment.change import install_locked, interpreter_of  # noqa: PLC0415 - only what installs
+    from wheelmill.client.environment.installation import install_locked, interpreter_of  # noqa: PLC0415 - only what installs
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
-    from wheelmill.client.lock.pylock import read_lock  # noqa: PLC0415
+    from wheelmill.client.lock.files import read_lock  # noqa: PLC0415
 
     locked, environment = read_lock(path), target.detect()
     with wheel_cache(search) as (cache, shown):
@@ -83,7 +83,7 @@ def _install_locked(
     _tell(installed, command, as_json=as_json)
 
 
-def _tell(installed: Installed, command: str, *, as_json: bool) -> None:
+def _tell(installed: Installation, command: str, *, as_json: bool) -> None:
     for wheel in installed.wheels:
         say(f"  {wheel.path.name}, sha256 {wheel.sha256}")
     for project in installed.removed:

@@ -7,8 +7,8 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.built_for import BuiltFor
-from wheelmill.client.environment.change import interpreter_of
-from wheelmill.client.install.installed import installed_in
+from wheelmill.client.environment.installation import interpreter_of
+from wheelmill.client.install.distributions import versions_in
 
 
 @with_groups
@@ -17,7 +17,7 @@ def list(  # noqa: A001 - the command's name
 ) -> None:
     """List installed wheels that name a CUDA or a torch, and what they were built for."""
     rows = []
-    for name, version in select_packages(projects, installed_in(interpreter_of(target.detect()))).items():
+    for name, version in select_packages(projects, versions_in(interpreter_of(target.detect()))).items():
         label = BuiltFor.of_installed(version)
         cuda = label.cuda or label.cuda_major
         rows.append((name, version, str(cuda) if cuda else None, str(label.torch) if label.torch else None))

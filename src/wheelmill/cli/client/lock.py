@@ -59,32 +59,37 @@ def lock(
 
     --python and --platform take several values, with commas: one lock then serves all of them.
     """
-    from wheelmill.client.lock.locking import lock_environments  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.client.lock.pylock import check_name, merge, read_lock, text_of  # noqa: PLC0415
-    from wheelmill.client.lock.requirements_output import requirements_of as requirements_text  # noqa: PLC0415
-    from wheelmill.client.project.change import pinned_torch  # noqa: PLC0415
+    from wheelmill.client.lock.environments import lock_environments  # noqa: PLC0415 - only what makes a lock
+    from wheelmill.client.lock.files import (  # noqa: PLC0415
+        check_name,
+        merge,
+        pylock_text,
+        read_lock,
+        requirements_text,
+    )
+    from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415
     from wheelmill.system.files import write_if_new  # noqa: PLC0415
 
     path = project_file(project)
-    asked, beside = _wanted(requirements_of(requirements or ()), path)
+    asked, beside = _split_requirements(requirements_of(requirements or ()), path)
     earlier = path.with_name("pylock.toml")
     written = output or (earlier if form is LockFormat.PYLOCK else path.with_name("requirements.txt"))
     if form is LockFormat.PYLOCK:
         check_name(written)
         earlier = written
     known = read_lock(earlier) if earlier.exists() and not upgrade else None
-    resolutions = _resolutions(asked, known, each_target(target), search, pinned_torch(path))
+    resolutions = _resolutions(asked, known, each_target(target), search, find_torch_pin(path))
     with wheel_cache(search) as (cache, shown):
         locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
     merged = merge(locks)
-    changed = write_if_new(written, text_of(merged) if form is LockFormat.PYLOCK else requirements_text(locks))
+    changed = write_if_new(written, pylock_text(merged) if form is LockFormat.PYLOCK else requirements_text(locks))
     say(f"{'wrote' if changed else 'nothing to change in'} {written}: {len(merged.packages)} packages")
     if as_json:
         packages = [{"name": package.name, "version": str(package.version)} for package in merged.packages]
         print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
 
 
-def _wanted(requirements: list[Requirement], path: Path) -> tuple[list[Requirement], list[Requirement]]:
+def _split_requirements(requirements: list[Requirement], path: Path) -> tuple[list[Requirement], list[Requirement]]:
     """What wheels are chosen for, and what else goes into the lock: the rest of a project when nothing was named."""
     from wheelmill.client.project.pyproject import Pyproject  # noqa: PLC0415 - tomlkit
 
@@ -108,14 +113,14 @@ def _resolutions(
     """Choose the versions that an earlier lock has, or others where they do not fit any longer."""
     kept = {package.name: package.version for package in known.packages} if known else {}
     try:
-        return resolve_for_all(_kept(asked, kept), targets, search, torch)
+        return resolve_for_all(_pin_to_lock(asked, kept), targets, search, torch)
     except NoWheelError:
         if not kept:
             raise
         return resolve_for_all(asked, targets, search, torch)
 
 
-def _kept(asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None]) -> list[Requirement]:
+def _pin_to_lock(asked: Sequence[Requirement], versions: Mapping[ProjectName, Version | None]) -> list[Requirement]:
     """Ask for the versions that were locked before."""
     kept = []
     for requirement in asked:

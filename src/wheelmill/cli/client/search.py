@@ -10,7 +10,6 @@ import typer
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.client.choose.resolve import Search
-from wheelmill.client.choose.survey import known_sources
 from wheelmill.errors import UsageError
 from wheelmill.web.credentials import without_credentials
 
@@ -64,9 +63,12 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """List the sources that are looked in: packages, descriptions and places."""
+    options = where.search()
+    with options.open_cache() as cache:
+        known = options.sources(cache, lambda warning: say(f"warning: {warning}"))
     sources = [
         source
-        for source in known_sources(where.search(), lambda warning: say(f"warning: {warning}"))
+        for source in known
         if all(
             word.lower() in " ".join((source.name, source.description, source.url, *source.projects)).lower()
             for word in words or ()

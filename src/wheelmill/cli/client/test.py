@@ -10,9 +10,9 @@ import typer
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions
-from wheelmill.client.environment.change import interpreter_of
-from wheelmill.client.environment.trial import Trial, compiled_projects, try_packages
-from wheelmill.client.install.installed import installed_in
+from wheelmill.client.environment.installation import interpreter_of
+from wheelmill.client.environment.trial import Trial, find_compiled_projects, try_packages
+from wheelmill.client.install.distributions import versions_in
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName, project_name
 
@@ -35,7 +35,7 @@ def test(
 
     environment = target.detect()
     interpreter = interpreter_of(environment)
-    installed = select_packages(projects, installed_in(interpreter))
+    installed = select_packages(projects, versions_in(interpreter))
     packages = load_config(resources.CONFIG).packages
     known = {name: package.expectations for name, package in packages.items()}
     trials = []
@@ -57,7 +57,7 @@ def select_packages(projects: list[str] | None, installed: dict[ProjectName, str
         UsageError: something named is not installed.
     """
     try:
-        names = [project_name(name) for name in projects] if projects else compiled_projects(installed)
+        names = [project_name(name) for name in projects] if projects else find_compiled_projects(installed)
     except ValueError as error:
         raise UsageError(str(error)) from None
     if missing := [name for name in names if name not in installed]:

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.choose.fit import cudas_of, minimum_driver, refusals
-from wheelmill.client.choose.suggest import why_none
+from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
@@ -75,7 +75,7 @@ def choose(
             for name, candidate in chosen.items()
         },
         unresolved={
-            name: why_none(requirement, compared, candidates.get(name, ()), facts)
+            name: explain_absence(requirement, compared, candidates.get(name, ()), facts)
             for name, requirement in wanted.items()
             if name not in chosen
         },

@@ -10,13 +10,13 @@ from packaging.utils import canonicalize_name
 from wheelmill.client.choose.choice import choose, preference
 from wheelmill.client.choose.fit import refusals
 from wheelmill.client.choose.inside import Inside
-from wheelmill.client.choose.inspected import Inspection, inspect
+from wheelmill.client.choose.inspection import Inspection, inspect
 from wheelmill.client.choose.resolve import Search, finding
 from wheelmill.client.records import Candidate, Refusal, Resolution, TargetEnvironment
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Assessment:
     """What is said of one wheel."""
 
     candidate: Candidate
@@ -32,7 +32,7 @@ class Explanation:
 
     environment: TargetEnvironment
     """With the torch and CUDA that were compared with."""
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Assessment, ...]
     """Of every wheel: those that fit first, the best at the front."""
     warnings: tuple[str, ...]
 
@@ -43,22 +43,22 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
     Args:
         requirement: the project, and the versions that are wanted.
         environment: the target; where it is open, with what `resolve` would choose.
-        search: where to look.
+        search: the sources to look in, and how.
     """
     project = canonicalize_name(requirement.name)
     with finding([project], environment, search) as found:
         candidates = found.all(project)
 
-        def chosen_without(refused: frozenset[str]) -> Resolution:
+        def choose_without(refused: frozenset[str]) -> Resolution:
             return choose([requirement], environment, {project: candidates}, found.facts, refused=refused)
 
         if search.look:
-            inspection = inspect(chosen_without, found.pages.cache, offline=search.offline)
+            inspection = inspect(choose_without, found.pages.cache, offline=search.offline)
         else:
-            inspection = Inspection(resolution=chosen_without(frozenset()), seen={}, refused={})
+            inspection = Inspection(resolution=choose_without(frozenset()), seen={}, refused={})
         target = inspection.resolution.environment
         verdicts = [
-            Verdict(
+            Assessment(
                 candidate=candidate,
                 against=(
                     *refusals(candidate, requirement, target, found.facts),

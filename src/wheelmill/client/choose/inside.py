@@ -56,7 +56,7 @@ def keep_inside(inside: Inside, candidate: Candidate, cache: PageCache) -> None:
         cache.keep_fact(f"inside/1:{candidate.sha256}", json.dumps(asdict(inside)))
 
 
-def known_inside(candidate: Candidate, cache: PageCache) -> Inside | None:
+def recall_inside(candidate: Candidate, cache: PageCache) -> Inside | None:
     """What the cache keeps of a wheel; None when it was never looked into."""
     kept = cache.fact(f"inside/1:{candidate.sha256}") if candidate.sha256 else None
     return _inside_of(kept) if kept else None

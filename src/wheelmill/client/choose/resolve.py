@@ -14,7 +14,7 @@ from platformdirs import user_cache_path
 from wheelmill.client.choose.choice import choose, targets_of
 from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.choose.fit import group_fits
-from wheelmill.client.choose.inspected import inspect
+from wheelmill.client.choose.inspection import inspect
 from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
 from wheelmill.client.sources.known import read_sources
 from wheelmill.client.sources.links import Group
@@ -71,7 +71,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
     Args:
         requirements: one for each project.
         environment: the target; what it leaves open is decided for all of them together.
-        search: where to look.
+        search: the sources to look in, and how.
 
     Raises:
         UsageError: a source is not one.
@@ -81,7 +81,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
     with finding(projects, environment, search) as found:
         candidates = {name: found.fitting(name) for name in projects}
 
-        def chosen_without(refused: frozenset[str]) -> Resolution:
+        def choose_without(refused: frozenset[str]) -> Resolution:
             resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
             if resolution.unresolved:
                 # Wheels that do not fit are read only where one of them must serve as advice.
@@ -90,9 +90,9 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
             return resolution
 
         if search.look:
-            resolution = inspect(chosen_without, found.pages.cache, offline=search.offline).resolution
+            resolution = inspect(choose_without, found.pages.cache, offline=search.offline).resolution
         else:
-            resolution = chosen_without(frozenset())
+            resolution = choose_without(frozenset())
         backend = torch_backend_of(resolution.environment, found.facts)
         return replace(
             resolution,

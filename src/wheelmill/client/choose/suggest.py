@@ -43,7 +43,7 @@ _SHOWN: Final = {
 _ELSEWHERE: Final = "'wheelmill search' lists what sources have; --extra-source names another one"
 
 
-def why_none(
+def explain_absence(
     requirement: Requirement, target: TargetEnvironment, candidates: Sequence[Candidate], facts: Compatibility
 ) -> Unresolved:
     """Say why no candidate fits, and what to change.
@@ -121,7 +121,7 @@ def _change(
     if not left <= stages - {Stage.TORCH, Stage.CUDA, Stage.PYTHON}:
         return None
     is_open = target.torch is None or target.cuda is None
-    if (another_torch or is_open) and not _published(torch, cuda, python, target.platform, facts):
+    if (another_torch or is_open) and not _is_published(torch, cuda, python, target.platform, facts):
         return None
     changes = {
         Stage.TORCH: f"--torch {torch}",
@@ -162,7 +162,7 @@ def _python_of(candidate: Candidate) -> PythonVersion | None:
     return min((PythonVersion.parse(abi) for abi in abis if abi.startswith("cp3")), default=None)
 
 
-def _published(
+def _is_published(
     torch: TorchVersion | None,
     cuda: CudaVersion | None,
     python: PythonVersion | None,

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.choose.fit import minimum_driver
-from wheelmill.client.environment.faults import Code, Fault
+from wheelmill.client.environment.faults import Fault, FaultCode
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
@@ -30,7 +30,7 @@ def faults_of_environment(
         needed = minimum_driver(environment.cuda, facts)
         if needed and Version(environment.driver) < Version(needed):
             yield Fault(
-                code=Code.DRIVER,
+                code=FaultCode.DRIVER,
                 subject=f"driver {environment.driver}",
                 detail=f"CUDA {environment.cuda} needs {needed} or newer: update it, or take torch for an older CUDA",
             )
@@ -41,9 +41,9 @@ def faults_of_environment(
             yield from _against_torch(project, version, environment)
         elif seen[project] != version:
             yield Fault(
-                code=Code.DUPLICATE,
+                code=FaultCode.DUPLICATE,
                 subject=project,
-                detail=f"{seen[project]} and {version} are both installed: uninstall it until none is left",
+                detail=f"{seen[project]} and {version} are both installed; uninstall both, then install one",
             )
 
 
@@ -52,14 +52,22 @@ def _against_torch(project: ProjectName, version: str, environment: TargetEnviro
     subject = f"{project} {version}"
     cuda, torch = environment.cuda, environment.torch
     if project != "torch" and torch and label.torch and label.torch != torch and not label.and_newer:
-        yield Fault(code=Code.TORCH, subject=subject, detail=f"it is for torch {label.torch}; {torch} is installed")
+        yield Fault(
+            code=FaultCode.TORCH,
+            subject=subject,
+            detail=f"built for torch {label.torch}, but {torch} is installed",
+        )
     if cuda and label.cuda_major and label.cuda_major != cuda.major:
         yield Fault(
-            code=Code.CUDA, subject=subject, detail=f"it is for CUDA {label.cuda_major}; torch is for CUDA {cuda}"
+            code=FaultCode.CUDA,
+            subject=subject,
+            detail=f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {cuda}",
         )
     if None not in (label.cxx11_abi, environment.cxx11_abi) and label.cxx11_abi != environment.cxx11_abi:
         yield Fault(
-            code=Code.ABI, subject=subject, detail="its C++ ABI is not that of the installed torch: undefined symbols"
+            code=FaultCode.ABI,
+            subject=subject,
+            detail="built with another C++ ABI than the installed torch",
         )
 
 
@@ -71,10 +79,10 @@ def faults_of_project(pyproject: Pyproject) -> Iterator[Fault]:
         name = canonicalize_name(requirement.name)
         if requirement.url:
             if requirement.url.endswith(".whl"):
-                yield Fault(code=Code.HASH, subject=name, detail=f"its URL has no #sha256=: {requirement.url}")
+                yield Fault(code=FaultCode.HASH, subject=name, detail=f"no #sha256= in the URL {requirement.url}")
         elif name in asked and name not in sources:
             yield Fault(
-                code=Code.SHADOWED,
+                code=FaultCode.SHADOWED,
                 subject=name,
-                detail="no URL and no entry of tool.uv.sources says where it is from: the usual index may have another",
+                detail="no URL and no entry in tool.uv.sources: the default index may have another file",
             )

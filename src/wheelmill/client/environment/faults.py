@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Code(StrEnum):
+class FaultCode(StrEnum):
     """What kind of fault it is. The values are part of the command's JSON."""
 
     DRIVER = "driver"
@@ -33,6 +33,6 @@ class Code(StrEnum):
 class Fault:
     """One thing that is wrong."""
 
-    code: Code
+    code: FaultCode
     subject: str
     detail: str

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.client.built_for import BuiltFor
-from wheelmill.client.environment.failures import Failure, explain_failure
-from wheelmill.client.install.installed import modules_of
+from wheelmill.client.install.distributions import modules_of
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model import Expectations
 from wheelmill.errors import ProcessError
@@ -34,18 +33,29 @@ _NOT_EXTENSIONS: Final = frozenset({"torch", "torchvision", "torchaudio"})
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrialFailure:
+    """Why a package does not work, in plain words."""
+
+    code: str
+    """Part of the commands' JSON."""
+    explanation: str
+    detail: str
+    """The last lines that were printed."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """What became of one package."""
 
     project: ProjectName
     version: str
     imports: tuple[str, ...]
-    failure: Failure | None
+    failure: TrialFailure | None
     kernel: str
     """``ran``, ``failed``, or why it was skipped."""
 
 
-def compiled_projects(installed: Mapping[ProjectName, str]) -> list[ProjectName]:
+def find_compiled_projects(installed: Mapping[ProjectName, str]) -> list[ProjectName]:
     """Those whose version says what CUDA or torch they were built for, but for torch itself."""
     labels = {project: BuiltFor.of_installed(version) for project, version in installed.items()}
     return [project for project, label in labels.items() if label != BuiltFor() and project not in _NOT_EXTENSIONS]
@@ -60,10 +70,10 @@ def try_packages(
     """Import each package in a process of its own, and run its smoke script on a GPU.
 
     Args:
-        versions: what is tried, as it is installed.
-        interpreter: in whose environment.
-        environment: has the GPUs.
-        expectations: what ``packages.yml`` knows of a package: its modules and its script.
+        versions: the installed version of each package to try.
+        interpreter: the interpreter that has them installed.
+        environment: the environment of that interpreter, with its GPUs.
+        expectations: the modules and the smoke script of each package of ``packages.yml``.
     """
     for project, version in versions.items():
         known = expectations.get(project)
@@ -75,7 +85,7 @@ def try_packages(
         yield Trial(project=project, version=version, imports=tuple(modules), failure=failure or failed, kernel=kernel)
 
 
-def _kernel(interpreter: Path, environment: TargetEnvironment, script: str | None) -> tuple[str, Failure | None]:
+def _kernel(interpreter: Path, environment: TargetEnvironment, script: str | None) -> tuple[str, TrialFailure | None]:
     if not environment.gpus:
         return "there is no GPU", None
     if script is None:
@@ -84,7 +94,7 @@ def _kernel(interpreter: Path, environment: TargetEnvironment, script: str | Non
     return ("failed" if failure else "ran"), failure
 
 
-def _run(interpreter: Path, code: str, arguments: Sequence[str]) -> Failure | None:
+def _run(interpreter: Path, code: str, arguments: Sequence[str]) -> TrialFailure | None:
     try:
         process.run(
             [interpreter.absolute(), "-I", "-c", code, *arguments],
@@ -95,3 +105,57 @@ def _run(interpreter: Path, code: str, arguments: Sequence[str]) -> Failure | No
     except ProcessError as error:
         return explain_failure(f"{error.tail}\n{interpreter.name} exited with {error.returncode}")
     return None
+
+
+_KNOWN: Final = (
+    (
+        ("no kernel image is available", "cudaErrorNoKernelImageForDevice"),
+        "no-kernel-image",
+        "the wheel has no code for this GPU: take one that was built for it, or 'wheelmill build --here'",
+    ),
+    (
+        ("undefined symbol",),
+        "undefined-symbol",
+        "the wheel was compiled against another torch, or another C++ ABI, than the one that is installed",
+    ),
+    (
+        (
+            "cudaErrorCallRequiresNewerDriver",
+            "driver version is insufficient",
+            "requires a newer driver",
+            "NVIDIA driver on your system is too old",
+            "not supported in the currently installed CUDA driver",
+        ),
+        "driver-too-old",
+        "the NVIDIA driver is older than the CUDA that the wheel was built with: update it, or take an older CUDA",
+    ),
+    (
+        ("GLIBC_", "GLIBCXX_"),
+        "glibc",
+        "the wheel was built on a newer Linux than this one",
+    ),
+    (
+        ("libcudart.so", "libcublas", "libcufft.so", "libcusparse", "libcusolver", "libnvrtc", "libcurand"),
+        "cuda-library",
+        "the wheel needs libraries of another CUDA release than the one that is installed",
+    ),
+    (
+        ("libtorch", "libc10"),
+        "torch-library",
+        "the wheel needs torch, which is not installed or is another one",
+    ),
+)
+"""What is printed, the code, and what it means; the first that is found counts.
+
+https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
+"""
+
+
+def explain_failure(printed: str) -> TrialFailure:
+    """Find out what a traceback or a message of the dynamic linker means."""
+    for signs, code, explanation in _KNOWN:
+        if any(sign in printed for sign in signs):
+            return TrialFailure(code=code, explanation=explanation, detail=printed)
+    if "Error" in printed:
+        return TrialFailure(code="import", explanation="the import ends with an error", detail=printed)
+    return TrialFailure(code="crash", explanation="the interpreter crashes without an error message", detail=printed)

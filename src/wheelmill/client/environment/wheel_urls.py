@@ -8,7 +8,7 @@ from http import HTTPStatus
 from packaging.pylock import Pylock
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.environment.faults import Code, Fault
+from wheelmill.client.environment.faults import Fault, FaultCode
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import WheelmillError
 from wheelmill.names import ProjectName
@@ -44,9 +44,11 @@ def _faults_of_url(subject: str, url: str, size: int | None, web: Web) -> Iterat
             length = answer.headers.get("Content-Length", "")
             if answer.status_code != HTTPStatus.OK:
                 yield Fault(
-                    code=Code.URL, subject=subject, detail=f"{url}: {answer.status_code} {answer.reason_phrase}"
+                    code=FaultCode.URL, subject=subject, detail=f"{url}: {answer.status_code} {answer.reason_phrase}"
                 )
             elif size is not None and length.isdecimal() and int(length) != size:
-                yield Fault(code=Code.SIZE, subject=subject, detail=f"{url} has {length} bytes; the lock says {size}")
+                yield Fault(
+                    code=FaultCode.SIZE, subject=subject, detail=f"{url} has {length} bytes, but the lock says {size}"
+                )
     except WheelmillError as error:
-        yield Fault(code=Code.URL, subject=subject, detail=str(error))
+        yield Fault(code=FaultCode.URL, subject=subject, detail=str(error))

@@ -45,7 +45,7 @@ def clean_cache(unused_for: dt.timedelta | None) -> CacheContent:
     folder = user_cache_path("wheelmill")
     deleted = []
     for path, status in _files_in(folder):
-        if unused_for is None or _used_at(status) < dt.datetime.now(tz=dt.UTC) - unused_for:
+        if unused_for is None or _last_use(status) < dt.datetime.now(tz=dt.UTC) - unused_for:
             path.unlink(missing_ok=True)
             deleted.append(status)
     for part in _PARTS:
@@ -69,9 +69,9 @@ def _content(folder: Path, statuses: list[os.stat_result]) -> CacheContent:
         folder=folder,
         files=len(statuses),
         size=sum(status.st_size for status in statuses),
-        oldest=min(map(_used_at, statuses), default=None),
+        oldest=min(map(_last_use, statuses), default=None),
     )
 
 
-def _used_at(status: os.stat_result) -> dt.datetime:
+def _last_use(status: os.stat_result) -> dt.datetime:
     return dt.datetime.fromtimestamp(max(status.st_atime, status.st_mtime), tz=dt.UTC)

@@ -85,8 +85,8 @@ class WheelCache:
 
     def fetch(self, wanted: WantedWheel, progress: Progress) -> CachedWheel:
         """Have one wheel on disk; see `fetch_all`."""
-        filename = _checked(wanted.filename)
-        sha256 = wanted.sha256 or self._remembered(wanted.url)
+        filename = _check_filename(wanted.filename)
+        sha256 = wanted.sha256 or self._recall(wanted.url)
         if sha256 and (path := self.directory / sha256 / filename).exists():
             if (found := sha256_of(path)) == sha256:
                 return CachedWheel(path=path, sha256=sha256, size=path.stat().st_size)
@@ -97,9 +97,9 @@ class WheelCache:
             )
         if self.offline:
             raise UsageError(f"{filename} is not in the cache, and --offline was given", hint=f"it is at {wanted.url}")
-        return self._downloaded(wanted, filename, progress)
+        return self._download(wanted, filename, progress)
 
-    def _downloaded(self, wanted: WantedWheel, filename: str, progress: Progress) -> CachedWheel:
+    def _download(self, wanted: WantedWheel, filename: str, progress: Progress) -> CachedWheel:
         partial = self.directory / "partial" / f"{hashlib.sha256(wanted.url.encode()).hexdigest()}.whl"
         digest, size = hashlib.sha256(), 0
         with atomic_write(partial) as file, self.open_url(wanted.url) as pieces:
@@ -119,7 +119,7 @@ class WheelCache:
             write_bytes(self._memory_of(wanted.url), found.encode())
         return CachedWheel(path=path, sha256=found, size=size)
 
-    def _remembered(self, url: str) -> Sha256 | None:
+    def _recall(self, url: str) -> Sha256 | None:
         """The hash that a URL without a promised one had when it was first downloaded."""
         memory = self._memory_of(url)
         return Sha256(memory.read_text()) if memory.exists() else None
@@ -133,7 +133,7 @@ def wheel_cache_directory() -> Path:
     return user_cache_path("wheelmill") / "wheels"
 
 
-def _checked(filename: str) -> str:
+def _check_filename(filename: str) -> str:
     """Refuse a name that is no wheel's: it becomes part of a path."""
     try:
         parse_wheel_filename(filename)

@@ -79,7 +79,7 @@ def closure_of(
     return tuple(_only_fitting_wheels(package, environment) for package in lock.packages)
 
 
-def required_by(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:
+def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:
     """What a chosen wheel requires: for its extras only where they were asked for."""
     seen = {name: str(value) for name, value in marker_environment(environment).items()}
     for text in choice.requires_dist or ():

@@ -92,6 +92,6 @@ def _pin(choice: Choice) -> Pin:
     if candidate.source.kind is SourceKind.SIMPLE:
         name = candidate.source.name.partition("://")[2] or candidate.source.name
         index = Index(name=f"wheelmill-{name}", url=without_credentials(candidate.source.url))
-        return Pin(requirement=f"{choice.wanted}=={candidate.version}", index=index)
+        return Pin(requirement=f"{choice.name_with_extras}=={candidate.version}", index=index)
     fragment = f"#sha256={candidate.sha256}" if candidate.sha256 else ""  # installers check it
-    return Pin(requirement=f"{choice.wanted} @ {candidate.url}{fragment}")
+    return Pin(requirement=f"{choice.name_with_extras} @ {candidate.url}{fragment}")

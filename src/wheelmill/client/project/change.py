@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,12 +15,11 @@ from packaging.version import Version
 from wheelmill.client.lock.pins import Pin, pins_of
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.project.table import complete_project_table
-from wheelmill.client.project.undo import undone_on_failure
 from wheelmill.client.project.uv_sources import UvSources
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, TorchVersion, project_name
-from wheelmill.system.files import write_if_new
+from wheelmill.system.files import write_bytes, write_if_new
 
 _TORCH: Final = project_name("torch")
 _MINOR_LENGTH: Final = 2
@@ -95,7 +95,7 @@ def remove_packages(path: Path, projects: Sequence[ProjectName], install: Callab
     return ProjectChange(notes=(), changed=True)
 
 
-def pinned_torch(path: Path) -> TorchVersion | None:
+def find_torch_pin(path: Path) -> TorchVersion | None:
     """The torch that a project pins: ``torch==2.11.0``, ``torch==2.11.*`` or ``torch~=2.11.0``; None for any other."""
     requirement = Pyproject.read(path).requirement_on(_TORCH)
     for specifier in requirement.specifier if requirement else ():
@@ -107,9 +107,24 @@ def pinned_torch(path: Path) -> TorchVersion | None:
 
 
 def _write_and_install(pyproject: Pyproject, install: Callable[[], None]) -> None:
-    with undone_on_failure(pyproject.path, pyproject.path.with_name("uv.lock")):
+    with restore_on_failure(pyproject.path, pyproject.path.with_name("uv.lock")):
         write_if_new(pyproject.path, pyproject.text.encode())
         install()
+
+
+@contextmanager
+def restore_on_failure(*paths: Path) -> Iterator[None]:
+    """Put files back as they were, or take them away, when the context is left by an error or an interruption."""
+    before = {path: path.read_bytes() if path.exists() else None for path in paths}
+    try:
+        yield
+    except BaseException:
+        for path, content in before.items():
+            if content is None:
+                path.unlink(missing_ok=True)
+            elif not path.exists() or path.read_bytes() != content:
+                write_bytes(path, content)
+        raise
 
 
 def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[Resolution]) -> Iterator[str]:

@@ -69,7 +69,7 @@ class Pyproject(TomlTables):
             UsageError: it is not a list of requirements.
         """
         table = self.table("tool", "wheelmill") or {}
-        found = [requirement for _, requirement in self._parsed("tool.wheelmill.packages", table.get("packages"))]
+        found = [requirement for _, requirement in self._parse("tool.wheelmill.packages", table.get("packages"))]
         for requirement in found:
             if dependency := self.requirement_on(canonicalize_name(requirement.name)):
                 requirement.extras |= dependency.extras
@@ -109,9 +109,9 @@ class Pyproject(TomlTables):
         return dependencies
 
     def _dependencies(self) -> Iterator[tuple[int, Requirement]]:
-        return self._parsed("project.dependencies", (self.table("project") or {}).get("dependencies"))
+        return self._parse("project.dependencies", (self.table("project") or {}).get("dependencies"))
 
-    def _parsed(self, key: str, texts: object) -> Iterator[tuple[int, Requirement]]:
+    def _parse(self, key: str, texts: object) -> Iterator[tuple[int, Requirement]]:
         if not isinstance(texts, Array | list | None):
             raise UsageError(f"{self.path}: {key}: expected a list of requirements")
         for place, text in enumerate(texts or ()):

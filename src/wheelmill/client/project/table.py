@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, MutableMapping
+from collections.abc import Callable, Collection, MutableMapping
 from typing import Any
 
 import tomlkit
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
+from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.project.poetry_constraint import specifiers_of
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import UsageError
 from wheelmill.names import PythonVersion
@@ -21,8 +22,8 @@ def complete_project_table(pyproject: Pyproject, pythons: Collection[PythonVersi
     """Make ``[project]`` whole enough for installers: a name and a version, and what Poetry's own table says.
 
     Args:
-        pyproject: changed in place.
-        pythons: what a new project is for.
+        pyproject: the project's file, which is changed in place.
+        pythons: the Pythons that a new project is for.
 
     Returns:
         What was done, a sentence each.
@@ -103,3 +104,46 @@ def _requirement(name: str, constraint: object) -> str:
         return str(Requirement(text))
     except InvalidRequirement as error:
         raise ValueError(str(error)) from None
+
+
+def specifiers_of(constraint: str) -> str:
+    """Translate Poetry's constraint: ``^2.7``, ``~2.7``, ``2.7.*``, ``*``, ``>=2.7,<3`` or ``2.7``.
+
+    https://python-poetry.org/docs/dependency-specification/
+
+    Returns:
+        Specifiers (PEP 440); empty for any version.
+
+    Raises:
+        ValueError: the constraint has no such form.
+    """
+    if "|" in constraint:
+        raise ValueError(f"{constraint!r} gives alternatives, which version specifiers cannot")
+    try:
+        return str(SpecifierSet(",".join(_specifier_of(part.strip()) for part in constraint.split(","))))
+    except (InvalidSpecifier, InvalidVersion):
+        raise ValueError(f"expected a version constraint, not {constraint!r}") from None
+
+
+def _specifier_of(part: str) -> str:
+    if part == "*":
+        return ""
+    match part[:1]:
+        case "^":
+            return _up_to_the_next(part[1:], lambda release: next((n for n, part in enumerate(release) if part), None))
+        case "~" if not part.startswith("~="):
+            return _up_to_the_next(part[1:], lambda release: min(1, len(release) - 1))
+        case digit if digit.isdigit():
+            return f"=={part}"
+        case _:
+            return part
+
+
+def _up_to_the_next(text: str, place_in: Callable[[tuple[int, ...]], int | None]) -> str:
+    """From a version on, below the one in which the number at a place is one higher."""
+    version = Version(text.strip())
+    release = version.release
+    place = place_in(release)
+    place = len(release) - 1 if place is None else place
+    upper = ".".join(map(str, (*release[:place], release[place] + 1)))
+    return f">={version},<{upper}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wheelmill.client.records.choice import Choice, Refusal, Resolution, Stage, Unresolved
+from wheelmill.client.records.candidates import Candidate, Source, SourceKind, SourceList
+from wheelmill.client.records.resolution import Choice, Refusal, Resolution, Stage, Unresolved
 from wheelmill.client.records.target import Gpu, TargetEnvironment
-from wheelmill.client.records.wheels import Candidate, Source, SourceKind, SourceList
 
 __all__ = [
     "Candidate",

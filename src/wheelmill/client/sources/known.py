@@ -59,7 +59,7 @@ def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
     kind, _, rest = text.partition(":")
     match kind:
         case "simple" | "find-links":
-            return (_named(SourceKind(kind), rest),)
+            return (_source_at(SourceKind(kind), rest),)
         case "github":
             from wheelmill.client.sources.sources_file import github_releases  # noqa: PLC0415 - reads YAML
 
@@ -69,12 +69,12 @@ def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
                 raise UsageError(f"--source {text}: {error}") from None
         case _ if rest.startswith("//"):
             is_simple = urlsplit(_web_url("--source", text)).path.rstrip("/").endswith("simple")
-            return (_named(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
+            return (_source_at(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
         case _:
             return _in_file(Path(text), cache).sources
 
 
-def _named(kind: SourceKind, url: str) -> Source:
+def _source_at(kind: SourceKind, url: str) -> Source:
     return Source(name=without_credentials(_web_url(f"--source {kind}", url)), kind=kind, url=url)
 
 

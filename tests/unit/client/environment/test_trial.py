@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.client.targets import LINUX
-from wheelmill.client.environment.trial import Trial, try_packages
+from wheelmill.client.environment.trial import Trial, explain_failure, try_packages
 from wheelmill.config.model import Expectations
 from wheelmill.names import project_name
 
@@ -37,3 +37,21 @@ def test_a_failure_is_told_by_its_own_words(tmp_path: Path, python: str, code: s
     failure = tried(tmp_path, python).failure
     assert failure
     assert (failure.code, failure.detail) == (code, detail)
+
+
+@pytest.mark.parametrize(
+    ("printed", "code"),
+    [
+        ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "no-kernel-image"),
+        ("ImportError: flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2E", "undefined-symbol"),
+        ("CUDA error: cudaErrorCallRequiresNewerDriver", "driver-too-old"),
+        ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040)", "driver-too-old"),
+        ("ImportError: libcudart.so.12: cannot open shared object file", "cuda-library"),
+        ("ImportError: /lib/libc.so.6: version `GLIBC_2.32' not found", "glibc"),
+        ("ImportError: libtorch_cuda.so: cannot open shared object file", "torch-library"),
+        ("ModuleNotFoundError: No module named 'einops'", "import"),
+        ("python exited with -11", "crash"),
+    ],
+)
+def test_failures_have_a_name(printed: str, code: str) -> None:
+    assert explain_failure(printed).code == code

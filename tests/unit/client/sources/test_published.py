@@ -10,7 +10,6 @@ import pytest
 
 from tests.page_server import Answer, PageServer
 from wheelmill.client.choose.resolve import Search, cache_folder
-from wheelmill.client.choose.survey import known_sources
 from wheelmill.client.sources import known
 from wheelmill.errors import UsageError
 from wheelmill.index.source_list import source_list_pages
@@ -20,6 +19,11 @@ NEWEST = NEWER.replace(b"new:", b"newest:")
 SHIPPED = 10
 
 Names = Callable[..., list[str]]
+
+
+def names_of(search: Search, warn: Callable[[str], None]) -> list[str]:
+    with search.open_cache() as cache:
+        return [source.name for source in search.sources(cache, warn)]
 
 
 @pytest.fixture
@@ -50,7 +54,7 @@ def names(warnings: list[str]) -> Names:
 
     def of(*, offline: bool = False, refresh: bool = False, use_cache: bool = True) -> list[str]:
         search = Search(offline=offline, refresh=refresh, use_cache=use_cache)
-        return [source.name for source in known_sources(search, warnings.append)]
+        return names_of(search, warnings.append)
 
     return of
 
@@ -154,4 +158,4 @@ def test_the_list_that_ships_may_name_the_site(
     monkeypatch.delenv("WHEELMILL_SITE")
     monkeypatch.setattr(known, "SHIPPED", own)
     for named, found in (((), "newest"), ((str(own),), "new")):  # a list that is named is not replaced by another one
-        assert [source.name for source in known_sources(Search(named=named), lambda _: None)] == [found]
+        assert names_of(Search(named=named), lambda _: None) == [found]

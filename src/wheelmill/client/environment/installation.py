@@ -9,10 +9,10 @@ from pathlib import Path
 from packaging.pylock import Pylock
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.install.installed import installed_in
+from wheelmill.client.install.distributions import versions_in
 from wheelmill.client.install.installer import Installer
 from wheelmill.client.install.wheel_cache import CachedWheel, WantedWheel, WheelCache
-from wheelmill.client.lock.pylock import wheels_for
+from wheelmill.client.lock.files import wheels_for
 from wheelmill.client.records import Resolution, TargetEnvironment
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
@@ -24,8 +24,8 @@ _TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Installed:
-    """What an installation came to."""
+class Installation:
+    """The result of an installation."""
 
     wheels: Sequence[CachedWheel]
     """Those that are in the environment now, checked against their hashes."""
@@ -51,7 +51,7 @@ def install_chosen(
     installer: Installer,
     *,
     progress: Progress,
-) -> Installed:
+) -> Installation:
     """Download, check and install chosen wheels; what they require comes from the configured index.
 
     Raises:
@@ -61,13 +61,13 @@ def install_chosen(
     environment = resolution.environment
     wanted = [WantedWheel.of(choice.candidate) for choice in resolution.choices.values()]
     wheels = cache.fetch_all(wanted, progress)
-    beside = [choice.wanted for choice in resolution.choices.values() if choice.extras]
+    beside = [choice.name_with_extras for choice in resolution.choices.values() if choice.extras]
     if resolution.torch:
         beside.append(f"torch=={resolution.torch}.*")
     # The torch that is there already is the one that was asked about.
     backend = None if environment.torch_release else resolution.torch_backend
     installer.install(wheels, beside, alone=False, torch_backend=backend)
-    return Installed(wheels=wheels)
+    return Installation(wheels=wheels)
 
 
 def install_locked(
@@ -78,16 +78,16 @@ def install_locked(
     *,
     exactly: bool,
     progress: Progress,
-) -> Installed:
+) -> Installation:
     """Download, check and install what a lock holds, and nothing else.
 
     Args:
-        lock: what to install.
-        environment: which of the locked environments this is.
-        cache: where wheels are, or are put.
-        installer: what installs them.
+        lock: the lock to install from.
+        environment: the environment to change, one of those in the lock.
+        cache: the wheels on disk, where new ones are put, too.
+        installer: uv or pip, for the interpreter of the environment.
         exactly: whether what the lock does not hold is removed.
-        progress: told of downloads.
+        progress: shows the downloads.
 
     Raises:
         NoWheelError: the lock is not for this environment.
@@ -95,13 +95,13 @@ def install_locked(
         InstallError: the installer failed.
     """
     wheels = cache.fetch_all(wheels_for(lock, environment), progress)
-    present = installed_in(interpreter_of(environment))
+    present = versions_in(interpreter_of(environment))
     new = [wheel for wheel in wheels if not _is_installed(wheel, present)]
     surplus = sorted(set(present) - {wheel.project for wheel in wheels} - _TOOLS) if exactly else []
     installer.uninstall(surplus)
     if new:
         installer.install(new, [], alone=True, torch_backend=None)
-    return Installed(wheels=wheels, removed=surplus)
+    return Installation(wheels=wheels, removed=surplus)
 
 
 def _is_installed(wheel: CachedWheel, present: dict[ProjectName, str]) -> bool:

@@ -1,12 +1,12 @@
-"""What there is: projects in sources, and the combinations that a project has wheels for."""
+"""The combinations of CUDA, torch and Python that a project has wheels for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wheelmill.client.choose.resolve import Search, finding
-from wheelmill.client.records import Candidate, Source, TargetEnvironment
+from wheelmill.client.records import Candidate, TargetEnvironment
 from wheelmill.client.sources.listing import candidates_of
 from wheelmill.names import Platform, ProjectName
 
@@ -20,12 +20,6 @@ class Combination:
     pythons: tuple[str, ...]
 
 
-def known_sources(search: Search, warn: Callable[[str], None]) -> tuple[Source, ...]:
-    """The sources that are looked in; `warn` is told when a newer list of them cannot be had."""
-    with search.open_cache() as cache:
-        return search.sources(cache, warn)
-
-
 def combinations(
     project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search
 ) -> tuple[tuple[Combination, ...], tuple[str, ...]]:
@@ -36,10 +30,10 @@ def combinations(
     """
     with finding([project], environment, search) as found:
         candidates = candidates_of(project, found.places(project), found.pages)
-        return _combined(candidates, platform), tuple(found.pages.warnings)
+        return _combine(candidates, platform), tuple(found.pages.warnings)
 
 
-def _combined(candidates: Sequence[Candidate], platform: Platform) -> tuple[Combination, ...]:
+def _combine(candidates: Sequence[Candidate], platform: Platform) -> tuple[Combination, ...]:
     pythons: dict[tuple[tuple[int, int], str, tuple[int, int], str], set[str]] = {}
     for candidate in candidates:
         label = candidate.label

@@ -24,7 +24,7 @@ print(json.dumps([(name, version, origin) for name, version, origin in found if 
 """
 
 
-def installed_in(interpreter: Path) -> dict[ProjectName, str]:
+def versions_in(interpreter: Path) -> dict[ProjectName, str]:
     """The version of everything that an interpreter can import, by project; see `distributions_of`.
 
     Raises:
@@ -50,12 +50,12 @@ def distributions_of(interpreter: Path) -> list[tuple[ProjectName, str]]:
     except ProcessError as error:
         raise UsageError(f"{interpreter} does not say what is installed:\n{error.tail}") from None
     return [
-        (canonicalize_name(name), _labelled(version, origin))
+        (canonicalize_name(name), _version_with_label(version, origin))
         for name, version, origin in json.loads(printed.splitlines()[-1])
     ]
 
 
-def _labelled(written: str, origin: str | None) -> str:
+def _version_with_label(written: str, origin: str | None) -> str:
     """The version of a distribution, with what its ``direct_url.json`` tells beyond METADATA; normalized (PEP 440)."""
     try:
         version = Version(written)

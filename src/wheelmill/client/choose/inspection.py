@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from wheelmill.client.choose.inside import Inside, keep_inside, known_inside, refusals_inside
+from wheelmill.client.choose.inside import Inside, keep_inside, recall_inside, refusals_inside
 from wheelmill.client.choose.look import LookError, look_into
 from wheelmill.client.choose.released import told_by_release
 from wheelmill.client.records import Candidate, Choice, Refusal, Resolution
@@ -35,11 +35,11 @@ class Inspection:
     """What speaks against those that were left out, by their URLs."""
 
 
-def inspect(chosen_without: Callable[[frozenset[str]], Resolution], cache: PageCache, *, offline: bool) -> Inspection:
+def inspect(choose_without: Callable[[frozenset[str]], Resolution], cache: PageCache, *, offline: bool) -> Inspection:
     """Look into the wheels that are chosen, and choose without those that do not fit after all.
 
     Args:
-        chosen_without: chooses, leaving out wheels with these URLs.
+        choose_without: chooses, leaving out wheels with these URLs.
         cache: keeps what was seen.
         offline: whether to do with what it has.
 
@@ -50,7 +50,7 @@ def inspect(chosen_without: Callable[[frozenset[str]], Resolution], cache: PageC
     refused: dict[str, Sequence[Refusal]] = {}
     warnings: list[str] = []
     for _ in range(_ROUNDS):
-        resolution = chosen_without(frozenset(refused))
+        resolution = choose_without(frozenset(refused))
         looks = _looks(resolution, cache, offline=offline)
         seen |= {resolution.choices[name].candidate.url: look for name, look in looks.items()}
         against = list(_refusals(resolution, looks))
@@ -60,15 +60,15 @@ def inspect(chosen_without: Callable[[frozenset[str]], Resolution], cache: PageC
             refused[candidate.url] = reasons
             warnings.append(f"left out {candidate.filename}: {'; '.join(reason.reason for reason in reasons)}")
     else:
-        resolution, looks = chosen_without(frozenset(refused)), {}
-    return Inspection(resolution=_noted(resolution, looks, warnings), seen=seen, refused=refused)
+        resolution, looks = choose_without(frozenset(refused)), {}
+    return Inspection(resolution=_add_notes(resolution, looks, warnings), seen=seen, refused=refused)
 
 
 def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
     found: dict[ProjectName, Inside | str] = {}
     unknown = []
     for name, choice in resolution.choices.items():
-        if known := known_inside(choice.candidate, cache):
+        if known := recall_inside(choice.candidate, cache):
             found[name] = known
         elif offline:
             found[name] = "was not looked into: this is offline"
@@ -103,7 +103,7 @@ def _refusals(resolution: Resolution, looks: Looks) -> Iterator[tuple[Candidate,
             yield candidate, against
 
 
-def _noted(resolution: Resolution, looks: Looks, warnings: Sequence[str]) -> Resolution:
+def _add_notes(resolution: Resolution, looks: Looks, warnings: Sequence[str]) -> Resolution:
     choices = dict(resolution.choices)
     for name, look in looks.items():
         choice = choices[name]

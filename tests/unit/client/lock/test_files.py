@@ -5,8 +5,15 @@ from packaging.pylock import Package, PackageWheel, Pylock
 from packaging.version import Version
 
 from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
-from wheelmill.client.lock.pylock import EnvironmentLock, check_name, merge, package_of, read_lock, text_of, wheels_for
-from wheelmill.client.lock.requirements_output import requirements_of
+from wheelmill.client.lock.environments import EnvironmentLock, package_of
+from wheelmill.client.lock.files import (
+    check_name,
+    merge,
+    pylock_text,
+    read_lock,
+    requirements_text,
+    wheels_for,
+)
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import IntegrityError, NoWheelError, UsageError
 from wheelmill.names import project_name
@@ -29,7 +36,7 @@ LOCKS = [lock_of(LINUX, "cp312", "x86_64"), lock_of(LINUX_313, "cp313", "x86_64"
 
 def test_each_environment_finds_its_wheels_again(tmp_path: Path) -> None:
     path = tmp_path / "pylock.toml"
-    path.write_bytes(text_of(merge(LOCKS)))
+    path.write_bytes(pylock_text(merge(LOCKS)))
     lock = read_lock(path)
     for each in LOCKS:
         environment = each.resolution.environment
@@ -40,7 +47,7 @@ def test_each_environment_finds_its_wheels_again(tmp_path: Path) -> None:
 
 def test_the_order_of_environments_does_not_matter() -> None:
     locks = [*LOCKS[:2], lock_of(ARM, "cp312", "aarch64", "0.7.0")]
-    assert text_of(merge(locks)) == text_of(merge(locks[::-1]))
+    assert pylock_text(merge(locks)) == pylock_text(merge(locks[::-1]))
 
 
 def test_versions_that_differ_have_markers() -> None:
@@ -80,7 +87,7 @@ def test_a_lock_has_the_name_of_one(tmp_path: Path) -> None:
 
 
 def test_requirements_carry_hashes_and_markers() -> None:
-    text = requirements_of([lock_of(LINUX, "cp312", "x86_64"), lock_of(ARM, "cp312", "aarch64")]).decode()
+    text = requirements_text([lock_of(LINUX, "cp312", "x86_64"), lock_of(ARM, "cp312", "aarch64")]).decode()
     assert text.count("flash-attn @ https://wheels.example/simple/flash_attn-2.8.3-cp312-cp312-linux_") == 2
     assert text.count("platform_machine == 'aarch64'") == 1
     assert f"einops==0.8.1 \\\n    --hash=sha256:{SHA}\n" in text

@@ -1,13 +1,13 @@
-"""Lock files: PEP 751's ``pylock.toml``, for one environment or several.
+"""Lock files, for one environment or several: PEP 751's ``pylock.toml``, and requirements with hashes.
 
 https://packaging.python.org/en/latest/specifications/pylock-toml/
+https://pip.pypa.io/en/stable/topics/secure-installs/
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,54 +21,18 @@ from packaging.pylock import (
     PylockValidationError,
     is_valid_pylock_path,
 )
-from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
 from wheelmill.client.install.wheel_cache import WantedWheel
+from wheelmill.client.lock.environments import EnvironmentLock, package_of
 from wheelmill.client.lock.markers import distinguishing_markers, full_marker, marker_environment
-from wheelmill.client.records import Candidate, Resolution, SourceKind, TargetEnvironment
-from wheelmill.errors import IntegrityError, NoWheelError, UsageError
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import Sha256
-from wheelmill.web.credentials import without_credentials
 
 _CREATED_BY: Final = "wheelmill"
-
-
-@dataclass(frozen=True, kw_only=True)
-class EnvironmentLock:
-    """Everything that one environment gets."""
-
-    resolution: Resolution
-    others: Sequence[Package]
-    """What the chosen wheels require beside each other, with hashes."""
-
-    @property
-    def packages(self) -> list[Package]:
-        """The chosen wheels, and the others."""
-        chosen = [package_of(choice.candidate) for choice in self.resolution.choices.values()]
-        return [*chosen, *self.others]
-
-
-def package_of(candidate: Candidate) -> Package:
-    """A chosen wheel as an entry of a lock.
-
-    Raises:
-        IntegrityError: its source gives no hash, without which nothing can be locked.
-    """
-    if candidate.sha256 is None:
-        raise IntegrityError(f"{candidate.url}: its source gives no sha256, so that it cannot be locked")
-    name, version, _, _ = parse_wheel_filename(candidate.filename)
-    simple = candidate.source.kind is SourceKind.SIMPLE
-    return Package(
-        name=name,
-        version=version,
-        index=without_credentials(candidate.source.url) if simple else None,
-        wheels=[
-            PackageWheel(
-                name=candidate.filename, url=candidate.url, size=candidate.size, hashes={"sha256": candidate.sha256}
-            )
-        ],
-    )
+_JOINT: Final = " \\\n    "
+"""Between the parts of a line of requirements."""
 
 
 def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
@@ -98,7 +62,7 @@ def merge(locks: Sequence[EnvironmentLock]) -> Pylock:
         environments=[Marker(text) for text in sorted({full_marker(environment) for environment in environments})],
         created_by=_CREATED_BY,
         packages=packages,
-        tool={"wheelmill": {"environments": sorted(map(_described, environments), key=str)}},
+        tool={"wheelmill": {"environments": sorted(map(_describe, environments), key=str)}},
     )
 
 
@@ -114,7 +78,7 @@ def _one_of(packages: Sequence[Package], marker: Marker | None) -> Package:
     )
 
 
-def _described(environment: TargetEnvironment) -> dict[str, str]:
+def _describe(environment: TargetEnvironment) -> dict[str, str]:
     facts = {
         "python": environment.python,
         "platform": environment.platform,
@@ -124,9 +88,47 @@ def _described(environment: TargetEnvironment) -> dict[str, str]:
     return {name: str(value) for name, value in facts.items() if value is not None}
 
 
-def text_of(lock: Pylock) -> bytes:
+def pylock_text(lock: Pylock) -> bytes:
     """A lock as TOML, always in the same way."""
     return tomlkit.dumps(lock.to_dict()).encode()
+
+
+def requirements_text(locks: Sequence[EnvironmentLock]) -> bytes:
+    """Write a line for every package: chosen wheels by their URL, the others by their version.
+
+    What environments differ in has a line for each of them, with a marker.
+
+    Raises:
+        UsageError: no marker tells environments apart that differ.
+    """
+    found: dict[str, dict[int, tuple[str, str]]] = {}
+    for place, lock in enumerate(locks):
+        for name, line in _lines(lock):
+            found.setdefault(name, {})[place] = line
+    written = []
+    for name in sorted(found):
+        lines = found[name]
+        if len(lines) == len(locks) and len(set(lines.values())) == 1:
+            written.append(_JOINT.join(part for part in lines[0] if part))
+        else:
+            markers = distinguishing_markers([lock.resolution.environment for lock in locks])
+            for place, (requirement, hashes) in sorted(lines.items()):
+                written.append(_JOINT.join([f"{requirement} ; {markers[place]}", hashes]))
+    return "".join(f"{line}\n" for line in written).encode()
+
+
+def _lines(lock: EnvironmentLock) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The name of every package, with its requirement and its hashes."""
+    for choice in lock.resolution.choices.values():
+        package = package_of(choice.candidate)
+        yield package.name, (f"{package.name} @ {choice.candidate.url}", _hashes(package))
+    for package in lock.others:
+        yield package.name, (f"{package.name}=={package.version}", _hashes(package))
+
+
+def _hashes(package: Package) -> str:
+    hashes = {f"--hash={name}:{value}" for wheel in package.wheels or () for name, value in wheel.hashes.items()}
+    return _JOINT.join(sorted(hashes))
 
 
 def check_name(path: Path) -> None:

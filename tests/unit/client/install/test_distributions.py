@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.client.environment.trial import compiled_projects
-from wheelmill.client.install.installed import installed_in
+from wheelmill.client.environment.trial import find_compiled_projects
+from wheelmill.client.install.distributions import versions_in
 from wheelmill.names import project_name
 
 FLASH = project_name("flash-attn")
@@ -46,9 +46,9 @@ def test_a_wheel_that_was_renamed_says_in_its_url_what_it_was_built_for(
     interpreter: Path, tmp_path: Path, origin: str | None, version: str
 ) -> None:
     put(tmp_path / "site", "Name: flash_attn\nVersion: 2.8.3\n", origin)
-    installed = installed_in(interpreter)
+    installed = versions_in(interpreter)
     assert installed[FLASH] == version
-    assert (FLASH in compiled_projects(installed)) is ("+" in version)
+    assert (FLASH in find_compiled_projects(installed)) is ("+" in version)
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_what_is_half_installed_does_no_harm(
     interpreter: Path, tmp_path: Path, metadata: str, version: str | None
 ) -> None:
     put(tmp_path / "site", metadata)
-    assert installed_in(interpreter).get(FLASH) == version
+    assert versions_in(interpreter).get(FLASH) == version

@@ -2,9 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.client.project.poetry_constraint import specifiers_of
 from wheelmill.client.project.pyproject import Pyproject
-from wheelmill.client.project.table import complete_project_table
+from wheelmill.client.project.table import complete_project_table, specifiers_of
 from wheelmill.errors import UsageError
 from wheelmill.names import PythonVersion
 

@@ -1,24 +1,61 @@
-"""Making a lock: chosen wheels, and everything that they and the project require, for each environment."""
+"""What an environment gets: chosen wheels, and everything that they and the project require."""
 
 from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from packaging.pylock import Pylock
+from packaging.pylock import Package, PackageWheel, Pylock
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
-from wheelmill.client.lock.closure import closure_of, required_by
-from wheelmill.client.lock.pylock import EnvironmentLock
-from wheelmill.client.records import Choice, Resolution
+from wheelmill.client.lock.closure import closure_of, requirements_of_choice
+from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
+from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.metadata import requires_dist_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentLock:
+    """Everything that one environment gets."""
+
+    resolution: Resolution
+    others: Sequence[Package]
+    """What the chosen wheels require beside each other, with hashes."""
+
+    @property
+    def packages(self) -> list[Package]:
+        """The chosen wheels, and the others."""
+        chosen = [package_of(choice.candidate) for choice in self.resolution.choices.values()]
+        return [*chosen, *self.others]
+
+
+def package_of(candidate: Candidate) -> Package:
+    """A chosen wheel as an entry of a lock.
+
+    Raises:
+        IntegrityError: its source gives no hash, without which nothing can be locked.
+    """
+    if candidate.sha256 is None:
+        raise IntegrityError(f"{candidate.url}: its source gives no sha256, so that it cannot be locked")
+    name, version, _, _ = parse_wheel_filename(candidate.filename)
+    simple = candidate.source.kind is SourceKind.SIMPLE
+    return Package(
+        name=name,
+        version=version,
+        index=without_credentials(candidate.source.url) if simple else None,
+        wheels=[
+            PackageWheel(
+                name=candidate.filename, url=candidate.url, size=candidate.size, hashes={"sha256": candidate.sha256}
+            )
+        ],
+    )
 
 
 def lock_environments(
@@ -44,7 +81,7 @@ def lock_environments(
     """
     locks = []
     for resolution in resolutions:
-        whole = _told(resolution, cache, progress)
+        whole = _complete(resolution, cache, progress)
         chosen = [choice.candidate.project for choice in whole.choices.values()]
         others = closure_of(
             _requirements(whole, beside),
@@ -64,12 +101,12 @@ def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list
     if torch := resolution.torch:
         found.append(f"torch=={torch}.*")
     for choice in resolution.choices.values():
-        found += required_by(choice, resolution.environment)
+        found += requirements_of_choice(choice, resolution.environment)
     chosen = {choice.candidate.project for choice in resolution.choices.values()}
     return [text for text in found if canonicalize_name(Requirement(text).name) not in chosen]
 
 
-def _told(resolution: Resolution, cache: WheelCache, progress: Progress) -> Resolution:
+def _complete(resolution: Resolution, cache: WheelCache, progress: Progress) -> Resolution:
     """Look into the wheels themselves for what their sources do not tell."""
     choices: dict[ProjectName, Choice] = {}
     for project, choice in resolution.choices.items():

@@ -9,8 +9,8 @@ from enum import StrEnum
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill.client.records.candidates import Candidate
 from wheelmill.client.records.target import TargetEnvironment
-from wheelmill.client.records.wheels import Candidate
 from wheelmill.names import CudaTag, ProjectName, TorchVersion
 
 
@@ -56,7 +56,7 @@ class Choice:
     """What could not be checked, or should be known: ``its GPU architectures are not known``."""
 
     @property
-    def wanted(self) -> str:
+    def name_with_extras(self) -> str:
         """What it is installed as, with its extras: ``flash-attn[test]``."""
         extras = f"[{','.join(sorted(self.extras))}]" if self.extras else ""
         return f"{self.candidate.project}{extras}"
