@@ -12,7 +12,7 @@ from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
-from wheelmill.smoke.local import LocalRooms
+from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.system.progress import Progress
 
 
@@ -23,7 +23,7 @@ def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
     output = tmp_path / "out"
     factory = pipeline.Factory(
         builder=LocalBuilder(),
-        rooms=LocalRooms(),
+        environments=LocalEnvironments(),
         policy="auto",
         store=store,
         config=CONFIG,

@@ -1,4 +1,4 @@
-"""Clean rooms in containers of the stand-ins for public images (tests/real/stand_ins)."""
+"""Clean environments in containers of the stand-ins for public images (tests/real/stand_ins)."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -12,8 +12,9 @@ from tests.unit.smoke.conftest import OPEN_SYMBOLS
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
 from wheelmill.names import CudaVersion
-from wheelmill.pipeline import smoke
-from wheelmill.smoke.docker import DockerRooms
+from wheelmill.pipeline.candidate_index import serve_candidate
+from wheelmill.smoke.docker import DockerEnvironments
+from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.verdict import Verdict
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding
@@ -41,9 +42,9 @@ assert "NoNewPrivs:\\t1" in status
 
 
 @pytest.fixture(scope="module")
-def rooms(docker_config: Callable[[Path], Path]) -> DockerRooms:
+def containers(docker_config: Callable[[Path], Path]) -> DockerEnvironments:
     config = load_config(docker_config(DEMO))
-    return DockerRooms(images=config.images, compatibility=config.compatibility)
+    return DockerEnvironments(images=config.images, compatibility=config.compatibility)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,13 @@ def machine_code(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes
 
 
 def verdict_on(
-    folder: Path, rooms: DockerRooms, machine_code: bytes, *, init: str = "", label: str = "+cu130", requires: str = ""
+    folder: Path,
+    containers: DockerEnvironments,
+    machine_code: bytes,
+    *,
+    init: str = "",
+    label: str = "+cu130",
+    requires: str = "",
 ) -> Verdict:
     python = f"cp3{sys.version_info.minor}"
     wheel = write_wheel(
@@ -71,79 +78,86 @@ def verdict_on(
         metadata=f"Metadata-Version: 2.1\nName: demo\nVersion: 1.0{label}\n{requires}",
         files={"demo/__init__.py": init.encode(), "demo/_C.so": machine_code},
     )
-    return smoke(WheelFile.at(wheel), rooms, progress=Progress())
+    return examine_wheel(WheelFile.at(wheel), containers, serve_candidate, progress=Progress())
 
 
 def places(verdict: Verdict) -> list[str]:
     return [room.place for room in verdict.clean_rooms]
 
 
-def test_the_demo_passes_in_both_rooms(rooms: DockerRooms, wheelmill: Command, tmp_path: Path) -> None:
+def test_the_demo_passes_in_both_environments(
+    containers: DockerEnvironments, wheelmill: Command, tmp_path: Path
+) -> None:
     target = ("wheelmill-demo", "--config", DEMO, "--python", "3.12", "--cuda", "13.0")
     wheelmill("build", *target, "--output", tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
-    verdict = smoke(WheelFile.at(wheel), rooms, progress=Progress())
+    verdict = examine_wheel(WheelFile.at(wheel), containers, serve_candidate, progress=Progress())
     assert verdict.findings == ()
-    assert places(verdict) == [str(rooms.images.of_cuda(CudaVersion(13, 0)).runtime), str(rooms.images.plain)]
+    assert places(verdict) == [
+        str(containers.images.of_cuda(CudaVersion(13, 0)).runtime),
+        str(containers.images.plain),
+    ]
     assert [room.installed for room in verdict.clean_rooms] == [{"wheelmill-demo": "1.0.0+cu130"}] * 2
     assert all(room.python.startswith("3.12.") for room in verdict.clean_rooms)
 
 
 def test_a_library_that_the_image_with_cuda_brings_is_missed_in_the_plain_one(
-    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
 ) -> None:
-    verdict = verdict_on(tmp_path, rooms, machine_code["libcudart.so.13"], init=LOADS_ITSELF)
+    verdict = verdict_on(tmp_path, containers, machine_code["libcudart.so.13"], init=LOADS_ITSELF)
     (finding,) = verdict.findings
     assert finding.code == Code.IMPORT
-    assert finding.detail.startswith(f"in {rooms.images.plain}: import demo: Traceback")
+    assert finding.detail.startswith(f"in {containers.images.plain}: import demo: Traceback")
     assert "libcudart.so.13: cannot open shared object file" in finding.detail
 
 
-def test_nothing_outside_can_be_reached(rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path) -> None:
+def test_nothing_outside_can_be_reached(
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
+) -> None:
     init = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=10)"
-    (finding,) = verdict_on(tmp_path, rooms, machine_code[""], init=init).findings
+    (finding,) = verdict_on(tmp_path, containers, machine_code[""], init=init).findings
     assert finding.code == Code.IMPORT
     assert finding.detail.startswith("in docker.io/nvidia/cuda:13.0.2-runtime-ubuntu24.04@sha256:")
     assert finding.detail.endswith("Network is unreachable")
 
 
 def test_the_rooms_have_no_compiler_no_secret_and_no_rights(
-    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "do-not-tell")
-    assert verdict_on(tmp_path, rooms, machine_code[""], init=LOOKS_AROUND).findings == ()
+    assert verdict_on(tmp_path, containers, machine_code[""], init=LOOKS_AROUND).findings == ()
 
 
 def test_what_the_wheel_requires_comes_with_it(
-    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
 ) -> None:
     requires = "Requires-Dist: jinja2==3.1.6\n"
-    verdict = verdict_on(tmp_path, rooms, machine_code[""], init="import markupsafe, jinja2", requires=requires)
+    verdict = verdict_on(tmp_path, containers, machine_code[""], init="import markupsafe, jinja2", requires=requires)
     assert verdict.findings == ()
     assert [room.installed["Jinja2"] for room in verdict.clean_rooms] == ["3.1.6"] * 2
 
 
 def test_what_it_requires_and_nobody_has_is_a_finding(
-    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
 ) -> None:
-    (finding,) = verdict_on(tmp_path, rooms, machine_code[""], requires="Requires-Dist: jinja2==99\n").findings
+    (finding,) = verdict_on(tmp_path, containers, machine_code[""], requires="Requires-Dist: jinja2==99\n").findings
     assert finding.code == Code.ENVIRONMENT
     assert "there is no version of jinja2==99" in finding.detail
 
 
 def test_a_symbol_that_nothing_defines_is_found_without_importing_it(
-    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
 ) -> None:
-    (finding,) = verdict_on(tmp_path, rooms, machine_code["outside"]).findings
+    (finding,) = verdict_on(tmp_path, containers, machine_code["outside"]).findings
     assert finding.code == Code.UNDEFINED_SYMBOL
     assert ": nothing defines outside; neither Python nor torch nor CUDA does" in finding.detail
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a driver")
 def test_what_needs_a_driver_is_not_imported_and_each_room_says_why(
-    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
 ) -> None:
-    verdict = verdict_on(tmp_path, rooms, machine_code["libcuda.so.1"], init="raise RuntimeError")
+    verdict = verdict_on(tmp_path, containers, machine_code["libcuda.so.1"], init="raise RuntimeError")
     assert verdict.findings == ()
     assert [room.skipped for room in verdict.clean_rooms] == [
         (f"import: libcuda.so.1 is not part of wheels, and {place} has none",) for place in places(verdict)
@@ -151,21 +165,21 @@ def test_what_needs_a_driver_is_not_imported_and_each_room_says_why(
 
 
 def test_a_wheel_without_a_label_needs_no_cuda(
-    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
 ) -> None:
-    verdict = verdict_on(tmp_path, rooms, machine_code[""], label="")
+    verdict = verdict_on(tmp_path, containers, machine_code[""], label="")
     assert verdict.findings == ()
-    assert places(verdict) == [str(rooms.images.plain)]
+    assert places(verdict) == [str(containers.images.plain)]
 
 
 def test_a_python_that_the_image_lacks_is_a_finding(
-    rooms: DockerRooms, machine_code: Mapping[str, bytes], tmp_path: Path
+    containers: DockerEnvironments, machine_code: Mapping[str, bytes], tmp_path: Path
 ) -> None:
     wheel = write_wheel(
         tmp_path / f"demo-1.0+cu130-cp399-cp399-manylinux_2_17_{MACHINE}.whl",
         files={"demo/__init__.py": b"", "demo/_C.so": machine_code[""]},
     )
-    (finding,) = smoke(WheelFile.at(wheel), rooms, progress=Progress()).findings
+    (finding,) = examine_wheel(WheelFile.at(wheel), containers, serve_candidate, progress=Progress()).findings
     assert isinstance(finding, Finding)
     assert finding.code == Code.ENVIRONMENT
     assert "/opt/python/cp399-cp399/bin/python" in finding.detail

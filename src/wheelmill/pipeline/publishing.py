@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from wheelmill.config.model import Listing
+from wheelmill.config.model import Config, Listing
 from wheelmill.errors import ReleaseError
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_releases
@@ -21,6 +21,8 @@ from wheelmill.index.source_list import source_list_pages
 from wheelmill.index.tree import Site
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.names import ReleaseTag
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Publication, Store
@@ -77,6 +79,20 @@ def build_index(
         site = _site_of(store, listing, base_url, previous)
         listed = source_list_pages(sources) if sources is not None else ()
         return write_site(itertools.chain(pages_of(site), listed, site_pages(site, catalogue)), output)
+
+
+def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:
+    """Plan everything that a configuration holds, as if nothing were published.
+
+    Args:
+        config: what is built.
+        failures: builds that failed; those whose inputs changed since count as not tried.
+    """
+    return Catalogue(
+        packages=config.packages,
+        plan=make_plan(config, Filters(), {}, failures),
+        drivers={cuda: release.minimum_driver for cuda, release in config.compatibility.cuda.items()},
+    )
 
 
 def _site_of(store: Store, listing: Listing, base_url: str, previous: str | None) -> Site:

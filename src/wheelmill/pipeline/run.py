@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from wheelmill.build.builder import Builder, build_wheel
@@ -13,16 +14,17 @@ from wheelmill.build.provenance import provenance_path
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, CompileError, RefusedError, ReleaseError, SmokeError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.pipeline.available import Neighbour, check_required, neighbours_on_disk, released_neighbours
-from wheelmill.pipeline.catalogue import catalogue_of
-from wheelmill.pipeline.publishing import build_index
-from wheelmill.pipeline.trial import smoke
+from wheelmill.pipeline.candidate_index import serve_candidate
+from wheelmill.pipeline.publishing import build_index, catalogue_of
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.targets import BuildTarget, KnownFailure
 from wheelmill.release.build_number import assign_build_number
+from wheelmill.release.manifest import Manifest
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Store
-from wheelmill.smoke.environment import Rooms
+from wheelmill.smoke.available import AvailableWheel, check_required, wheels_on_disk
+from wheelmill.smoke.environment import SmokeEnvironments
+from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify
 from wheelmill.system.progress import Progress
 from wheelmill.system.time_limit import TimeIsOver, time_limit
@@ -33,7 +35,7 @@ class Factory:
     """Where targets become wheels, and where those go."""
 
     builder: Builder
-    rooms: Rooms
+    environments: SmokeEnvironments
     policy: str
     """``auto``, or a platform policy without its machine."""
     store: Store
@@ -46,7 +48,7 @@ class Factory:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class RunFailure:
     """A wheel that there is not, or that was not released."""
 
     id: str
@@ -55,12 +57,12 @@ class Failure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class RunOutcome:
     """What a run did."""
 
     verdicts: tuple[Verdict, ...]
     releases: tuple[ReleaseTag, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[RunFailure, ...]
     """Builds that failed and wheels that were refused, in the order of the plan; then those that were not released."""
     left: tuple[BuildTarget, ...]
     """Targets for which the time was not enough."""
@@ -68,7 +70,7 @@ class Report:
 
 def run(
     targets: Iterable[BuildTarget], factory: Factory, *, seconds: float | None = None, publishes: bool = True
-) -> Report:
+) -> RunOutcome:
     """Take targets the whole way; what fails does not hold up the others.
 
     Args:
@@ -85,10 +87,10 @@ def run(
     if publishes:
         factory.store.check_can_publish()
     manifests = factory.store.manifests()
-    work = _Work(
+    work = _Run(
         factory=factory,
         published={entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels},
-        available=released_neighbours(manifests, factory.store),
+        available=_released_wheels(manifests, factory.store),
     )
     left = list(targets)
     try:
@@ -100,19 +102,19 @@ def run(
         names = ", ".join(target.cell.id for target in left)
         factory.progress.step(f"the time is over; left for another run: {names}")
     releases = work.publish() if publishes else ()
-    return Report(verdicts=tuple(work.verdicts), releases=releases, failures=tuple(work.failures), left=tuple(left))
+    return RunOutcome(verdicts=tuple(work.verdicts), releases=releases, failures=tuple(work.failures), left=tuple(left))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Work:
+class _Run:
     """What came of the targets so far."""
 
     factory: Factory
     published: Mapping[str, Sha256]
-    available: list[Neighbour]
+    available: list[AvailableWheel]
     verdicts: list[Verdict] = field(default_factory=list)
     tested: list[TestedWheel] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[RunFailure] = field(default_factory=list)
 
     def take(self, target: BuildTarget) -> None:
         """Build and try a target's wheel."""
@@ -120,7 +122,7 @@ class _Work:
             self._build_and_try(target)
         except (BuildError, SmokeError) as error:
             self.factory.progress.step(error.explained)
-            self.failures.append(Failure(id=target.cell.id, error=error))
+            self.failures.append(RunFailure(id=target.cell.id, error=error))
             if _would_fail_again(error):
                 self.factory.store.failures.remember(inputs_of(target), _known_failure(target, error))
 
@@ -136,11 +138,13 @@ class _Work:
             return
         if reason := factory.store.reason_to_refuse(rebuilt.file):
             raise BuildError(f"{rebuilt.file.filename} {reason}")
-        verdict = smoke(rebuilt.file, factory.rooms, available=self.available, progress=progress)
+        verdict = examine_wheel(
+            rebuilt.file, factory.environments, serve_candidate, available=self.available, progress=progress
+        )
         self.verdicts.append(verdict)
         tested = _delivered(certify(verdict), factory.output / "wheels")
         self.tested.append(tested)
-        self.available.extend(neighbours_on_disk([tested.file]))
+        self.available.extend(wheels_on_disk([tested.file]))
 
     def publish(self) -> tuple[ReleaseTag, ...]:
         """Release what was tested, and make the site of all releases."""
@@ -151,7 +155,7 @@ class _Work:
             factory.progress.step(f"released as {manifest.tag}: {names}")
         for refusal in publication.refusals:
             error = ReleaseError(f"{refusal.filename} {refusal.reason}")
-            self.failures.append(Failure(id=refusal.filename, error=error))
+            self.failures.append(RunFailure(id=refusal.filename, error=error))
         site = factory.output / "site"
         build_index(
             factory.store,
@@ -161,6 +165,16 @@ class _Work:
             catalogue=catalogue_of(factory.config, factory.store.failures.read()),
         )
         return tuple(manifest.tag for manifest in publication.releases)
+
+
+def _released_wheels(manifests: Iterable[Manifest], store: Store) -> list[AvailableWheel]:
+    """Every wheel that a store has and that was built by a factory."""
+    return [
+        AvailableWheel(provenance=provenance, fetch=partial(store.fetch, manifest.tag, entry.filename, entry.sha256))
+        for manifest in manifests
+        for entry in manifest.wheels
+        if (provenance := entry.certificate.provenance)
+    ]
 
 
 def _delivered(wheel: TestedWheel, folder: Path) -> TestedWheel:

@@ -1,4 +1,4 @@
-"""Clean rooms in containers: no compiler, no network and nothing of this machine but what the wheel needs.
+"""Clean environments in containers: no compiler, no network and nothing of this machine but what the wheel needs.
 
 The image with CUDA's libraries comes first; one without them then shows a library that the wheel should have brought.
 """
@@ -16,7 +16,7 @@ from typing import Final
 from wheelmill.config.model import Compatibility, ImageReference, Images
 from wheelmill.installers.mirror import mirror
 from wheelmill.names import CudaTag, Platform, PythonVersion
-from wheelmill.smoke.environment import CandidateIndex, Room
+from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system import resources
 from wheelmill.system.containers import Container, claimed_run, started
@@ -28,16 +28,16 @@ _PLATFORM: Final = Platform(f"linux_{platform.machine()}")
 _DRIVER: Final = Path("/dev/nvidiactl")
 """Is there when NVIDIA's driver is loaded."""
 
-_ROOM: Final = "/room"
-_VENV_PYTHON: Final = f"{_ROOM}/venv/bin/python"
+_FOLDER: Final = "/smoke"
+_VENV_PYTHON: Final = f"{_FOLDER}/venv/bin/python"
 _INDEX: Final = "/index"
 
 _OPTIONS: Final = (
     *("--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
-    *("--read-only", "--tmpfs", "/tmp:exec", "--volume", _ROOM),  # noqa: S108 - the container's own
+    *("--read-only", "--tmpfs", "/tmp:exec", "--volume", _FOLDER),  # noqa: S108 - the container's own
 )
 
-_ENVIRONMENT: Final = {"HOME": _ROOM, "TMPDIR": _ROOM}
+_ENVIRONMENT: Final = {"HOME": _FOLDER, "TMPDIR": _FOLDER}
 """Else pip would unpack gigabytes in memory, where the other folder for temporary files is."""
 
 _WAIT: Final = 'import socket, time\nwhile socket.socket().connect_ex(("127.0.0.1", 8000)): time.sleep(0.1)'
@@ -46,7 +46,7 @@ _LONGEST_WAIT: Final = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class DockerRoom:
+class DockerEnvironment:
     """A container."""
 
     place: str
@@ -60,15 +60,15 @@ class DockerRoom:
     """Holds the wheels that the candidate needs beside itself."""
 
     def run(self, code: str, *arguments: str) -> str:
-        """Run Python code; see `Room`."""
+        """Run Python code; see `SmokeEnvironment`."""
         return self.container.run([_VENV_PYTHON, "-I", "-c", code, *arguments], env=_ENVIRONMENT)
 
     def install_torch(self, requirement: str) -> None:
-        """Install the torch that was gathered for the wheel; see `Room`."""
+        """Install the torch that was gathered for the wheel; see `SmokeEnvironment`."""
         self._pip_install("--no-index", "--no-compile", requirement)
 
     def install(self, requirements: Sequence[str]) -> None:
-        """Install wheels of the throw-away index, and what was gathered for them; see `Room`."""
+        """Install wheels of the throw-away index, and what was gathered for them; see `SmokeEnvironment`."""
         self._pip_install("--index-url", self.index_url, *requirements)
 
     def _pip_install(self, *arguments: str) -> None:
@@ -81,7 +81,7 @@ class DockerRoom:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DockerRooms:
+class DockerEnvironments:
     """Two containers for each Python: one with CUDA's libraries, where the wheel is for CUDA, and one without."""
 
     images: Images
@@ -89,8 +89,8 @@ class DockerRooms:
 
     def of(
         self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, progress: Progress, /
-    ) -> Sequence[AbstractContextManager[Room]]:
-        """Have the images, gather what the wheel needs beside itself, and name the rooms; see `Rooms`."""
+    ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
+        """Gather what the wheel needs beside itself, and name the environments; see `SmokeEnvironments`."""
         label = contents.name.label
         python = python or PythonVersion(*sys.version_info[:2])
         bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain]
@@ -101,7 +101,7 @@ class DockerRooms:
         backend = self._torch_backend(label)
         mirror(index.requires, index.folder / _beside(python), python=python, platform=_PLATFORM, torch_backend=backend)
         _let_everyone_read(index.folder)
-        return [_room(base, image, python, index, progress) for base, image in zip(bases, images, strict=True)]
+        return [_environment(base, image, python, index, progress) for base, image in zip(bases, images, strict=True)]
 
     def _torch_backend(self, label: Label | None) -> CudaTag | None:
         """What uv calls the index with torch for this CUDA, unless the usual one has it."""
@@ -120,18 +120,18 @@ class DockerRooms:
 
 
 @contextmanager
-def _room(
+def _environment(
     base: ImageReference, image: str, python: PythonVersion, index: CandidateIndex, progress: Progress
-) -> Iterator[Room]:
+) -> Iterator[SmokeEnvironment]:
     interpreter = f"/opt/python/{python.interpreter}-{python.abi}/bin/python"
     mount = f"type=bind,source={index.folder},target={_INDEX},readonly"
     gpus = ["--gpus", "all"] if _DRIVER.exists() else []
     progress.step(f"in a container of {base.tagged}")
     with claimed_run() as run, started(image, run, [*_OPTIONS, *gpus, "--mount", mount]) as container:
-        container.run([interpreter, "-m", "venv", "--without-pip", f"{_ROOM}/venv"], env=_ENVIRONMENT)
+        container.run([interpreter, "-m", "venv", "--without-pip", f"{_FOLDER}/venv"], env=_ENVIRONMENT)
         container.start([interpreter, "-m", "http.server", "8000", "--bind", "127.0.0.1", "--directory", _INDEX])
         container.run([interpreter, "-c", _WAIT], timeout=_LONGEST_WAIT)
-        yield DockerRoom(
+        yield DockerEnvironment(
             place=str(base),
             container=container,
             python=interpreter,

@@ -1,8 +1,8 @@
-"""Clean rooms, wherever they are: what the visit needs of one."""
+"""The clean environments that wheels are tried in, wherever they are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from wheelmill.errors import ProcessError
 from wheelmill.names import PythonVersion
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import WheelFile
 
 Answer = TypeVar("Answer")
 
@@ -26,7 +27,7 @@ class CandidateIndex:
     """The throw-away index that a wheel is installed from, and what may be needed beside it."""
 
     folder: Path
-    """Holds all of it, and what a room keeps for the time of the trial."""
+    """Holds all of it, and what an environment keeps for the time of the trial."""
     path: str
     """Where the simple index is in the folder: ``site/simple/``."""
     url: str
@@ -35,7 +36,11 @@ class CandidateIndex:
     """What its wheels say they need, those that are in the index left out."""
 
 
-class Room(Protocol):
+ServeIndex = Callable[[Path, Collection[WheelFile]], AbstractContextManager[CandidateIndex]]
+"""Makes an index of wheels in an empty folder and serves it while the context is open."""
+
+
+class SmokeEnvironment(Protocol):
     """A place with one Python and nothing else, made for one wheel and thrown away after it."""
 
     @property
@@ -71,13 +76,13 @@ class Room(Protocol):
         ...
 
 
-class Rooms(Protocol):
-    """Makes clean rooms."""
+class SmokeEnvironments(Protocol):
+    """Makes clean environments."""
 
     def of(
         self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, progress: Progress, /
-    ) -> Sequence[AbstractContextManager[Room]]:
-        """Say which rooms a wheel must pass, one after the other.
+    ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
+        """Say which environments a wheel must pass, one after the other.
 
         Args:
             contents: the wheel.
@@ -86,28 +91,28 @@ class Rooms(Protocol):
             progress: told of what takes long.
 
         Raises:
-            ProcessError: what a room needs cannot be had; entering one may raise this as well.
+            ProcessError: what an environment needs cannot be had; entering one may raise this as well.
             PackageIndexError: the same.
-            UsageError: this machine lacks what every such room needs.
+            UsageError: this machine lacks what every such environment needs.
         """
         ...
 
 
-def evaluate(room: Room, answer: type[Answer], code: str, *arguments: str) -> Answer:
-    """Run Python code of ours in a room and read the JSON that it prints last.
+def evaluate(environment: SmokeEnvironment, answer: type[Answer], code: str, *arguments: str) -> Answer:
+    """Run Python code of ours in an environment and read the JSON that it prints last.
 
     Args:
-        room: where. A wheel that was installed in it may change what is printed.
+        environment: where the code runs. A wheel that was installed in it may change what is printed.
         answer: the type that the JSON must be of.
         code: prints JSON.
-        arguments: its ``sys.argv[1:]``.
+        arguments: what the code finds in ``sys.argv[1:]``.
 
     Raises:
         ProcessError: the code failed, or printed something else.
     """
-    printed = room.run(code, *arguments)
+    printed = environment.run(code, *arguments)
     try:
         return TypeAdapter(answer).validate_json(printed.rstrip().rpartition("\n")[2], strict=True)
     except ValidationError:
-        message = "something in the room printed what was not asked for"
+        message = "something in the environment printed what was not asked for"
         raise ProcessError(message, returncode=0, tail=f"{message}:\n{printed[-_SHOWN:]}") from None

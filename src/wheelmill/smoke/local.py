@@ -1,4 +1,4 @@
-"""Clean rooms on this machine: new virtual environments."""
+"""Clean environments on this machine: new virtual environments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from wheelmill.installers import virtual_environment
 from wheelmill.installers.virtual_environment import VirtualEnvironment
 from wheelmill.names import PythonVersion
-from wheelmill.smoke.environment import CandidateIndex, Room
+from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system import process
@@ -19,7 +19,7 @@ from wheelmill.system.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalRoom:
+class LocalEnvironment:
     """A virtual environment."""
 
     venv: VirtualEnvironment
@@ -32,32 +32,32 @@ class LocalRoom:
         return THIS_MACHINE
 
     def run(self, code: str, *arguments: str) -> str:
-        """Run Python code; see `Room`."""
+        """Run Python code; see `SmokeEnvironment`."""
         environment = process.environment_for_foreign_code()
         return process.run([self.venv.python, "-I", "-c", code, *arguments], cwd=self.venv.directory, env=environment)
 
     def install_torch(self, requirement: str) -> None:
-        """Install torch from the index that pip or uv is configured with; see `Room`."""
+        """Install torch from the index that pip or uv is configured with; see `SmokeEnvironment`."""
         self.venv.install([requirement])
 
     def install(self, requirements: Sequence[str]) -> None:
-        """Install wheels of the throw-away index; see `Room`."""
+        """Install wheels of the throw-away index; see `SmokeEnvironment`."""
         self.venv.pip_install(requirements, extra_index=self.index_url)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalRooms:
+class LocalEnvironments:
     """One virtual environment for each Python."""
 
     def of(
         self, _contents: Contents, python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
-    ) -> Sequence[AbstractContextManager[Room]]:
-        """One room; see `Rooms`."""
-        return [_room(python, index)]
+    ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
+        """One environment; see `SmokeEnvironments`."""
+        return [_environment(python, index)]
 
 
 @contextmanager
-def _room(python: PythonVersion | None, index: CandidateIndex) -> Iterator[Room]:
+def _environment(python: PythonVersion | None, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
     with tempfile.TemporaryDirectory(prefix="wheelmill-smoke-") as folder:
         venv = virtual_environment.create(Path(folder), python=python, with_pip=True)
-        yield LocalRoom(venv=venv, index_url=index.url + index.path)
+        yield LocalEnvironment(venv=venv, index_url=index.url + index.path)

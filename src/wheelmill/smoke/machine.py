@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from wheelmill.config.model import Expectations, Need
-from wheelmill.smoke.environment import Room, evaluate
+from wheelmill.smoke.environment import SmokeEnvironment, evaluate
 from wheelmill.smoke.verdict import Evidence
 
 DRIVER: Final = "libcuda.so.1"
@@ -44,13 +44,13 @@ print(json.dumps(count.value))
 """https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html"""
 
 
-def absent_libraries(evidence: Evidence, expectations: Expectations, room: Room) -> tuple[str, ...]:
+def absent_libraries(evidence: Evidence, expectations: Expectations, environment: SmokeEnvironment) -> tuple[str, ...]:
     """Libraries that a wheel rightly expects of its machine and that this one lacks, so that it cannot be imported.
 
     Args:
         evidence: the libraries that it needs.
         expectations: which of them a machine may lack; the driver always is one.
-        room: where torch is installed already, if the wheel needs it.
+        environment: where torch is installed already, if the wheel needs it.
     """
     prefixes = tuple(prefix for need in expectations.needs for prefix in _MAY_BE_ABSENT.get(need, ()))
     of_the_machine = [name for name in evidence.needed if name == DRIVER or name.startswith(prefixes)]
@@ -58,10 +58,10 @@ def absent_libraries(evidence: Evidence, expectations: Expectations, room: Room)
         of_the_machine.append(DRIVER)
     if not of_the_machine:
         return ()
-    loadable = evaluate(room, list[str], _LOADABLE, *of_the_machine)
+    loadable = evaluate(environment, list[str], _LOADABLE, *of_the_machine)
     return tuple(name for name in of_the_machine if name not in loadable)
 
 
-def gpus_in(room: Room) -> int:
+def gpus_in(environment: SmokeEnvironment) -> int:
     """How many GPUs the driver shows; 0 without a driver."""
-    return evaluate(room, int, _GPUS)
+    return evaluate(environment, int, _GPUS)

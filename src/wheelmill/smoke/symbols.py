@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from wheelmill.smoke.environment import Room, evaluate
+from wheelmill.smoke.environment import SmokeEnvironment, evaluate
 from wheelmill.smoke.evidence import Contents, open_symbols
 from wheelmill.wheel.findings import Code, Finding
 
@@ -43,13 +43,13 @@ print(json.dumps(missing))
 """Asks the dynamic linker, in the order in which it looks: the process itself, what the wheel names, what is there."""
 
 
-def undefined_symbols(contents: Contents, room: Room, *, without_cuda: bool) -> Iterator[Finding]:
+def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, without_cuda: bool) -> Iterator[Finding]:
     """Find what neither Python nor torch nor CUDA defines.
 
     Args:
         contents: the wheel.
-        room: where it is not installed yet, and torch is if it needs that.
-        without_cuda: whether the room lacks libraries of CUDA that the wheel rightly expects of its machine.
+        environment: where it is not installed yet, and torch is if it needs that.
+        without_cuda: whether the environment lacks libraries of CUDA that the wheel rightly expects of its machine.
 
     Raises:
         ProcessError: torch or a library of CUDA cannot be loaded.
@@ -59,7 +59,7 @@ def undefined_symbols(contents: Contents, room: Room, *, without_cuda: bool) -> 
         symbols = frozenset(name for name in symbols if not name.startswith(_OF_CUDA))
     if not symbols:
         return
-    missing = evaluate(room, list[str], _UNDEFINED, json.dumps(contents.evidence.needed), *sorted(symbols))
+    missing = evaluate(environment, list[str], _UNDEFINED, json.dumps(contents.evidence.needed), *sorted(symbols))
     if missing:
         yield Finding(
             code=Code.UNDEFINED_SYMBOL,

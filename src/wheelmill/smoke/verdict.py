@@ -19,7 +19,7 @@ from wheelmill.wheel.name import WheelFile
 SUFFIX: Final = ".tested.json"
 
 THIS_MACHINE: Final = "this machine"
-"""Where a clean room is that is no container."""
+"""The place of a clean environment that is no container."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +75,7 @@ class Verdict:
     evidence: Evidence | None
     """None when the file is not even a readable wheel."""
     clean_rooms: tuple[CleanRoom, ...]
-    """For each Python that it is for, every room that it passed; none when it was refused."""
+    """For each Python that it is for, every environment that it passed; none when it was refused."""
 
     @property
     def ok(self) -> bool:

@@ -18,7 +18,7 @@ from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
-from wheelmill.smoke.local import LocalRooms
+from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.smoke.verdict import Verdict
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile
@@ -39,7 +39,7 @@ def build(built: BuildTarget, *_: object, output: Path, **__: object) -> BuiltWh
     return wheel
 
 
-def smoke(file: Any, *_: object, **__: object) -> Verdict:
+def examine_wheel(file: Any, *_: object, **__: object) -> Verdict:
     certificate = certified_wheel(file.path).certificate
     return Verdict(
         file=file, provenance=None, findings=(), evidence=certificate.evidence, clean_rooms=certificate.clean_rooms
@@ -50,15 +50,15 @@ def smoke(file: Any, *_: object, **__: object) -> Verdict:
 def _as_if(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("wheelmill.pipeline.run")  # the package's own name for it is the function
     monkeypatch.setattr(module, "build_wheel", build)
-    monkeypatch.setattr(module, "smoke", smoke)
+    monkeypatch.setattr(module, "examine_wheel", examine_wheel)
 
 
 def run(
     targets: tuple[BuildTarget, ...], folder: Path, *, store: Store | None = None, **options: Any
-) -> pipeline.Report:
+) -> pipeline.RunOutcome:
     factory = pipeline.Factory(
         builder=LocalBuilder(),
-        rooms=LocalRooms(),
+        environments=LocalEnvironments(),
         policy="auto",
         store=store or DirectoryStore(directory=folder / "releases"),
         config=CONFIG,

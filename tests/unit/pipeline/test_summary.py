@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from wheelmill.errors import IntegrityError
-from wheelmill.pipeline.summary import summary_of
-from wheelmill.pipeline.summary_markdown import MAX_FAILURES, markdown_of
+from wheelmill.pipeline.summary import MAX_FAILURES, markdown_of, summary_of
 
 RERUN = "gh run rerun 7 --failed"
 

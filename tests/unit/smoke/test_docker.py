@@ -1,4 +1,4 @@
-"""What is gathered for rooms in containers, and which these are; the containers themselves are in tests/real."""
+"""What is gathered for environments in containers, and which these are; the containers themselves are in tests/real."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -12,7 +12,7 @@ from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
 from wheelmill.errors import UsageError
 from wheelmill.smoke import docker
-from wheelmill.smoke.docker import DockerRooms
+from wheelmill.smoke.docker import DockerEnvironments
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.system import resources
@@ -50,10 +50,10 @@ def rooms_for(folder: Path, label: str) -> int:
     contents = open_wheel(WheelFile.at(wheel), None)
     assert isinstance(contents, Contents)
     config = load_config(resources.CONFIG)
-    rooms = DockerRooms(images=config.images, compatibility=config.compatibility)
+    environments = DockerEnvironments(images=config.images, compatibility=config.compatibility)
     index = CandidateIndex(folder=folder, path="site/simple/", url="", requires=("torch==2.11.*",))
     (python,) = contents.pythons
-    return len(rooms.of(contents, python, index, Progress()))
+    return len(environments.of(contents, python, index, Progress()))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The clean room on this machine."""
+"""The clean environment on this machine."""
 
 import ctypes.util
 import sys
@@ -10,8 +10,9 @@ import pytest
 from tests.unit.build.conftest import MACHINE, package_index_of
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
-from wheelmill.pipeline import smoke
-from wheelmill.smoke.local import LocalRooms
+from wheelmill.pipeline.candidate_index import serve_candidate
+from wheelmill.smoke.examine import examine_wheel
+from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.smoke.verdict import Verdict
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code
@@ -26,7 +27,7 @@ def verdict_on(folder: Path, *, machine_code: bytes, python: str = PYTHON, init:
 
 
 def verdict_of(wheel: Path) -> Verdict:
-    return smoke(WheelFile.at(wheel), LocalRooms(), progress=Progress())
+    return examine_wheel(WheelFile.at(wheel), LocalEnvironments(), serve_candidate, progress=Progress())
 
 
 def test_a_python_that_is_nowhere_is_a_finding(objects: Mapping[str, bytes], tmp_path: Path) -> None:
@@ -54,9 +55,9 @@ def test_a_torch_for_another_cuda_is_a_finding(objects: Mapping[str, bytes], tmp
 def test_a_wheel_that_installs_and_imports_passes(objects: Mapping[str, bytes], tmp_path: Path) -> None:
     verdict = verdict_on(tmp_path, machine_code=objects["as promised"])
     assert verdict.findings == ()
-    (room,) = verdict.clean_rooms
-    assert room.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
-    assert room.installed["demo"] == "1.0+cu130"
+    (environment,) = verdict.clean_rooms
+    assert environment.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
+    assert environment.installed["demo"] == "1.0+cu130"
 
 
 @pytest.mark.real
@@ -66,7 +67,7 @@ def test_what_needs_a_driver_is_not_imported_where_there_is_none(objects: Mappin
     if ctypes.util.find_library("cuda"):
         pytest.skip("this machine has a driver")
     assert verdict.findings == ()
-    assert [room.skipped for room in verdict.clean_rooms] == [
+    assert [environment.skipped for environment in verdict.clean_rooms] == [
         ("import: libcuda.so.1 is not part of wheels, and this machine has none",)
     ]
 

@@ -11,7 +11,7 @@ import typer
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, store_at
 from wheelmill.cli.factory.plan import plan_content, print_skips
-from wheelmill.cli.factory.sandbox import BuildOptions, rooms_in
+from wheelmill.cli.factory.sandbox import BuildOptions, environments_in
 from wheelmill.cli.factory.smoke import verdict_content
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
@@ -22,7 +22,7 @@ from wheelmill.plan.targets import Plan
 from wheelmill.release.publish import published_cells
 
 if TYPE_CHECKING:
-    from wheelmill.pipeline.run import Report
+    from wheelmill.pipeline.run import RunOutcome
 
 _STAGES: Final = {BuildError.exit_code: "build", SmokeError.exit_code: "smoke", ReleaseError.exit_code: "release"}
 
@@ -71,7 +71,7 @@ def run(
     with progress() as shown:
         factory = pipeline.Factory(
             builder=where.builder(configuration),
-            rooms=rooms_in(where.sandbox, configuration),
+            environments=environments_in(where.sandbox, configuration),
             policy=policy,
             store=releases,
             config=configuration,
@@ -79,33 +79,33 @@ def run(
             progress=shown,
         )
         seconds = None if time_limit is None else time_limit * 60
-        report = pipeline.run(planned.targets, factory, seconds=seconds, publishes=until is Until.INDEX)
+        outcome = pipeline.run(planned.targets, factory, seconds=seconds, publishes=until is Until.INDEX)
     if as_json:
-        print_json("wheelmill.run/1", **plan_content(planned), **_report_content(report))
+        print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
     place = f"index: {output / 'site'}" if until is Until.INDEX else f"wheels that passed: {output / 'wheels'}"
-    STDERR.print(f"wheels examined: {len(report.verdicts)}; failures: {len(report.failures)}; {place}")
-    _raise_for(report, planned)
+    STDERR.print(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
+    _raise_for(outcome, planned)
 
 
-def _report_content(report: Report) -> dict[str, object]:
+def _outcome_content(outcome: RunOutcome) -> dict[str, object]:
     return {
-        "wheels": [verdict_content(verdict) for verdict in report.verdicts],
-        "releases": report.releases,
+        "wheels": [verdict_content(verdict) for verdict in outcome.verdicts],
+        "releases": outcome.releases,
         "failures": [
             {"id": failure.id, "stage": _STAGES[failure.error.exit_code], "message": failure.error.explained}
-            for failure in report.failures
+            for failure in outcome.failures
         ],
-        "left": [target.cell.id for target in report.left],
+        "left": [target.cell.id for target in outcome.left],
     }
 
 
-def _raise_for(report: Report, planned: Plan) -> None:
+def _raise_for(outcome: RunOutcome, planned: Plan) -> None:
     """End with the exit code of the first failure, or of time that is over."""
-    if report.failures:
-        kind = type(report.failures[0].error)
-        raise kind(f"{len(report.failures)} of {len(planned.targets)} targets failed; each is explained above")
-    if report.left:
+    if outcome.failures:
+        kind = type(outcome.failures[0].error)
+        raise kind(f"{len(outcome.failures)} of {len(planned.targets)} targets failed; each is explained above")
+    if outcome.left:
         raise TimeOverError(
-            f"the time is over; left: {', '.join(target.cell.id for target in report.left)}",
+            f"the time is over; left: {', '.join(target.cell.id for target in outcome.left)}",
             hint="the same command goes on: what was compiled is in the compiler cache",
         )

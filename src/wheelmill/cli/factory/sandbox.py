@@ -1,4 +1,4 @@
-"""The options that say where builds and clean rooms run: on this machine, or in containers."""
+"""The options that say where builds and clean environments run: on this machine, or in containers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from wheelmill.wheel.glibc import promised_glibc
 
 if TYPE_CHECKING:
     from wheelmill.build.builder import Builder
-    from wheelmill.smoke.environment import Rooms
+    from wheelmill.smoke.environment import SmokeEnvironments
 
 
 class Sandbox(StrEnum):
-    """Where builds and clean rooms run."""
+    """Where builds and clean environments run."""
 
     LOCAL = "local"
     DOCKER = "docker"
@@ -80,11 +80,11 @@ class BuildOptions:
         return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
 
 
-def rooms_in(sandbox: Sandbox, config: Config) -> Rooms:
+def environments_in(sandbox: Sandbox, config: Config) -> SmokeEnvironments:
     """Where wheels are tried; the configuration has the images."""
-    from wheelmill.smoke.docker import DockerRooms  # noqa: PLC0415 - part of the factory extra
-    from wheelmill.smoke.local import LocalRooms  # noqa: PLC0415
+    from wheelmill.smoke.docker import DockerEnvironments  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.smoke.local import LocalEnvironments  # noqa: PLC0415
 
     if sandbox is Sandbox.LOCAL:
-        return LocalRooms()
-    return DockerRooms(images=config.images, compatibility=config.compatibility)
+        return LocalEnvironments()
+    return DockerEnvironments(images=config.images, compatibility=config.compatibility)

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from wheelmill.cli.factory.inputs import ConfigOption, config_at
-from wheelmill.cli.factory.sandbox import Sandbox, SandboxOption, rooms_in
+from wheelmill.cli.factory.sandbox import Sandbox, SandboxOption, environments_in
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import SmokeError
@@ -25,15 +25,18 @@ def smoke(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Examine wheels: their bytes first, then install and import them in clean rooms. Exits with 5 on findings."""
-    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.pipeline.available import neighbours_on_disk  # noqa: PLC0415
+    """Examine wheels: their bytes first, then a clean installation and import. Exits with 5 on findings."""
+    from wheelmill.pipeline.candidate_index import serve_candidate  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.smoke.available import wheels_on_disk  # noqa: PLC0415
+    from wheelmill.smoke.examine import examine_wheel  # noqa: PLC0415
 
-    rooms = rooms_in(sandbox, config_at(config))
+    environments = environments_in(sandbox, config_at(config))
     with progress() as shown:
         files = [WheelFile.at(path) for path in wheels]
-        available = neighbours_on_disk(files)
-        verdicts = [pipeline.smoke(file, rooms, available=available, progress=shown) for file in files]
+        available = wheels_on_disk(files)
+        verdicts = [
+            examine_wheel(file, environments, serve_candidate, available=available, progress=shown) for file in files
+        ]
     if as_json:
         print_json("wheelmill.smoke/1", wheels=[verdict_content(verdict) for verdict in verdicts])
     for verdict in verdicts:

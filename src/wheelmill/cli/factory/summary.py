@@ -20,8 +20,7 @@ def summary(
     as_json: JsonOption = False,
 ) -> None:
     """Say in Markdown what the jobs of a plan built, what failed and how, and what is left."""
-    from wheelmill.pipeline.summary import summary_of  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.pipeline.summary_markdown import markdown_of  # noqa: PLC0415
+    from wheelmill.pipeline.summary import markdown_of, summary_of  # noqa: PLC0415 - needs the factory extra
 
     found = summary_of(plan, reports)
     if as_json:

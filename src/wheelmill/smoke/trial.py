@@ -1,4 +1,4 @@
-"""The visit to clean rooms: a wheel is installed as a user would, beside the torch that it names, and imported."""
+"""A wheel is installed as a user would install it, beside the torch that it names, and imported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from wheelmill.errors import IntegrityError, ProcessError
 from wheelmill.installers.package_index import PackageIndexError
 from wheelmill.names import PythonVersion
-from wheelmill.smoke.environment import CandidateIndex, Room, Rooms, evaluate
+from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment, SmokeEnvironments, evaluate
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.machine import absent_libraries, gpus_in
 from wheelmill.smoke.symbols import undefined_symbols
@@ -25,10 +25,10 @@ _DISTRIBUTIONS: Final = (
 )
 
 
-def try_in_clean_rooms(
+def try_in_environments(
     contents: Contents,
     python: PythonVersion | None,
-    rooms: Rooms,
+    environments: SmokeEnvironments,
     index: CandidateIndex,
     *,
     requirements: Sequence[str],
@@ -39,22 +39,22 @@ def try_in_clean_rooms(
     Args:
         contents: the wheel.
         python: the interpreter to try it on; None takes the version of the running one.
-        rooms: makes the rooms.
+        environments: makes the clean environments.
         index: has the wheel.
         requirements: exact ones, on it and on the wheels of that index that it cannot do without.
         progress: told of what takes long.
 
     Returns:
-        The rooms it was imported in, and what went wrong in the next one: the first step that fails ends the visit.
+        The environments it was imported in, and what went wrong in the next one: the first failed step is the last.
 
     Raises:
-        UsageError: this machine lacks what the rooms need.
+        UsageError: this machine lacks what the environments need.
     """
     visited: list[CleanRoom] = []
     try:
-        for entered in rooms.of(contents, python, index, progress):
-            with entered as room:
-                outcome = _visit(contents, room, requirements)
+        for entered in environments.of(contents, python, index, progress):
+            with entered as environment:
+                outcome = _try_in(contents, environment, requirements)
             if not isinstance(outcome, CleanRoom):
                 return (*visited, *outcome)
             visited.append(outcome)
@@ -65,43 +65,52 @@ def try_in_clean_rooms(
     return tuple(visited)
 
 
-def _visit(contents: Contents, room: Room, requirements: Sequence[str]) -> CleanRoom | tuple[Finding, ...]:
+def _try_in(
+    contents: Contents, environment: SmokeEnvironment, requirements: Sequence[str]
+) -> CleanRoom | tuple[Finding, ...]:
     label = contents.name.label
     if label and label.torch:
-        room.install_torch(f"torch=={label.torch}.*")
-    absent = absent_libraries(contents.evidence, contents.expectations, room)
+        environment.install_torch(f"torch=={label.torch}.*")
+    absent = absent_libraries(contents.evidence, contents.expectations, environment)
     script = contents.expectations.script
-    gpus = gpus_in(room) if script else 0
-    for findings in _steps(contents, room, requirements, absent, script if gpus else None):
+    gpus = gpus_in(environment) if script else 0
+    for findings in _steps(contents, environment, requirements, absent, script if gpus else None):
         if findings:
-            where = "" if room.place == THIS_MACHINE else f"in {room.place}: "
+            where = "" if environment.place == THIS_MACHINE else f"in {environment.place}: "
             return tuple(replace(finding, detail=where + finding.detail) for finding in findings)
     skipped = (
-        *(f"import: {name} is not part of wheels, and {room.place} has none" for name in absent),
-        *([f"smoke script: {room.place} has no GPU"] if script and not gpus else []),
+        *(f"import: {name} is not part of wheels, and {environment.place} has none" for name in absent),
+        *([f"smoke script: {environment.place} has no GPU"] if script and not gpus else []),
     )
-    version = evaluate(room, str, "import json, platform; print(json.dumps(platform.python_version()))")
+    version = evaluate(environment, str, "import json, platform; print(json.dumps(platform.python_version()))")
     return CleanRoom(
-        place=room.place, python=version, installed=evaluate(room, dict[str, str], _DISTRIBUTIONS), skipped=skipped
+        place=environment.place,
+        python=version,
+        installed=evaluate(environment, dict[str, str], _DISTRIBUTIONS),
+        skipped=skipped,
     )
 
 
 def _steps(
-    contents: Contents, room: Room, requirements: Sequence[str], absent: Sequence[str], script: str | None
+    contents: Contents,
+    environment: SmokeEnvironment,
+    requirements: Sequence[str],
+    absent: Sequence[str],
+    script: str | None,
 ) -> Iterator[tuple[Finding, ...]]:
-    yield tuple(_wrong_torch(contents, room))
-    yield tuple(undefined_symbols(contents, room, without_cuda=bool(absent)))
-    yield tuple(_failed_install(room, requirements))
+    yield tuple(_wrong_torch(contents, environment))
+    yield tuple(undefined_symbols(contents, environment, without_cuda=bool(absent)))
+    yield tuple(_failed_install(environment, requirements))
     if absent:
         return
-    yield tuple(_failed_imports(contents, room))
-    yield tuple(_failed_script(script, room))
+    yield tuple(_failed_imports(contents, environment))
+    yield tuple(_failed_script(script, environment))
 
 
-def _wrong_torch(contents: Contents, room: Room) -> Iterator[Finding]:
+def _wrong_torch(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
     label = contents.name.label
     if label and label.torch:
-        cuda = evaluate(room, str, "import json, torch; print(json.dumps(str(torch.version.cuda)))")
+        cuda = evaluate(environment, str, "import json, torch; print(json.dumps(str(torch.version.cuda)))")
         if cuda != str(label.cuda):
             yield Finding(
                 code=Code.ENVIRONMENT,
@@ -109,31 +118,31 @@ def _wrong_torch(contents: Contents, room: Room) -> Iterator[Finding]:
             )
 
 
-def _failed_install(room: Room, requirements: Sequence[str]) -> Iterator[Finding]:
-    before = evaluate(room, dict[str, str], _DISTRIBUTIONS)
+def _failed_install(environment: SmokeEnvironment, requirements: Sequence[str]) -> Iterator[Finding]:
+    before = evaluate(environment, dict[str, str], _DISTRIBUTIONS)
     try:
-        room.install(requirements)
+        environment.install(requirements)
     except ProcessError as error:
         yield Finding(code=Code.INSTALL, detail=error.tail)
         return
-    after = evaluate(room, dict[str, str], _DISTRIBUTIONS)
+    after = evaluate(environment, dict[str, str], _DISTRIBUTIONS)
     if changed := sorted(project for project in before if after.get(project) != before[project]):
         yield Finding(code=Code.INSTALL, detail=f"installing it replaced {', '.join(changed)}")
 
 
-def _failed_imports(contents: Contents, room: Room) -> Iterator[Finding]:
+def _failed_imports(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
     """Import the modules in one process, in order: many extensions load only after torch."""
     modules = contents.expectations.imports
     try:
-        room.run(_IMPORT, *modules)
+        environment.run(_IMPORT, *modules)
     except ProcessError as error:
         yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: {error.tail or error}")
 
 
-def _failed_script(script: str | None, room: Room) -> Iterator[Finding]:
+def _failed_script(script: str | None, environment: SmokeEnvironment) -> Iterator[Finding]:
     if script is None:
         return
     try:
-        room.run(script)
+        environment.run(script)
     except ProcessError as error:
         yield Finding(code=Code.SCRIPT, detail=error.tail or str(error))

@@ -1,4 +1,4 @@
-"""The visit to clean rooms, in rooms that are folders on this interpreter's path."""
+"""The visit to clean environments, in environments that are folders on this interpreter's path."""
 
 import sys
 import zipfile
@@ -15,9 +15,9 @@ from wheelmill.config.model import Expectations
 from wheelmill.errors import IntegrityError, ProcessError, UsageError
 from wheelmill.installers.package_index import PackageIndexError
 from wheelmill.names import PythonVersion
-from wheelmill.smoke.clean_room import try_in_clean_rooms
-from wheelmill.smoke.environment import CandidateIndex, Room
+from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.trial import try_in_environments
 from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
@@ -29,7 +29,7 @@ NO_SUCH_PYTHON = ProcessError("uv exited with 2", returncode=2, tail="no Python 
 
 @dataclass
 class Folder:
-    """A room for wheels that need nothing: they are unpacked into it."""
+    """An environment for wheels that need nothing: they are unpacked into it."""
 
     place: str
     path: Path
@@ -54,7 +54,7 @@ class Folder:
 
 @dataclass
 class Folders:
-    """Makes such rooms, one for each place."""
+    """Makes such environments, one for each place."""
 
     folder: Path
     places: Sequence[str] = (THIS_MACHINE,)
@@ -64,19 +64,19 @@ class Folders:
 
     def of(
         self, _contents: Contents, _python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
-    ) -> Sequence[AbstractContextManager[Room]]:
+    ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
         if self.error:
             raise self.error
-        return [self.room(place, index) for place in self.places]
+        return [self.environment(place, index) for place in self.places]
 
     @contextmanager
-    def room(self, place: str, index: CandidateIndex) -> Iterator[Room]:
-        path = self.folder / f"room {len(self.made)}"
+    def environment(self, place: str, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
+        path = self.folder / f"environment {len(self.made)}"
         path.mkdir()
-        room = Folder(place=place, path=path, index=index.folder, gpus=self.gpus)
-        self.made.append(room)
-        yield room
-        room.left = True
+        environment = Folder(place=place, path=path, index=index.folder, gpus=self.gpus)
+        self.made.append(environment)
+        yield environment
+        environment.left = True
 
 
 Visit = Callable[..., tuple[CleanRoom | Finding, ...]]
@@ -84,10 +84,15 @@ Visit = Callable[..., tuple[CleanRoom | Finding, ...]]
 
 @pytest.fixture
 def visit(objects: Mapping[str, bytes], tmp_path: Path) -> Visit:
-    """Take a wheel whose bytes are in order through the rooms."""
+    """Take a wheel whose bytes are in order through the environments."""
 
     def through(
-        rooms: Folders, init: str = "", *, machine_code: str = "as promised", label: str = "cu130", script: str = ""
+        environments: Folders,
+        init: str = "",
+        *,
+        machine_code: str = "as promised",
+        label: str = "cu130",
+        script: str = "",
     ) -> tuple[CleanRoom | Finding, ...]:
         path = tmp_path / "wheels" / f"demo-1.0+{label}-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
         files = {"demo/__init__.py": init.encode(), "demo/_C.so": objects[machine_code]}
@@ -97,34 +102,34 @@ def visit(objects: Mapping[str, bytes], tmp_path: Path) -> Visit:
             expectations = Expectations(imports=("demo",), script=script)
             contents = replace(contents, provenance=replace(PROVENANCE, expectations=expectations))
         index = CandidateIndex(folder=path.parent, path="", url="", requires=())
-        return try_in_clean_rooms(contents, None, rooms, index, requirements=["demo==1.0"], progress=Progress())
+        return try_in_environments(contents, None, environments, index, requirements=["demo==1.0"], progress=Progress())
 
     return through
 
 
 def test_every_room_that_it_passes_is_named(visit: Visit, tmp_path: Path) -> None:
-    rooms = Folders(tmp_path, places=("cuda:13.0", "plain:8"))
-    first, second = visit(rooms)
+    environments = Folders(tmp_path, places=("cuda:13.0", "plain:8"))
+    first, second = visit(environments)
     assert isinstance(first, CleanRoom)
     assert isinstance(second, CleanRoom)
     assert (first.place, second.place) == ("cuda:13.0", "plain:8")
     assert first.installed["demo"] == "1.0+cu130"
     assert first.python == second.python == ".".join(map(str, sys.version_info[:3]))
-    assert all(room.left for room in rooms.made)
+    assert all(environment.left for environment in environments.made)
 
 
 def test_a_finding_names_its_room_and_is_the_last(visit: Visit, tmp_path: Path) -> None:
-    rooms = Folders(tmp_path, places=("cuda:13.0", "plain:8", "never"))
-    passed, finding = visit(rooms, "import sys; assert 'room 0' in str(sys.path), 'a library is missing'")
+    environments = Folders(tmp_path, places=("cuda:13.0", "plain:8", "never"))
+    passed, finding = visit(environments, "import sys; assert 'environment 0' in str(sys.path), 'a library is missing'")
     assert isinstance(passed, CleanRoom)
     assert isinstance(finding, Finding)
     assert finding.code == Code.IMPORT
     assert finding.detail.startswith("in plain:8: import demo: Traceback")
     assert finding.detail.endswith("a library is missing")
-    assert [room.left for room in rooms.made] == [True, True]
+    assert [environment.left for environment in environments.made] == [True, True]
 
 
-def test_on_this_machine_a_finding_names_no_room(visit: Visit, tmp_path: Path) -> None:
+def test_on_this_machine_a_finding_names_no_environment(visit: Visit, tmp_path: Path) -> None:
     (finding,) = visit(Folders(tmp_path), "import demo.gone")
     assert isinstance(finding, Finding)
     assert finding.detail.startswith("import demo: Traceback")
@@ -140,21 +145,21 @@ def test_an_import_that_ends_without_a_word_says_how(visit: Visit, tmp_path: Pat
 def test_a_symbol_that_nothing_defines_is_found_where_the_wheel_is_not_installed_yet(
     visit: Visit, tmp_path: Path
 ) -> None:
-    rooms = Folders(tmp_path)
-    (finding,) = visit(rooms, machine_code="with open symbols")
+    environments = Folders(tmp_path)
+    (finding,) = visit(environments, machine_code="with open symbols")
     assert isinstance(finding, Finding)
     assert finding.code == Code.UNDEFINED_SYMBOL
     assert finding.detail.startswith("nothing defines outside;")
-    assert list(rooms.made[0].path.iterdir()) == []
+    assert list(environments.made[0].path.iterdir()) == []
 
 
 def test_what_the_process_defines_is_not_missing(visit: Visit, tmp_path: Path) -> None:
-    (room,) = visit(Folders(tmp_path), machine_code="that calls Python")
-    assert isinstance(room, CleanRoom)
+    (environment,) = visit(Folders(tmp_path), machine_code="that calls Python")
+    assert isinstance(environment, CleanRoom)
 
 
 def test_what_is_replaced_by_installing_it_is_named(visit: Visit, tmp_path: Path) -> None:
-    rooms = Folders(tmp_path)
+    environments = Folders(tmp_path)
 
     class Replacing(Folder):
         def install(self, requirements: Sequence[str]) -> None:
@@ -163,21 +168,21 @@ def test_what_is_replaced_by_installing_it_is_named(visit: Visit, tmp_path: Path
             super().install(requirements)
 
     @contextmanager
-    def room(place: str, index: CandidateIndex) -> Iterator[Room]:
-        metadata = tmp_path / "room" / "other-1.0.dist-info" / "METADATA"
+    def environment(place: str, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
+        metadata = tmp_path / "environment" / "other-1.0.dist-info" / "METADATA"
         metadata.parent.mkdir(parents=True)
         metadata.write_text("Name: other\nVersion: 1.0\n")
-        yield Replacing(place=place, path=tmp_path / "room", index=index.folder, gpus=0)
+        yield Replacing(place=place, path=tmp_path / "environment", index=index.folder, gpus=0)
 
-    rooms.room = room  # type: ignore[method-assign]
-    (finding,) = visit(rooms)
+    environments.environment = environment  # type: ignore[method-assign]
+    (finding,) = visit(environments)
     assert finding == Finding(code=Code.INSTALL, detail="installing it replaced other")
 
 
 @pytest.mark.parametrize("noise", ["hello", "[]"])
 def test_a_wheel_that_prints_in_every_program_ends_its_own_visit(noise: str, visit: Visit, tmp_path: Path) -> None:
     """A ``.pth`` file in it is enough for that."""
-    rooms = Folders(tmp_path)
+    environments = Folders(tmp_path)
 
     class Noisy(Folder):
         def run(self, code: str, *arguments: str) -> str:
@@ -185,12 +190,12 @@ def test_a_wheel_that_prints_in_every_program_ends_its_own_visit(noise: str, vis
             return f"{printed}{noise}\n" if (self.path / "demo").exists() else printed
 
     @contextmanager
-    def room(place: str, index: CandidateIndex) -> Iterator[Room]:
-        (tmp_path / "room").mkdir()
-        yield Noisy(place=place, path=tmp_path / "room", index=index.folder, gpus=0)
+    def environment(place: str, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
+        (tmp_path / "environment").mkdir()
+        yield Noisy(place=place, path=tmp_path / "environment", index=index.folder, gpus=0)
 
-    rooms.room = room  # type: ignore[method-assign]
-    (finding,) = visit(rooms)
+    environments.environment = environment  # type: ignore[method-assign]
+    (finding,) = visit(environments)
     assert isinstance(finding, Finding)
     assert finding.code == Code.ENVIRONMENT
     assert f"\n{noise}" in finding.detail
@@ -202,10 +207,10 @@ def test_the_smoke_script_decides_where_there_is_a_gpu(visit: Visit, tmp_path: P
     assert finding == Finding(code=Code.SCRIPT, detail="in cuda:13.0: wrong sum")
 
 
-def test_a_room_without_a_gpu_skips_the_smoke_script_and_says_so(visit: Visit, tmp_path: Path) -> None:
-    (room,) = visit(Folders(tmp_path, places=("plain:8",)), script="raise SystemExit")
-    assert isinstance(room, CleanRoom)
-    assert room.skipped == ("smoke script: plain:8 has no GPU",)
+def test_an_environment_without_a_gpu_skips_the_smoke_script_and_says_so(visit: Visit, tmp_path: Path) -> None:
+    (environment,) = visit(Folders(tmp_path, places=("plain:8",)), script="raise SystemExit")
+    assert isinstance(environment, CleanRoom)
+    assert environment.skipped == ("smoke script: plain:8 has no GPU",)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +222,9 @@ def test_a_room_without_a_gpu_skips_the_smoke_script_and_says_so(visit: Visit, t
         (IntegrityError("lib-1.0.whl has another sha256"), "lib-1.0.whl has another sha256"),
     ],
 )
-def test_a_room_that_cannot_be_made_is_a_finding(error: Exception, detail: str, visit: Visit, tmp_path: Path) -> None:
+def test_an_environment_that_cannot_be_made_is_a_finding(
+    error: Exception, detail: str, visit: Visit, tmp_path: Path
+) -> None:
     assert visit(Folders(tmp_path, error=error)) == (Finding(code=Code.ENVIRONMENT, detail=detail),)
 
 

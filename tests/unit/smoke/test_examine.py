@@ -8,9 +8,10 @@ from tests.unit.release.conftest import certified_wheel
 from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import ReleaseError
 from wheelmill.names import project_name
-from wheelmill.pipeline import smoke
-from wheelmill.pipeline.available import Neighbour
-from wheelmill.smoke.local import LocalRooms
+from wheelmill.pipeline.candidate_index import serve_candidate
+from wheelmill.smoke.available import AvailableWheel
+from wheelmill.smoke.examine import examine_wheel
+from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.name import WheelFile
@@ -30,8 +31,8 @@ def test_a_released_wheel_that_cannot_be_had_refuses_the_one_that_needs_it_and_n
             file=file, provenance=replace(PROVENANCE, sha256=file.sha256, architectures=(), expectations=expectations)
         )
     )
-    beside = Neighbour(provenance=replace(PROVENANCE, cell=replace(CELL, project=REQUIRED)), fetch=lost)
-    verdict = smoke(file, LocalRooms(), available=[beside], progress=Progress())
+    beside = AvailableWheel(provenance=replace(PROVENANCE, cell=replace(CELL, project=REQUIRED)), fetch=lost)
+    verdict = examine_wheel(file, LocalEnvironments(), serve_candidate, available=[beside], progress=Progress())
     assert verdict.findings == (
         Finding(code=Code.ENVIRONMENT, detail="v2026-11-21/torch_scatter.whl has another hash"),
     )
