@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
+import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
+
+from platformdirs import user_cache_path
 
 from wheelmill.build.finish import finish_wheel
 from wheelmill.build.provenance import BuiltWheel, Provenance, keep_provenance
 from wheelmill.build.source import apply_patches, fetch_source
-from wheelmill.build.workspace import workspace_of
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
 from wheelmill.system.progress import Progress
+
+_LOCK: Final = ".lock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +102,37 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
     keep_provenance(built)
     progress.step(f"{cell.id}: built {file.filename}, {file.size} bytes, in {built.provenance.seconds:.0f} s")
     return built
+
+
+@contextmanager
+def workspace_of(target: BuildTarget, progress: Progress) -> Iterator[Path]:
+    """The folder of a target's group, empty, and nobody else's while it is held.
+
+    It never moves, because paths reach the compiler: nvcc derives the names of internal symbols from the path of the
+    source, and compiler caches compare the paths of headers. With one folder for all Pythons of a group, two builds of
+    one target are equal to the byte.
+    """
+    folder = user_cache_path("wheelmill") / "build" / target.cell.group
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.step(f"{target.cell.id}: waiting for another build of {target.cell.group} on this machine")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        _empty(folder)
+        try:
+            yield folder
+        finally:
+            _empty(folder)
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != _LOCK:
+            path.unlink()
 
 
 def describe(target: BuildTarget, toolkit: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from wheelmill.build.backend import build_raw_wheel
+from build import BuildBackendException, BuildException, ProjectBuilder
+
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.compiler_cache import counted
-from wheelmill.build.environment import prepare_environment
+from wheelmill.build.environment import BuildEnvironment, prepare_environment
 from wheelmill.build.finish import check_built
 from wheelmill.build.repair import repair_here
+from wheelmill.config.model import BuildArguments
+from wheelmill.errors import CompileError, ProcessError
 from wheelmill.plan.targets import BuildTarget
+from wheelmill.system import process
 from wheelmill.system.progress import Progress
 
 
@@ -37,3 +42,45 @@ class LocalBuilder:
         check_built(raw, target)
         repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=log)
         return Compiled(wheel=repaired, toolkit=target.toolkit, packages=environment.packages.distributions())
+
+
+def build_raw_wheel(
+    source: Path,
+    destination: Path,
+    environment: BuildEnvironment,
+    arguments: BuildArguments,
+    *,
+    timeout: float | None,
+    log: Path,
+    progress: Progress,
+) -> Path:
+    """Have a wheel made of a source folder by the project's own build backend (PEP 517).
+
+    Args:
+        source: the folder with ``pyproject.toml`` or ``setup.py``.
+        destination: the folder for the wheel.
+        environment: what the backend runs in.
+        arguments: whether the project's own build requirements are installed, and settings for its backend.
+        timeout: seconds after which the backend is ended; None lets it run.
+        log: gets everything that is printed.
+        progress: told of every line.
+
+    Raises:
+        CompileError: the backend failed; with the last lines it printed.
+    """
+
+    def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
+        variables = {**environment.variables, **(extra_environ or {})}
+        process.run(cmd, cwd=source / (cwd or ""), env=variables, timeout=timeout, log=log, on_line=progress.line)
+
+    settings = dict(arguments.config_settings)
+    try:
+        builder = ProjectBuilder(source, python_executable=str(environment.python), runner=run)
+        if arguments.isolation:
+            environment.packages.install(sorted(builder.build_system_requires), log=log)
+            environment.packages.install(sorted(builder.get_requires_for_build("wheel", settings)), log=log)
+        return destination / builder.build("wheel", destination, settings)
+    except (BuildException, BuildBackendException, ProcessError) as error:
+        cause = error.exception if isinstance(error, BuildBackendException) else error
+        tail = f"{cause.tail}\n{cause}" if isinstance(cause, ProcessError) else str(error)
+        raise CompileError(f"{source.name} does not build:\n{tail}\n(the whole log: {log})") from None

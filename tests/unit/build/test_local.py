@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.system.test_process import is_running
-from wheelmill.build.backend import build_raw_wheel
 from wheelmill.build.compiler_cache import CompilerCache
 from wheelmill.build.environment import BuildEnvironment
+from wheelmill.build.local import build_raw_wheel
 from wheelmill.config.model import BuildArguments
 from wheelmill.errors import BuildError
 from wheelmill.installers.package_folder import PackageFolder

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.build.conftest import CELL, TARGET
-from wheelmill.build.workspace import workspace_of
+from wheelmill.build.builder import workspace_of
 from wheelmill.system.progress import QUIET, Progress
 
 
