@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NewType, Self
+from typing import TYPE_CHECKING, Final, NewType, Self
 
 from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -18,9 +19,6 @@ ProjectName = NormalizedName
 ProjectVersion = NewType("ProjectVersion", str)
 """An upstream version in canonical form, such as ``2.8.3`` (PEP 440)."""
 
-Platform = NewType("Platform", str)
-"""Where a wheel runs: ``linux_x86_64`` or ``linux_aarch64``."""
-
 CudaTag = NewType("CudaTag", str)
 """A CUDA release as indexes write it, such as ``cu128``."""
 
@@ -29,6 +27,8 @@ ReleaseTag = NewType("ReleaseTag", str)
 
 Sha256 = NewType("Sha256", str)
 """64 lower-case hexadecimal digits."""
+
+_PLATFORM: Final = re.compile(r"(?P<system>linux|win|macosx(?:_[0-9]+)*)_(?P<machine>[a-z][a-z0-9_]*)")
 
 
 def project_name(text: str) -> ProjectName:
@@ -173,6 +173,43 @@ class PythonVersion(Word):
     def __str__(self) -> str:
         """``3.12`` or ``3.13t``."""
         return f"{self.major}.{self.minor}{'t' if self.free_threaded else ''}"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Platform(Word):
+    """A system and a machine that wheels run on, as the platform tag of a plain wheel writes them (PEP 425)."""
+
+    system: str
+    """``linux``, ``win`` or ``macosx``, the last with a release where one is known: ``macosx_14_0``."""
+    machine: str
+    """The processor as its system calls it: ``x86_64`` and ``aarch64`` on Linux, ``amd64`` on Windows."""
+
+    @classmethod
+    def parse(cls, text: str) -> Platform:
+        """Read ``linux_x86_64``, ``win_amd64`` or ``macosx_14_0_arm64``."""
+        parts = _PLATFORM.fullmatch(text.strip())
+        if parts is None:
+            raise ValueError(f"expected a platform such as 'linux_x86_64' or 'win_amd64', not {text!r}")
+        return cls(**parts.groupdict())
+
+    @classmethod
+    def of_tag(cls, tag: str) -> Platform | None:
+        """The platform that a wheel's platform tag is for, whatever its C library; None for ``any``."""
+        plain = re.sub(r"^(many|musl)linux[0-9]*(_[0-9]+_[0-9]+)?_", "linux_", tag)
+        return cls(**parts.groupdict()) if (parts := _PLATFORM.fullmatch(plain)) else None
+
+    @property
+    def is_linux(self) -> bool:
+        """Whether its wheels are told apart by their C library."""
+        return self.system == "linux"
+
+    def tag(self, policy: str) -> str:
+        """The platform tag of a policy on this machine: ``manylinux_2_28_x86_64`` (PEP 600)."""
+        return f"{policy}_{self.machine}"
+
+    def __str__(self) -> str:
+        """``linux_x86_64``."""
+        return f"{self.system}_{self.machine}"
 
 
 @dataclass(frozen=True, order=True, slots=True)

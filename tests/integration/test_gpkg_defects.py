@@ -249,7 +249,7 @@ def test_17_what_was_built_here_is_found_by_its_inputs(taken: Taken, wheelmill: 
         python=PythonVersion(3, 12),
         cuda=CudaVersion(13, 0),
         torch=TorchVersion(2, 11),
-        platform=Platform("linux_x86_64"),
+        platform=Platform.parse("linux_x86_64"),
         architectures=(Architecture(9, 0),),
     )
     name = wheel_name(str(target.cell.version), label="cu130torch2.11", project="torch_spline_conv")

@@ -94,7 +94,7 @@ def cells_of(filename: str) -> list[Cell]:
             python=python,
             cuda=label.cuda,
             torch=label.torch,
-            platform=Platform(platform),
+            platform=Platform.parse(platform),
         )
         for python in pythons
     ]

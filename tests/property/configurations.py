@@ -36,7 +36,7 @@ VERSIONS = [project_version(text) for text in ("1.0", "1.0.post1", "1.0+git1", "
 PYTHONS = [PythonVersion.parse(text) for text in ("3.9", "3.12", "3.13", "3.13t")]
 CUDAS = [CudaVersion.parse(text) for text in ("11.8", "12.8", "13.0")]
 TORCHES = [TorchVersion.parse(text) for text in ("2.1", "2.10", "2.11")]
-PLATFORMS = [Platform("linux_x86_64"), Platform("linux_aarch64")]
+PLATFORMS = [Platform.parse("linux_x86_64"), Platform.parse("linux_aarch64")]
 ARCHITECTURES = [Architecture.parse(text) for text in ("7.0", "9.0", "9.0a", "12.0+PTX")]
 
 Value = TypeVar("Value")

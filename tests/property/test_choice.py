@@ -43,7 +43,7 @@ targets = st.builds(
     python=st.sampled_from([PythonVersion.parse(text) for text in ("3.11", "3.12", "3.13", "3.13t")]),
     python_release=st.none(),
     interpreter=st.none(),
-    platform=st.sampled_from([Platform("linux_x86_64"), Platform("linux_aarch64")]),
+    platform=st.sampled_from([Platform.parse("linux_x86_64"), Platform.parse("linux_aarch64")]),
     libc=st.sampled_from([Libc("glibc", 2, 28), Libc("glibc", 2, 39), Libc("musl", 1, 2)]),
     torch=st.sampled_from(TORCHES).map(TorchVersion.parse),
     cuda=st.sampled_from(CUDAS).map(CudaVersion.parse),
@@ -52,7 +52,7 @@ targets = st.builds(
     python=st.just(PythonVersion(3, 12)),
     python_release=st.none(),
     interpreter=st.none(),
-    platform=st.just(Platform("win_amd64")),
+    platform=st.just(Platform.parse("win_amd64")),
     libc=st.none(),
     torch=st.none(),
     cuda=st.none(),
@@ -72,7 +72,7 @@ def is_for(name: str, target: TargetEnvironment) -> bool:
         if abi != "abi3"
         else not python.free_threaded and int(interpreter.removeprefix("cp3")) <= python.minor
     )
-    system, processor = target.platform.split("_", 1)
+    system, processor = target.platform.system, target.platform.machine
     if not platform.endswith(f"_{processor}"):
         return False
     if libc is None or platform.startswith(system):

@@ -66,7 +66,7 @@ def test_two_pythons_the_whole_way(wheelmill: Command, demo: Path, tmp_path: Pat
         rooms = entry["certificate"]["clean_rooms"]
         assert [room["place"] for room in rooms] == [str(bases[1]), str(images.plain)]
         assert entry["certificate"]["provenance"]["images"] == [
-            str(images.manylinux[Platform("linux_x86_64")]),
+            str(images.manylinux[Platform.parse("linux_x86_64")]),
             str(bases[0]),
         ]
     assert ["auditwheel repair" in path.read_text() for path in tmp_path.glob("built/*.log")] == [True, True]

@@ -7,6 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 from wheelmill.names import (
     Architecture,
     CudaVersion,
+    Platform,
     PythonVersion,
     TorchVersion,
     Word,
@@ -81,6 +82,10 @@ def test_an_architecture_is_read_as_torch_writes_it(text: str, architecture: Arc
             (Architecture.parse, text)
             for text in ("", "9", "90", "sm_90", "9.0b", "9.0af", "9.0+ptx", "9.0.1", "1!9.0")
         ),
+        *(
+            (Platform.parse, text)
+            for text in ("", "any", "linux", "linux_", "win32", "_x86_64", "manylinux_2_28_x86_64")
+        ),
         *((Architecture.of_code, text) for text in ("", "sm_", "sm_5", "90", "sm_9x", "sm_90af")),
     ],
 )
@@ -93,6 +98,30 @@ def test_other_text_is_refused_with_an_example(parse: Callable[[str], Word], tex
 def test_what_was_written_stands_in_the_refusal(text: str) -> None:
     with pytest.raises(ValueError, match=rf", not '{text}'$"):
         PythonVersion.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "platform"),
+    [
+        ("linux_x86_64", Platform("linux", "x86_64")),
+        ("win_amd64", Platform("win", "amd64")),
+        ("macosx_14_0_arm64", Platform("macosx_14_0", "arm64")),
+    ],
+)
+def test_a_platform_is_a_system_and_a_machine(text: str, platform: Platform) -> None:
+    assert Platform.parse(text) == Platform.of_tag(text) == platform
+    assert str(platform) == text
+
+
+@pytest.mark.parametrize("tag", ["linux", "manylinux1", "manylinux2014", "manylinux_2_28", "musllinux_1_2"])
+def test_every_policy_is_for_the_same_platform(tag: str) -> None:
+    intel = Platform("linux", "x86_64")
+    assert Platform.of_tag(intel.tag(tag)) == intel
+
+
+@pytest.mark.parametrize("tag", ["any", "win32", "ios_13_0_arm64_iphoneos", "many_x86_64"])
+def test_other_tags_are_for_no_platform_of_ours(tag: str) -> None:
+    assert Platform.of_tag(tag) is None
 
 
 def test_versions_are_ordered_by_number() -> None:
@@ -113,7 +142,14 @@ def test_words_know_the_names_that_tools_give_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", [CudaVersion(13, 0), TorchVersion(2, 11), PythonVersion(3, 13, free_threaded=True), Architecture(9, 0, "a")]
+    "word",
+    [
+        CudaVersion(13, 0),
+        TorchVersion(2, 11),
+        PythonVersion(3, 13, free_threaded=True),
+        Architecture(9, 0, "a"),
+        Platform("linux", "x86_64"),
+    ],
 )
 def test_records_hold_words_as_text(word: Word) -> None:
     adapter = TypeAdapter(type(word))

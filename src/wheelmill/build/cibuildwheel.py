@@ -88,7 +88,7 @@ def settings_of(build: ContainerBuild) -> dict[str, object]:
 
 
 def _machine(target: BuildTarget) -> str:
-    return target.cell.platform.removeprefix("linux_")
+    return target.cell.platform.machine
 
 
 def _docker_environment() -> dict[str, str]:

@@ -47,7 +47,7 @@ def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
 
 
 def _wanted(policy: str, platform: Platform) -> str:
-    return AUTO if policy == AUTO else f"{policy}_{platform.removeprefix('linux_')}"
+    return AUTO if policy == AUTO else platform.tag(policy)
 
 
 def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *, log: Path) -> Path:

@@ -69,13 +69,12 @@ def tag_places(python: PythonVersion, platform: Platform, libc: Libc | None) -> 
 
 def platform_tags(platform: Platform, libc: Libc | None) -> Iterator[str]:
     """The platform parts: newest manylinux or musllinux first, then the plain one."""
-    system, _, architecture = platform.partition("_")
-    if system == "linux" and libc and libc.family == "glibc":
-        for minor in range(libc.minor, _OLDEST_GLIBC.get(architecture, 17) - 1, -1):
-            yield f"manylinux_{libc.major}_{minor}_{architecture}"
+    if platform.is_linux and libc and libc.family == "glibc":
+        for minor in range(libc.minor, _OLDEST_GLIBC.get(platform.machine, 17) - 1, -1):
+            yield platform.tag(f"manylinux_{libc.major}_{minor}")
             if minor in _LEGACY:
-                yield f"{_LEGACY[minor]}_{architecture}"
-    elif system == "linux" and libc:
+                yield platform.tag(_LEGACY[minor])
+    elif platform.is_linux and libc:
         for minor in range(libc.minor, -1, -1):
-            yield f"musllinux_{libc.major}_{minor}_{architecture}"
-    yield platform
+            yield platform.tag(f"musllinux_{libc.major}_{minor}")
+    yield str(platform)

@@ -35,7 +35,7 @@ from wheelmill.names import (
     project_version,
 )
 
-PLATFORMS: Final = (Platform("linux_x86_64"), Platform("linux_aarch64"))
+PLATFORMS: Final = (Platform.parse("linux_x86_64"), Platform.parse("linux_aarch64"))
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -148,10 +148,10 @@ def _truth(value: object) -> bool:
     return value.text == "true"
 
 
-def _platform(text: str) -> Platform:
-    if text not in PLATFORMS:
-        raise ValueError(f"expected {' or '.join(PLATFORMS)}, not {text!r}")
-    return Platform(text)
+def _known(platform: Platform) -> Platform:
+    if platform not in PLATFORMS:
+        raise ValueError(f"expected {' or '.join(map(str, PLATFORMS))}, not '{platform}'")
+    return platform
 
 
 def _sha256(text: str) -> Sha256:
@@ -174,7 +174,7 @@ UpstreamVersions = Annotated[list[UpstreamVersion], Field(min_length=1), AfterVa
 Range = Annotated[SpecifierSet, PlainValidator(_range_of, json_schema_input_type=str)]
 Requirements = Annotated[list[Annotated[Text, AfterValidator(index_requirement)]], AfterValidator(distinct)]
 Architectures = Annotated[list[Architecture], Field(min_length=1), AfterValidator(distinct)]
-KnownPlatform = Annotated[Platform, AfterValidator(_platform)]
+KnownPlatform = Annotated[Platform, AfterValidator(_known)]
 Platforms = Annotated[list[KnownPlatform], Field(min_length=1), AfterValidator(distinct)]
 WholeNumber = Annotated[int, PlainValidator(_whole_number, json_schema_input_type=PositiveInt)]
 Truth = Annotated[bool, PlainValidator(_truth, json_schema_input_type=bool)]

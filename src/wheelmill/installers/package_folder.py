@@ -102,7 +102,7 @@ class PackageFolder:
 
 def another_system(python: PythonVersion, platform: Platform) -> tuple[str, ...]:
     """The options with which uv chooses wheels for a system that is not this one and has glibc 2.28 or newer."""
-    system = ("--python-platform", f"{platform.removeprefix('linux_')}-manylinux_2_28")
+    system = ("--python-platform", f"{platform.machine}-manylinux_2_28")
     if python.free_threaded:  # uv must see such an interpreter to know its tags
         return ("--python", str(python), *system)
     return ("--python", sys.executable, "--python-version", str(python), *system)

@@ -16,7 +16,7 @@ from wheelmill.names import Platform, ProjectName
 from wheelmill.plan.targets import BuildTarget, Plan
 from wheelmill.wheel.name import MAX_WHEELS
 
-_RUNNERS: Final = {Platform("linux_x86_64"): "ubuntu-24.04", Platform("linux_aarch64"): "ubuntu-24.04-arm"}
+_RUNNERS: Final = {Platform.parse("linux_x86_64"): "ubuntu-24.04", Platform.parse("linux_aarch64"): "ubuntu-24.04-arm"}
 """https://docs.github.com/en/actions/reference/runners/github-hosted-runners"""
 
 

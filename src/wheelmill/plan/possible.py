@@ -76,5 +76,5 @@ def _outside(part: Part, cell: Cell) -> str | None:
         if wanted is not None and not (value and wanted.contains(value, prereleases=True)):
             return f"{name} {wanted}"
     if part.platforms is not None and cell.platform not in part.platforms:
-        return ", ".join(part.platforms)
+        return ", ".join(map(str, part.platforms))
     return None

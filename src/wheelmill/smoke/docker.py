@@ -24,7 +24,7 @@ from wheelmill.system.images import base_image, own_image
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.label import Label
 
-_PLATFORM: Final = Platform(f"linux_{platform.machine()}")
+_PLATFORM: Final = Platform("linux", platform.machine())
 _DRIVER: Final = Path("/dev/nvidiactl")
 """Is there when NVIDIA's driver is loaded."""
 
@@ -108,7 +108,7 @@ class DockerEnvironments:
         if label is None or label.torch is None:
             return None
         known = self.compatibility.torch.get(label.torch)
-        usual = known and known.default_cuda == label.cuda and _PLATFORM == "linux_x86_64"
+        usual = known and known.default_cuda == label.cuda and _PLATFORM.machine == "x86_64"
         return None if usual else label.cuda.tag
 
     def _image(self, base: ImageReference, progress: Progress) -> str:

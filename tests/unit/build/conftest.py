@@ -35,7 +35,7 @@ CELL: Final = Cell(
     python=PythonVersion(3, 11),
     cuda=CudaVersion(13, 0),
     torch=TorchVersion(2, 11),
-    platform=Platform(f"linux_{MACHINE}"),
+    platform=Platform("linux", MACHINE),
 )
 
 TARGET: Final = BuildTarget(

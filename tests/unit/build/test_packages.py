@@ -109,7 +109,7 @@ def test_locked_requirements_are_those_of_the_containers_python(
     packages: PackageFolder, package_index: Path, log: Path, tmp_path: Path
 ) -> None:
     wheels = [write_wheel(package_index / f"{name}-99.0-py3-none-any.whl") for name in ("setuptools", "wheel")]
-    native = f"ninja-1.13-cp312-cp312-manylinux_2_28_{CELL.platform.removeprefix('linux_')}.whl"
+    native = f"ninja-1.13-cp312-cp312-{CELL.platform.tag('manylinux_2_28')}.whl"
     wheels.append(write_wheel(package_index / native))
     lock = tuple(
         LockedRequirement(requirement="==".join(path.name.split("-")[:2]), sha256=(sha256_of(path),)) for path in wheels

@@ -14,12 +14,12 @@ LINUX = TargetEnvironment(
     python=PythonVersion(3, 12),
     python_release="3.12.4",
     interpreter=None,
-    platform=Platform("linux_x86_64"),
+    platform=Platform.parse("linux_x86_64"),
     libc=Libc("glibc", 2, 28),
     torch=TorchVersion(2, 11),
     cuda=CudaVersion(13, 0),
 )
-ARM = replace(LINUX, platform=Platform("linux_aarch64"))
+ARM = replace(LINUX, platform=Platform.parse("linux_aarch64"))
 LINUX_313 = replace(LINUX, python=PythonVersion(3, 13), python_release="3.13.1")
 
 INDEX = Source(name="wheels", kind=SourceKind.SIMPLE, url="https://wheels.example/simple/")

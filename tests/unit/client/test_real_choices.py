@@ -25,7 +25,7 @@ Cell = tuple[PythonVersion, Platform, TorchVersion, CudaVersion]
 
 def platform_of(tag: Tag) -> Platform:
     processor = next(each for each in ("x86_64", "aarch64", "amd64") if tag.platform.endswith(each))
-    return Platform(f"{'win' if tag.platform.startswith('win') else 'linux'}_{processor}")
+    return Platform.parse(f"{'win' if tag.platform.startswith('win') else 'linux'}_{processor}")
 
 
 def runs(tag: Tag, python: PythonVersion) -> bool:
@@ -62,7 +62,7 @@ def test_the_chosen_wheel_is_for_exactly_the_target(project: str, facts: Compati
             python_release=None,
             interpreter=None,
             platform=platform,
-            libc=LIBC if platform.startswith("linux") else None,
+            libc=LIBC if platform.is_linux else None,
             torch=torch,
             cuda=cuda,
         )

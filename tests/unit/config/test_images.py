@@ -85,7 +85,7 @@ def test_the_file_becomes_records(tmp_path: Path) -> None:
     (tmp_path / "images.yml").write_text(IMAGES)
     images = load_images(tmp_path)
     manylinux = ImageReference("quay.io/pypa/manylinux_2_28_x86_64", "2026.09.30-1", DIGEST)
-    assert images.manylinux == {Platform("linux_x86_64"): manylinux}
+    assert images.manylinux == {Platform.parse("linux_x86_64"): manylinux}
     assert images.plain == ImageReference("docker.io/library/almalinux", "8", DIGEST)
     devel, runtime = (
         ImageReference("docker.io/nvidia/cuda", f"13.2.1-{kind}-ubuntu24.04", DIGEST) for kind in ("devel", "runtime")
@@ -159,7 +159,7 @@ def test_the_images_that_ship_are_for_every_platform_and_every_cuda() -> None:
     assert set(images.manylinux) == set(facts.platforms)
     assert set(images.cuda) == set(facts.cuda)
     for platform, image in images.manylinux.items():
-        assert image.repository == f"pypa/manylinux_2_28_{platform.removeprefix('linux_')}"
+        assert image.repository == "pypa/" + platform.tag("manylinux_2_28")
     for cuda in images.cuda.values():
         assert cuda.devel.tag.replace("-devel-", "-runtime-") == cuda.runtime.tag
     pinned = [

@@ -86,13 +86,16 @@ def test_facts_in_the_folder_replace_those_that_ship(tmp_path: Path) -> None:
     assert facts.torch == {
         TorchVersion(2, 11): TorchRelease(
             release="2.11.0",
-            cuda={Platform("linux_x86_64"): frozenset({CudaVersion(13, 0)}), Platform("linux_aarch64"): frozenset()},
+            cuda={
+                Platform.parse("linux_x86_64"): frozenset({CudaVersion(13, 0)}),
+                Platform.parse("linux_aarch64"): frozenset(),
+            },
             python=frozenset({threaded, plain}),
             default_cuda=CudaVersion(13, 0),
             glibc="2.28",
         )
     }
-    assert facts.platforms == ("linux_x86_64",)
+    assert facts.platforms == (Platform.parse("linux_x86_64"),)
     assert facts.pythons == tuple(map(PythonVersion.parse, ("3.9", "3.14", "3.14t")))
 
 
@@ -101,7 +104,7 @@ def test_the_facts_that_ship_do_not_contradict_each_other() -> None:
     for torch in facts.torch.values():
         assert set(torch.cuda) <= set(facts.platforms)
         assert frozenset[CudaVersion]().union(*torch.cuda.values()) <= set(facts.cuda)
-        assert torch.default_cuda in torch.cuda[Platform("linux_x86_64")]
+        assert torch.default_cuda in torch.cuda[Platform.parse("linux_x86_64")]
     assert {architecture.capability for architecture in DEFAULT_ARCHITECTURES} <= facts.cuda[
         CudaVersion(12, 8)
     ].architectures

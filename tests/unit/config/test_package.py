@@ -102,7 +102,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         python=SpecifierSet("<3.12"),
         cuda=SpecifierSet("==12.*"),
         torch=SpecifierSet("<2.8"),
-        platforms=(Platform("linux_x86_64"),),
+        platforms=(Platform.parse("linux_x86_64"),),
     )
     assert load_config(folder(tmp_path, PACKAGES + EVERY_KEY)).packages[DEMO] == Package(
         name=DEMO,
@@ -130,7 +130,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
             python=SpecifierSet(">=3.10"),
             cuda=SpecifierSet(">=12.4,<14"),
             torch=SpecifierSet(">=2.6"),
-            platforms=(Platform("linux_aarch64"),),
+            platforms=(Platform.parse("linux_aarch64"),),
         ),
         exclude=(Rule(part=too_old, reason="Too old"),),
         include=(Rule(part=Part(torch=SpecifierSet("==2.9")), reason="Seen to work"),),

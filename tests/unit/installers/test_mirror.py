@@ -20,7 +20,7 @@ from wheelmill.installers.package_index import PackageIndexError, configured_ind
 from wheelmill.names import Platform, PythonVersion
 from wheelmill.system.files import sha256_of
 
-INTEL = Platform("linux_x86_64")
+INTEL = Platform.parse("linux_x86_64")
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def mirrored(folder: Path, *requirements: str, python: str = "3.12", platform: P
 def test_what_is_needed_comes_along_for_that_python_and_platform_and_an_old_glibc(
     python: str, platform: str, runtime: str, tmp_path: Path
 ) -> None:
-    found = mirrored(tmp_path / "mirror", "torch==2.11.*", python=python, platform=Platform(platform))
+    found = mirrored(tmp_path / "mirror", "torch==2.11.*", python=python, platform=Platform.parse(platform))
     assert found == {"torch-2.11.0-py3-none-any.whl", runtime}
 
 

@@ -38,7 +38,7 @@ def here(tmp_path: Path) -> PackageFolder:
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> PackageFolder:
     """A folder for another Python on a manylinux_2_28."""
-    return PackageFolder(directory=tmp_path / "packages", python=OTHER, platform=Platform(f"linux_{MACHINE}"))
+    return PackageFolder(directory=tmp_path / "packages", python=OTHER, platform=Platform("linux", MACHINE))
 
 
 def write_lock(path: Path, *wheels: Path) -> Path:

@@ -35,7 +35,7 @@ V1, V2 = project_version("1.0"), project_version("2.0")
 CUDA_12, CUDA_13 = CudaVersion(12, 8), CudaVersion(13, 0)
 TORCH_9, TORCH_11 = TorchVersion(2, 9), TorchVersion(2, 11)
 PY_12, PY_13T = PythonVersion(3, 12), PythonVersion(3, 13, free_threaded=True)
-X86, ARM = Platform("linux_x86_64"), Platform("linux_aarch64")
+X86, ARM = Platform.parse("linux_x86_64"), Platform.parse("linux_aarch64")
 VOLTA, HOPPER, BLACKWELL = Architecture(7, 0), Architecture(9, 0), Architecture(12, 0, ptx=True)
 LOCKED: Final = LockedSdist(filename="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
 

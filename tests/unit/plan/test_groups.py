@@ -19,7 +19,7 @@ def test_pythons_of_one_wheel_share_a_group() -> None:
     targets = (target(python="3.11"), target(version="2.0"), target(python="3.12"))
     groups = groups_of(Plan(targets=targets, skips=()))
     assert [group.targets for group in groups] == [(targets[0], targets[2]), (targets[1],)]
-    assert groups[0].id == "demo-1.0+cu130torch2.11-" + targets[0].cell.platform
+    assert groups[0].id == f"demo-1.0+cu130torch2.11-{targets[0].cell.platform}"
 
 
 def test_600_groups_make_three_shards_and_each_stands_in_one() -> None:

@@ -32,7 +32,7 @@ def test_a_cell_that_nothing_stands_against_is_possible() -> None:
 @pytest.mark.parametrize(
     ("cell", "reason"),
     [
-        (replace(CELL, platform=Platform("win_amd64")), "platform win_amd64 is not in compatibility.yml"),
+        (replace(CELL, platform=Platform.parse("win_amd64")), "platform win_amd64 is not in compatibility.yml"),
         (replace(CELL, cuda=CudaVersion(12, 1)), "CUDA 12.1 is not in compatibility.yml"),
         (replace(CELL, torch=TorchVersion(2, 1)), "torch 2.1 is not in compatibility.yml"),
         (replace(WITHOUT_TORCH, python=PY_13T), "Python 3.13t is not in compatibility.yml"),

@@ -11,6 +11,7 @@ from tests.unit.build.conftest import MACHINE
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
 from wheelmill.errors import UsageError
+from wheelmill.names import Platform
 from wheelmill.smoke import docker
 from wheelmill.smoke.docker import DockerEnvironments
 from wheelmill.smoke.environment import CandidateIndex
@@ -37,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def mirror(requirements: tuple[str, ...], folder: Path, **options: object) -> None:
         asked.update(options, requirements=requirements, folder=folder)
 
-    monkeypatch.setattr(docker, "_PLATFORM", "linux_x86_64")
+    monkeypatch.setattr(docker, "_PLATFORM", Platform("linux", "x86_64"))
     monkeypatch.setattr(docker, "claimed_run", nullcontext)
     monkeypatch.setattr(docker, "base_image", base_image)
     monkeypatch.setattr(docker, "own_image", own_image)

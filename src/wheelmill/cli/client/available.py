@@ -14,7 +14,7 @@ from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.client.choose.combinations import Combination, combinations
 from wheelmill.errors import NoWheelError, UsageError
-from wheelmill.names import ProjectName, project_name
+from wheelmill.names import Platform, ProjectName, project_name
 
 
 @with_groups
@@ -37,7 +37,7 @@ def available(
             name: [{"cuda": each.cuda, "torch": each.torch, "pythons": list(each.pythons)} for each in listed]
             for name, listed in found.items()
         }
-        print_json("wheelmill.available/1", platform=environment.platform, projects=content)
+        print_json("wheelmill.available/1", platform=str(environment.platform), projects=content)
     else:
         for name, listed in found.items():
             _print_table(name, listed, environment.platform)
@@ -52,7 +52,7 @@ def _names(texts: list[str]) -> list[ProjectName]:
         raise UsageError(str(error)) from None
 
 
-def _print_table(name: ProjectName, listed: tuple[Combination, ...], platform: str) -> None:
+def _print_table(name: ProjectName, listed: tuple[Combination, ...], platform: Platform) -> None:
     table = Table("CUDA", "torch", "Python", title=f"{name} on {platform}", title_justify="left")
     for each in listed:
         table.add_row(each.cuda or "-", each.torch or "-", " ".join(each.pythons))

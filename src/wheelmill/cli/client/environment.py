@@ -52,7 +52,7 @@ def environment_content(found: TargetEnvironment) -> dict[str, object]:
         "python_release": found.python_release,
         "free_threaded": found.python.free_threaded,
         "interpreter": str(found.interpreter) if found.interpreter else None,
-        "platform": found.platform,
+        "platform": str(found.platform),
         "libc": str(found.libc) if found.libc else None,
         "torch": str(found.torch) if found.torch else None,
         "torch_release": found.torch_release,

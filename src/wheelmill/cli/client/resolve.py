@@ -77,7 +77,7 @@ def resolution_content(resolution: Resolution) -> dict[str, object]:
     return {
         "environment": {
             "python": str(target.python),
-            "platform": target.platform,
+            "platform": str(target.platform),
             "torch": str(target.torch) if target.torch else None,
             "cuda": str(target.cuda) if target.cuda else None,
         },

@@ -57,7 +57,7 @@ def _list(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool)
         return
     others = Table("for", Column("image", overflow="fold"))
     for platform, image in pinned.manylinux.items():
-        others.add_row(platform, image.tagged)
+        others.add_row(str(platform), image.tagged)
     others.add_row("no CUDA", pinned.plain.tagged)
     table = Table("CUDA", "toolkit", Column("devel", overflow="fold"), Column("runtime", overflow="fold"))
     for cuda in sorted(pinned.cuda.keys() | toolkits.keys()):
@@ -77,7 +77,7 @@ def _list(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool)
 def _content(pinned: Images) -> dict[str, object]:
     """The images as ``images.yml`` writes them."""
     return {
-        "manylinux": {platform: str(image) for platform, image in pinned.manylinux.items()},
+        "manylinux": {str(platform): str(image) for platform, image in pinned.manylinux.items()},
         "plain": str(pinned.plain),
         "cuda": {str(cuda): values_of(of_cuda) for cuda, of_cuda in pinned.cuda.items()},
     }

@@ -46,7 +46,7 @@ class FilterOptions:
             pythons=_values("--python", self.python, PythonVersion.parse),
             cudas=_values("--cuda", self.cuda, CudaVersion.parse),
             torches=_values("--torch", self.torch, TorchVersion.parse),
-            platforms=_values("--platform", self.platform, Platform),
+            platforms=_values("--platform", self.platform, Platform.parse),
             groups=_values("--group", groups, str),
             force=self.force,
         )
@@ -58,9 +58,9 @@ class FilterOptions:
             UsageError: one of the values is none of its kind, or another platform was asked for.
         """
         filters = self.of(projects)
-        own = Platform(f"linux_{platform.machine()}")
+        own = Platform("linux", platform.machine())
         if foreign := [name for name in filters.platforms if name != own]:
-            raise UsageError(f"--platform: this machine builds for {own}, not for {', '.join(foreign)}")
+            raise UsageError(f"--platform: this machine builds for {own}, not for {', '.join(map(str, foreign))}")
         return replace(filters, platforms=(own,), newest_torch=True)
 
 

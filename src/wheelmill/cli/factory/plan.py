@@ -122,7 +122,7 @@ def cell_content(cell: Cell) -> dict[str, object]:
         "python": str(cell.python),
         "cuda": str(cell.cuda),
         "torch": str(cell.torch) if cell.torch else None,
-        "platform": cell.platform,
+        "platform": str(cell.platform),
     }
 
 
@@ -142,7 +142,7 @@ def _print_tables(planned: Plan, cost: Estimate) -> None:
     for group in groups_of(planned):
         cell = group.targets[0].cell
         pythons = " ".join(str(target.cell.python) for target in group.targets)
-        targets.add_row(cell.project, cell.version, pythons, str(cell.cuda), str(cell.torch or "-"), cell.platform)
+        targets.add_row(cell.project, cell.version, pythons, str(cell.cuda), str(cell.torch or "-"), str(cell.platform))
     skips = Table("cells", "project", "reason", title="Skipped", title_justify="left")
     reasons = Counter((skip.cell.project, skip.reason) for skip in planned.skips)
     for (project, reason), count in reasons.items():

@@ -131,7 +131,7 @@ def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value
 def _platform(text: str) -> Platform:
     if text not in _PLATFORMS:
         raise ValueError(f"expected one of {', '.join(sorted(_PLATFORMS))}, not {text!r}")
-    return Platform(text)
+    return Platform.parse(text)
 
 
 def _truth(text: str) -> bool:

@@ -58,7 +58,4 @@ def _combine(candidates: Sequence[Candidate], platform: Platform) -> tuple[Combi
 
 def _is_for(tag: str, platform: Platform) -> bool:
     """Whether a platform tag is of this system and processor, whatever the C library."""
-    if tag in ("any", platform):
-        return True
-    system, _, processor = platform.partition("_")
-    return system == "linux" and tag.startswith(("manylinux", "musllinux")) and tag.endswith(f"_{processor}")
+    return tag == "any" or Platform.of_tag(tag) == platform

@@ -42,7 +42,8 @@ def _facts_of(plain: dict[str, Any]) -> Compatibility:
             TorchVersion.parse(version): TorchRelease(
                 release=release["release"],
                 cuda={
-                    Platform(name): frozenset(map(CudaVersion.parse, cudas)) for name, cudas in release["cuda"].items()
+                    Platform.parse(name): frozenset(map(CudaVersion.parse, cudas))
+                    for name, cudas in release["cuda"].items()
                 },
                 python=frozenset(map(PythonVersion.parse, release["python"])),
                 default_cuda=CudaVersion.parse(release["default_cuda"]),
@@ -53,5 +54,5 @@ def _facts_of(plain: dict[str, Any]) -> Compatibility:
         },
         torch_index=plain["torch"]["index"],
         pythons=tuple(sorted(map(PythonVersion.parse, plain["pythons"]))),
-        platforms=tuple(map(Platform, plain["platforms"])),
+        platforms=tuple(map(Platform.parse, plain["platforms"])),
     )

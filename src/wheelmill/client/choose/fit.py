@@ -20,7 +20,7 @@ from wheelmill.client.target_tags import Libc, tag_places
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.names import CudaVersion, Platform, PythonVersion
 
-_BEST_KNOWN: Final = Platform("linux_x86_64")
+_BEST_KNOWN: Final = Platform.parse("linux_x86_64")
 
 
 def refusals(
@@ -64,10 +64,7 @@ def _against_tags(
     platforms = {tag.platform for tag in accepted}
     if not any(tag.platform in platforms for tag in tags):
         shown = ".".join(sorted({tag.platform for tag in tags}))
-        system, _, processor = platform.partition("_")
-        newer = system == "linux" and any(
-            tag.platform.startswith("manylinux") and tag.platform.endswith(f"_{processor}") for tag in tags
-        )
+        newer = any(tag.platform.startswith("manylinux") and Platform.of_tag(tag.platform) == platform for tag in tags)
         has = f"{platform} with {libc}" if libc else platform
         found.append(
             Refusal(stage=Stage.GLIBC if newer else Stage.PLATFORM, reason=f"is for {shown}, the target is {has}")
@@ -139,7 +136,7 @@ def abi_of(target: TargetEnvironment, facts: Compatibility) -> bool | None:
 
 
 def _against_driver(label: BuiltFor, target: TargetEnvironment, facts: Compatibility) -> str | None:
-    if target.driver is None or not target.platform.startswith("linux_"):
+    if target.driver is None or not target.platform.is_linux:
         return None  # the minimum is another one on Windows
     cuda = label.cuda or target.cuda
     minimum = minimum_driver(cuda, facts) if cuda else None

@@ -21,10 +21,13 @@ from wheelmill.errors import InstallError, UsageError
 from wheelmill.names import CudaTag, ProjectName
 from wheelmill.system.progress import Progress
 
-_MACHINES: Final = {"linux_x86_64": "x86_64", "linux_aarch64": "aarch64"}
-_OTHER_PLATFORMS: Final = {"win_amd64": "x86_64-pc-windows-msvc", "win_arm64": "aarch64-pc-windows-msvc"}
+_MACHINES: Final = {
+    "linux": {"x86_64": "x86_64", "aarch64": "aarch64"},
+    "win": {"amd64": "x86_64", "arm64": "aarch64"},
+}
+"""How uv calls the machines of each system: https://docs.astral.sh/uv/reference/cli/#uv-pip-compile--python-platform"""
 _GLIBC_MINORS: Final = (17, 28, *range(31, 41))
-"""Platforms as uv names them: https://docs.astral.sh/uv/reference/cli/#uv-pip-compile--python-platform"""
+"""Minor releases of glibc 2 for which uv has a platform."""
 
 
 def closure_of(
@@ -115,11 +118,12 @@ def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Pa
 
 
 def _platform_of(environment: TargetEnvironment) -> str:
-    if environment.platform in _OTHER_PLATFORMS:
-        return _OTHER_PLATFORMS[environment.platform]
-    machine, libc = _MACHINES.get(environment.platform), environment.libc
+    platform, libc = environment.platform, environment.libc
+    machine = _MACHINES.get(platform.system, {}).get(platform.machine)
     if machine is None:
-        raise UsageError(f"{environment.platform}: locks are made for Linux and Windows")
+        raise UsageError(f"{platform}: locks are made for Linux and Windows")
+    if not platform.is_linux:
+        return f"{machine}-pc-windows-msvc"
     if libc is None:
         return f"{machine}-unknown-linux-gnu"
     if libc.family == "musl":

@@ -12,21 +12,20 @@ from packaging.markers import Environment, default_environment
 
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import UsageError
-from wheelmill.names import Platform
 
 _SYSTEMS: Final = {"linux": ("linux", "Linux", "posix"), "win": ("win32", "Windows", "nt")}
-"""``sys_platform``, ``platform_system`` and ``os_name``, by how a platform tag begins."""
-_MACHINES: Final = {"win_amd64": "AMD64", "win_arm64": "ARM64"}
+"""``sys_platform``, ``platform_system`` and ``os_name``, of each system of a platform."""
 
 
 def marker_environment(environment: TargetEnvironment) -> Environment:
     """What markers see in an environment."""
-    system, name, os_name = _SYSTEMS.get(environment.platform.partition("_")[0], ("darwin", "Darwin", "posix"))
+    platform = environment.platform
+    system, name, os_name = _SYSTEMS.get(platform.system, ("darwin", "Darwin", "posix"))
     return default_environment() | {
         "implementation_name": "cpython",
         "implementation_version": str(environment.full_python),
         "os_name": os_name,
-        "platform_machine": _machine(environment.platform),
+        "platform_machine": platform.machine.upper() if platform.system == "win" else platform.machine,
         "platform_python_implementation": "CPython",
         "platform_release": "",
         "platform_system": name,
@@ -70,7 +69,3 @@ def _python_marker(environment: TargetEnvironment) -> str:
 def _platform_marker(environment: TargetEnvironment) -> str:
     seen = marker_environment(environment)
     return f"sys_platform == '{seen['sys_platform']}' and platform_machine == '{seen['platform_machine']}'"
-
-
-def _machine(platform: Platform) -> str:
-    return _MACHINES.get(platform, platform.removeprefix("linux_").rpartition("macosx_")[2])

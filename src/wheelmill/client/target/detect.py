@@ -12,7 +12,7 @@ from typing import Final
 
 from wheelmill.client.records import Gpu, TargetEnvironment
 from wheelmill.client.target import driver
-from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of
+from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of, platform_of
 from wheelmill.client.target_tags import Libc
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
@@ -70,7 +70,7 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
 def _described(python: PythonVersion) -> TargetEnvironment:
     """This machine with a Python that need not be there."""
     name, number = this_platform.libc_ver()
-    platform = Platform(sysconfig.get_platform().replace("-", "_").replace(".", "_"))
+    platform = platform_of(sysconfig.get_platform().replace("-", "_").replace(".", "_"))
     return TargetEnvironment(
         python=python,
         python_release=None,
@@ -113,7 +113,7 @@ def _with_backend(found: TargetEnvironment) -> TargetEnvironment:
 
 def _overridden(found: TargetEnvironment, overrides: Overrides, *, elsewhere: bool) -> TargetEnvironment:
     if elsewhere:
-        linux = str(overrides.platform).startswith("linux_")
+        linux = overrides.platform and overrides.platform.is_linux
         found = replace(found, driver=None, driver_cuda=None, gpus=(), libc=PUBLISHED_LIBC if linux else None)
     given = {
         name: value

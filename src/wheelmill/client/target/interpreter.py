@@ -45,7 +45,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
     """Ask an interpreter what it is, and what torch it has.
 
     Raises:
-        UsageError: it does not run, is no CPython, or its torch says what no torch would.
+        UsageError: it does not run, is no CPython or for an unknown system, or its torch says what no torch would.
     """
     try:
         # Its own folder is the working directory: a torch.py in this one must not be found.
@@ -64,7 +64,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
     if facts["implementation"] != "cpython":
         raise UsageError(f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
     executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
-    platform = Platform(facts["platform"])
+    platform = platform_of(facts["platform"])
     torch = facts["torch"] or {}
     release = str(torch.get("__version__") or "") or None
     origin = f"torch/version.py of {interpreter}"
@@ -97,11 +97,26 @@ def _python_of(facts: Mapping[str, Any]) -> PythonVersion:
     return PythonVersion(int(major), int(minor), facts["free_threaded"])
 
 
+def platform_of(text: str) -> Platform:
+    """The platform that an interpreter runs on.
+
+    Args:
+        text: what its ``sysconfig`` calls it, as wheel tags write that.
+
+    Raises:
+        UsageError: no wheels are chosen for such a system.
+    """
+    try:
+        return Platform.parse(text)
+    except ValueError:
+        raise UsageError(f"wheels are chosen for Linux, Windows and macOS, and this Python is for {text}") from None
+
+
 def libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | None:
     """The C library of an interpreter: its glibc where it says one, else what its loader says."""
     if glibc:
         return Libc.parse(glibc)
-    if not platform.startswith("linux_"):
+    if not platform.is_linux:
         return None
     from wheelmill.client.target.musl import musl_of  # noqa: PLC0415 - most machines have glibc
 

@@ -72,7 +72,7 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
     differences: list[Difference] = []
     unknown: list[str] = []
     for platform, image in sorted(images.manylinux.items()):
-        differences += _moved(("manylinux", "images", platform), image, current)
+        differences += _moved(("manylinux", "images", str(platform)), image, current)
     differences += _moved(("plain", "image"), images.plain, current)
     for cuda in sorted(images.cuda.keys() | toolkits.keys()):
         pinned, wished = images.cuda.get(cuda), _wished(images, cuda, toolkits.get(cuda))

@@ -10,7 +10,7 @@ from enum import StrEnum
 from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.site.pythons import let_in
 from wheelmill.index.site.wheels import Variant
-from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
+from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchVersion
 from wheelmill.plan.targets import Cell, Skip
 
 
@@ -47,7 +47,7 @@ Reasons = tuple[tuple[str, int], ...]
 class Grid:
     """The coverage of one version on one platform: every CUDA, torch and Python that some wheel is wanted for."""
 
-    platform: Platform
+    platform: str
     pythons: tuple[PythonVersion, ...]
     rows: Mapping[TorchVersion | None, tuple[Row, ...]]
     """Of each torch, the newest first."""
@@ -65,7 +65,7 @@ class Grid:
 
 
 Axes = tuple[TorchVersion | None, CudaVersion]
-Outcomes = dict[Platform, dict[Axes, dict[PythonVersion, Outcome]]]
+Outcomes = dict[str, dict[Axes, dict[PythonVersion, Outcome]]]
 """What became of every cell of one version."""
 Coverage = Mapping[tuple[ProjectName, str], Outcomes]
 
@@ -88,7 +88,7 @@ def planned_coverage(catalogue: Catalogue | None) -> Coverage:
 
 def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion, Outcome]:
     platforms = coverage.setdefault((cell.project, cell.version), {})
-    return platforms.setdefault(cell.platform, {}).setdefault((cell.torch, cell.cuda), {})
+    return platforms.setdefault(str(cell.platform), {}).setdefault((cell.torch, cell.cuda), {})
 
 
 def _why(skip: Skip) -> Outcome:
@@ -111,7 +111,7 @@ def grids_of(project: ProjectName, version: str, variants: Iterable[Variant], co
     return tuple(_grid(platform, outcomes[platform]) for platform in sorted(outcomes, reverse=True))
 
 
-def _grid(platform: Platform, outcomes: Mapping[Axes, Mapping[PythonVersion, Outcome]]) -> Grid:
+def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion, Outcome]]) -> Grid:
     wanted = {
         axes: row for axes, row in outcomes.items() if any(each.state is not State.SKIPPED for each in row.values())
     }

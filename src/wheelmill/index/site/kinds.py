@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Self
+from typing import Self
 
 from packaging.tags import Tag
 from packaging.version import Version
@@ -14,8 +14,6 @@ from wheelmill.names import Architecture, Platform
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.label import Label
 
-_MACHINES: Final = ("x86_64", "aarch64")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
@@ -24,8 +22,8 @@ class Kind:
     version: str
     """The upstream version: ``2.8.3``."""
     label: Label | None
-    platform: Platform
-    """``linux_x86_64``; on other systems the tag itself."""
+    platform: str
+    """``linux_x86_64`` with whatever glibc; where there is none, the tag itself."""
     glibc: str | None
     """The oldest glibc that their tags promise to run on."""
     sass: tuple[Architecture, ...]
@@ -70,14 +68,12 @@ def _upstream(version: Version) -> tuple[str, Label | None]:
 
 
 @cache
-def _platform_of(tags: frozenset[Tag]) -> tuple[Platform, str | None]:
+def _platform_of(tags: frozenset[Tag]) -> tuple[str, str | None]:
     """``linux_x86_64`` for every kind of Linux with glibc, and the oldest glibc that is promised."""
     names = sorted({tag.platform for tag in tags})
     glibc = max((promised for name in names if (promised := promised_glibc(name))), default=None)
-    platform = names[0]
-    if platform.startswith(("manylinux", "linux_")):
-        platform = next((f"linux_{machine}" for machine in _MACHINES if platform.endswith(machine)), platform)
-    return Platform(platform), str(glibc) if glibc else None
+    platform = None if names[0].startswith("musllinux") else Platform.of_tag(names[0])
+    return str(platform or names[0]), str(glibc) if glibc else None
 
 
 @cache

@@ -97,6 +97,6 @@ def test_a_wheel_for_a_torch_that_is_not_known_says_so(resolved: Resolve) -> Non
 
 def test_windows_wheels_are_for_windows(resolved: Resolve) -> None:
     windows, linux = name(platform="win_amd64"), name()
-    target = replace(TARGET, platform=Platform("win_amd64"), libc=None)
+    target = replace(TARGET, platform=Platform.parse("win_amd64"), libc=None)
     assert chosen(resolved([windows, linux], "demo", target=target)) == windows
     assert chosen(resolved([windows, linux], "demo")) == linux

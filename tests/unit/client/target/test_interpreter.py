@@ -1,5 +1,6 @@
 """Interpreters as people have them, whole and broken."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -51,3 +52,12 @@ def test_a_project_whose_python_is_gone_gets_no_other_one(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="cannot start") as raised:
         environment_of(python)
     assert "uv venv" in str(raised.value.hint)
+
+
+def test_a_system_that_no_wheels_are_chosen_for_is_named(tmp_path: Path) -> None:
+    facts = {"implementation": "cpython", "executable": "/bin/python3", "platform": "freebsd_14_1_release_amd64"}
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\necho '{json.dumps(facts)}'\n")
+    program.chmod(0o755)
+    with pytest.raises(UsageError, match="for Linux, Windows and macOS, and this Python is for freebsd_14_1"):
+        environment_of(program)

@@ -105,7 +105,7 @@ def test_a_file_that_is_brought_up_to_date_has_no_drift(
     assert now.torch[first] == replace(
         facts.torch[first], release="2.0.9", python=published[first].python, default_cuda=CudaVersion(11, 8)
     )
-    assert now.torch[NEWER].cuda == {Platform("linux_x86_64"): {CudaVersion(14, 0)}}
+    assert now.torch[NEWER].cuda == {Platform.parse("linux_x86_64"): {CudaVersion(14, 0)}}
     assert now.torch[NEWER].glibc == "2.28"
     assert now == replace(facts, torch={**facts.torch, first: now.torch[first], NEWER: now.torch[NEWER]})
     changed = set(path.read_text().splitlines()) - set(before.splitlines())

@@ -10,7 +10,7 @@ from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.coverage import Grid, State, grids_of, planned_coverage
 from wheelmill.index.site.wheels import variants_of
-from wheelmill.names import ProjectName
+from wheelmill.names import Platform, ProjectName
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailure, KnownFailures
@@ -26,9 +26,10 @@ def catalogue(config: Config = CONFIG, failures: KnownFailures = NOTHING) -> Cat
 
 def grids(
     manifests: tuple[Manifest, ...], planned: Catalogue | None, project: ProjectName = DEMO, version: str = V1
-) -> dict[str, Grid]:
+) -> dict[Platform, Grid]:
     files = site_of_releases(manifests, "").trees[0].projects.get(project, ())
-    return {grid.platform: grid for grid in grids_of(project, version, variants_of(files), planned_coverage(planned))}
+    every = grids_of(project, version, variants_of(files), planned_coverage(planned))
+    return {Platform.parse(grid.platform): grid for grid in every}
 
 
 def states(grid: Grid) -> dict[tuple[str, str], list[State]]:
