@@ -17,6 +17,7 @@ Only the command line catches these; a traceback is a bug.
     +- InstallError          2   uv or pip could not do it; what they said is in the message
     +- FindingsError         9   something that was examined has faults, which were told
     +- IntegrityError        9   bytes are not what their hash says
+    +- NetworkError         10   a server did not answer, or not with what was asked for
 """
 
 from __future__ import annotations
@@ -124,3 +125,9 @@ class IntegrityError(WheelmillError):
     """Bytes differ from the hash that was promised for them."""
 
     exit_code = 9
+
+
+class NetworkError(WheelmillError):
+    """A server cannot be reached, is busy, or does not have what was asked for."""
+
+    exit_code = 10

@@ -5,11 +5,20 @@ from __future__ import annotations
 import base64
 import netrc
 import os
+import re
 import shutil
+from collections.abc import Callable
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from wheelmill.errors import UsageError, WheelmillError
 from wheelmill.system import process
+
+Credentials = Callable[[str], str | None]
+"""Gives the Authorization header for a URL."""
+
+_USERINFO: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+"""RFC 3986, section 3.2.1."""
 
 
 def authorization_for(url: str) -> str | None:
@@ -44,10 +53,15 @@ def origin_of(url: str) -> tuple[str, str | None, int | None]:
     return address.scheme, address.hostname, address.port or default
 
 
-def without_credentials(url: str) -> str:
-    """The URL as it may be shown, stored and sent to others."""
-    address = urlsplit(url)
-    return address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
+def without_credentials(text: str) -> str:
+    """A URL, or a text with URLs in it, as it may be shown, stored and sent to others."""
+    return _USERINFO.sub("", text)
+
+
+def own_credentials(index: str) -> Credentials:
+    """Send the user and the password in the URL of an index to its own server, and nothing to any other."""
+    authorization, origin = authorization_for(index) if urlsplit(index).username else None, origin_of(index)
+    return lambda url: authorization if origin_of(url) == origin else None
 
 
 def _basic(user: str, password: str) -> str:

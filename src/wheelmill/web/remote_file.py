@@ -6,7 +6,8 @@ import io
 from http import HTTPStatus
 from typing import Final
 
-from wheelmill.web.requests import Web, WebError
+from wheelmill.errors import NetworkError
+from wheelmill.web.client import Web
 
 _PIECE: Final = 64 << 10
 """Bytes of a request at least: the list of a zip's members is at its end, and mostly shorter."""
@@ -19,7 +20,7 @@ class RemoteFile(io.RawIOBase):
         """Ask for the end of the file.
 
         Raises:
-            WebError: the server does not answer, or not with ranges.
+            NetworkError: the server does not answer, or not with ranges.
         """
         super().__init__()
         self._web, self._url = web, url
@@ -47,7 +48,7 @@ class RemoteFile(io.RawIOBase):
         """Read some bytes.
 
         Raises:
-            WebError: the server does not give them.
+            NetworkError: the server does not give them.
         """
         wanted = min(len(buffer), self.size - self._at)
         if wanted <= 0:
@@ -64,13 +65,13 @@ class RemoteFile(io.RawIOBase):
 
     def _ask(self, wanted: str) -> tuple[int, bytes, int]:
         """Where the bytes begin that the server gives, these bytes, and the size of the whole file."""
-        with self._web.open(self._url, {"Range": f"bytes={wanted}", "Accept-Encoding": "identity"}) as answer:
-            if answer.status_code != HTTPStatus.PARTIAL_CONTENT:
-                given = "ignores ranges" if answer.status_code == HTTPStatus.OK else str(answer.status_code)
-                raise WebError(f"the server {given}")
-            unit, _, span = answer.headers.get("Content-Range", "").partition(" ")
-            first, size = span.partition("-")[0], span.rpartition("/")[2]
-            content = answer.read()
+        answer = self._web.get(self._url, span=wanted)
+        if answer.status != HTTPStatus.PARTIAL_CONTENT:
+            given = "ignores ranges" if answer.ok else f"answers {answer.outcome}"
+            raise NetworkError(f"the server {given}")
+        unit, _, span = answer.headers.get("Content-Range", "").partition(" ")
+        first, size = span.partition("-")[0], span.rpartition("/")[2]
+        content = answer.content
         if unit != "bytes" or not (first.isdecimal() and size.isdecimal() and content):
-            raise WebError("the server's Content-Range cannot be read")
+            raise NetworkError("the server's Content-Range cannot be read")
         return int(first), content, int(size)

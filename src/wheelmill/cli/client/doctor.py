@@ -60,7 +60,7 @@ def _faults(target: TargetOptions, path: Path, lock: Path | None, *, offline: bo
     if offline:
         return
     from wheelmill.client.environment.wheel_urls import faults_of_lock, faults_of_urls, urls_of_project  # noqa: PLC0415
-    from wheelmill.web.requests import Web  # noqa: PLC0415 - httpx
+    from wheelmill.web.client import Web  # noqa: PLC0415 - httpx
 
     with Web() as web:
         yield from faults_of_urls(urls_of_project(pyproject), web)

@@ -57,9 +57,7 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     """The cache of wheels, and the bars that show downloads into it."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what downloads
 
-    from wheelmill.client.install.download import opener  # noqa: PLC0415 - httpx takes longer to import than most commands
-    from wheelmill.web.requests import Web  # noqa: PLC0415
+    from wheelmill.web.client import Web  # noqa: PLC0415 - httpx takes longer to import than most commands
 
     with ThreadPoolExecutor(AT_ONCE) as threads, Web() as web, download_bars() as shown:
-        directory, open_url = wheel_cache_directory(), opener(web)
-        yield WheelCache(directory=directory, open_url=open_url, threads=threads, offline=search.offline), shown
+        yield WheelCache(directory=wheel_cache_directory(), web=web, threads=threads, offline=search.offline), shown

@@ -14,7 +14,7 @@ from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.names import ProjectName
 
 if TYPE_CHECKING:
-    from wheelmill.web.requests import Web
+    from wheelmill.web.client import Web
 
 _ROUNDS: Final = 10
 """So many wheels of a project are looked into at most."""
@@ -75,7 +75,7 @@ def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
         else:
             unknown.append(choice)
     if unknown:
-        from wheelmill.web.requests import PARALLEL, Web  # noqa: PLC0415 - not for what the cache has
+        from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - not for what the cache has
         from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
 
         with Web() as web:

@@ -16,7 +16,7 @@ from wheelmill.errors import WheelmillError
 from wheelmill.names import Architecture
 
 if TYPE_CHECKING:
-    from wheelmill.web.requests import Web
+    from wheelmill.web.client import Web
     from wheelmill.wheel.elf import SharedObject
 
 _MOST_METADATA: Final = 1 << 20
@@ -70,7 +70,7 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
         return None
     answer = web.get(f"{candidate.url}.metadata")
     promised = candidate.metadata_sha256
-    if not answer.is_success or (promised and hashlib.sha256(answer.content).hexdigest() != promised):
+    if not answer.ok or (promised and hashlib.sha256(answer.content).hexdigest() != promised):
         return None
     return answer.content
 

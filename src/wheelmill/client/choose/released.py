@@ -19,7 +19,7 @@ from wheelmill.wheel.label import Label
 
 if TYPE_CHECKING:
     from wheelmill.release.manifest import ManifestEntry
-    from wheelmill.web.requests import Web
+    from wheelmill.web.client import Web
 
 
 def told_by_release(candidate: Candidate, web: Web) -> Inside | None:
@@ -36,7 +36,7 @@ def told_by_release(candidate: Candidate, web: Web) -> Inside | None:
     url = urljoin(candidate.url, MANIFEST)
     try:
         answer = web.get(url)
-        manifest = record_from(answer.content, Manifest, source=url) if answer.is_success else None
+        manifest = record_from(answer.content, Manifest, source=url) if answer.ok else None
     except WheelmillError:
         return None
     entry = next((each for each in manifest.wheels if each.sha256 == candidate.sha256), None) if manifest else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from http import HTTPStatus
 
 from packaging.pylock import Pylock
 from packaging.utils import canonicalize_name
@@ -12,7 +11,7 @@ from wheelmill.client.environment.faults import Fault, FaultCode
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import WheelmillError
 from wheelmill.names import ProjectName
-from wheelmill.web.requests import Web
+from wheelmill.web.client import Web
 
 
 def faults_of_lock(lock: Pylock, web: Web) -> Iterator[Fault]:
@@ -40,15 +39,11 @@ def faults_of_urls(urls: Mapping[ProjectName, str], web: Web) -> Iterator[Fault]
 
 def _faults_of_url(subject: str, url: str, size: int | None, web: Web) -> Iterator[Fault]:
     try:
-        with web.open(url) as answer:
-            length = answer.headers.get("Content-Length", "")
-            if answer.status_code != HTTPStatus.OK:
-                yield Fault(
-                    code=FaultCode.URL, subject=subject, detail=f"{url}: {answer.status_code} {answer.reason_phrase}"
-                )
-            elif size is not None and length.isdecimal() and int(length) != size:
-                yield Fault(
-                    code=FaultCode.SIZE, subject=subject, detail=f"{url} has {length} bytes, but the lock says {size}"
-                )
+        answer = web.get(url, span="0-0")
+        if not answer.ok:
+            yield Fault(code=FaultCode.URL, subject=subject, detail=f"{url}: {answer.outcome}")
+        elif size is not None and answer.size not in (None, size):
+            detail = f"{url} has {answer.size} bytes, but the lock says {size}"
+            yield Fault(code=FaultCode.SIZE, subject=subject, detail=detail)
     except WheelmillError as error:
         yield Fault(code=FaultCode.URL, subject=subject, detail=str(error))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -21,11 +20,10 @@ from wheelmill.system.progress import Progress
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from wheelmill.web.client import Web
+
 AT_ONCE: Final = 4
 """Downloads that run side by side."""
-
-Opened = Callable[[str], AbstractContextManager[Iterator[bytes]]]
-"""Opens a URL and gives its bytes in pieces."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +67,7 @@ class WheelCache:
     """A folder of wheels by hash."""
 
     directory: Path
-    open_url: Opened
+    web: Web
     threads: Executor
     """In which downloads run. They end after the connection does, so that an interruption need not wait for them."""
     offline: bool = False
@@ -101,14 +99,14 @@ class WheelCache:
 
     def _download(self, wanted: WantedWheel, filename: str, progress: Progress) -> CachedWheel:
         partial = self.directory / "partial" / f"{hashlib.sha256(wanted.url.encode()).hexdigest()}.whl"
-        digest, size = hashlib.sha256(), 0
-        with atomic_write(partial) as file, self.open_url(wanted.url) as pieces:
-            for piece in pieces:
-                digest.update(piece)
-                size += len(piece)
-                file.write(piece)
-                progress.received(filename, size, wanted.size)
-        found = Sha256(digest.hexdigest())
+        with atomic_write(partial) as file:
+            download = self.web.download(
+                wanted.url,
+                file,
+                promised=wanted.size,
+                received=lambda size: progress.received(filename, size, wanted.size),
+            )
+        found = download.sha256
         if found != (wanted.sha256 or found):
             partial.unlink()
             raise IntegrityError(f"{wanted.url} has sha256 {found}; {wanted.sha256} was promised")
@@ -117,7 +115,7 @@ class WheelCache:
         partial.replace(path)
         if wanted.sha256 is None:
             write_bytes(self._memory_of(wanted.url), found.encode())
-        return CachedWheel(path=path, sha256=found, size=size)
+        return CachedWheel(path=path, sha256=found, size=download.size)
 
     def _recall(self, url: str) -> Sha256 | None:
         """The hash that a URL without a promised one had when it was first downloaded."""

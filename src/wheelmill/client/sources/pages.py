@@ -9,13 +9,12 @@ from urllib.parse import urljoin
 
 from wheelmill.client.sources.links import HTML, JSON, read_page
 from wheelmill.client.sources.page_cache import Page, PageCache
-from wheelmill.errors import WheelmillError
+from wheelmill.errors import NetworkError, WheelmillError
 from wheelmill.web.credentials import github_api, origin_of, without_credentials
 
 if TYPE_CHECKING:
-    import httpx
-
-    from wheelmill.web.requests import Web
+    from wheelmill.web.answer import Answer
+    from wheelmill.web.client import Web
 
 _LIFETIME: Final = 600.0
 """Seconds, where a server does not say; GitHub Pages says as much."""
@@ -70,7 +69,7 @@ class Pages:
             return
         from concurrent.futures import as_completed  # noqa: PLC0415 - not for what is fresh
 
-        from wheelmill.web.requests import PARALLEL, Web  # noqa: PLC0415 - the same
+        from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - the same
         from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
 
         known = {url: self.cache.page(url) for url in urls}
@@ -82,23 +81,26 @@ class Pages:
                 url = asked.pop(future)
                 try:
                     self._keep(url, future.result())
-                except (WheelmillError, ValueError) as error:
+                except WheelmillError as error:
                     kept = "; going on with what the cache has" if self.cache.page(url) else ""
-                    self.warnings.append(f"{without_credentials(url)}: {error}{kept}")
+                    self.warnings.append(f"{error}{kept}")
                 del future
 
-    def _keep(self, url: str, answer: httpx.Response) -> None:
+    def _keep(self, url: str, answer: Answer) -> None:
         lifetime = _lifetime(answer.headers.get("Cache-Control", ""))
-        if answer.status_code == HTTPStatus.NOT_MODIFIED:
+        if answer.status == HTTPStatus.NOT_MODIFIED:
             self.cache.still_current(url, lifetime)
             return
-        if answer.status_code == HTTPStatus.NOT_FOUND and not url.startswith(github_api()):
+        if answer.status == HTTPStatus.NOT_FOUND and not url.startswith(github_api()):
             base, groups = read_page(b"", HTML[0])  # an index that does not have the project (PEP 503)
-        elif answer.status_code != HTTPStatus.OK:
-            raise ValueError(_refusal(answer))
+        elif answer.status != HTTPStatus.OK:
+            raise NetworkError(f"{without_credentials(url)}: {_refusal(answer)}")
         else:
-            base, groups = read_page(answer.content, answer.headers.get("Content-Type", "").partition(";")[0].lower())
-        at = str(answer.url)
+            try:
+                base, groups = read_page(answer.content, answer.content_type)
+            except ValueError as error:
+                raise NetworkError(f"{without_credentials(url)}: {error}") from None
+        at = answer.url
         self.cache.store(
             url,
             base=urljoin(at, base) if base else at,
@@ -110,19 +112,15 @@ class Pages:
         )
 
 
-def _answer(web: Web, url: str, page: Page | None) -> httpx.Response:
-    headers = {"Accept": _GITHUB if origin_of(url) == origin_of(github_api()) else _SIMPLE}
-    if page and page.etag:
-        headers["If-None-Match"] = page.etag
-    if page and page.modified:
-        headers["If-Modified-Since"] = page.modified
-    return web.get(url, headers)
+def _answer(web: Web, url: str, page: Page | None) -> Answer:
+    accept = _GITHUB if origin_of(url) == origin_of(github_api()) else _SIMPLE
+    return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
 
 
-def _following(answer: httpx.Response) -> str | None:
+def _following(answer: Answer) -> str | None:
     """The next page of a list (RFC 8288), if it is of the same server."""
-    url = answer.links.get("next", {}).get("url")
-    return url if url and origin_of(url) == origin_of(str(answer.url)) else None
+    url = answer.following
+    return url if url and origin_of(url) == origin_of(answer.url) else None
 
 
 def _lifetime(cache_control: str) -> float:
@@ -137,10 +135,10 @@ def _lifetime(cache_control: str) -> float:
     return float(age) if age.isdecimal() else _LIFETIME
 
 
-def _refusal(answer: httpx.Response) -> str:
-    status = f"{answer.status_code} {answer.reason_phrase}"
+def _refusal(answer: Answer) -> str:
+    status = answer.outcome
     if answer.headers.get("X-RateLimit-Remaining") == "0":
         return f"{status}: GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"
-    if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+    if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return f"{status}: it wants a credential, from netrc or WHEELMILL_TOKEN_<HOST>"
     return status

@@ -13,14 +13,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from wheelmill.errors import IntegrityError, WheelmillError
 from wheelmill.system.files import write_bytes
 from wheelmill.web.credentials import without_credentials
-
-if TYPE_CHECKING:
-    from wheelmill.web.requests import Web
 
 _LIFETIME: Final = 24 * 60 * 60
 """Seconds for which a list is used without asking whether there is a newer one."""
@@ -61,26 +58,19 @@ def _update(kept: Path, site: str) -> None:
         WheelmillError: the site does not give it, or it has another hash than promised, or cannot be read.
     """
     from wheelmill.index.tree import SOURCES, SOURCES_HASH  # noqa: PLC0415 - the same
-    from wheelmill.web.requests import Web  # noqa: PLC0415 - not for what is fresh
+    from wheelmill.web.client import Web  # noqa: PLC0415 - not for what is fresh
 
     base = f"{site.rstrip('/')}/"
     with Web() as web:
-        promised = _get(web, f"{base}{SOURCES_HASH}").decode(errors="replace").partition(" ")[0]
+        promised = web.read(f"{base}{SOURCES_HASH}").decode(errors="replace").partition(" ")[0]
         if kept.exists() and hashlib.sha256(kept.read_bytes()).hexdigest() == promised:
             os.utime(kept)
             return
-        content = _get(web, f"{base}{SOURCES}")
+        content = web.read(f"{base}{SOURCES}")
     if (found := hashlib.sha256(content).hexdigest()) != promised:
         raise IntegrityError(f"{SOURCES} has sha256 {found}; {SOURCES_HASH} says {promised or 'nothing'}")
     _check(content)
     write_bytes(kept, content)
-
-
-def _get(web: Web, url: str) -> bytes:
-    answer = web.get(url)
-    if not answer.is_success:
-        raise WheelmillError(f"{without_credentials(url)}: {answer.status_code} {answer.reason_phrase}")
-    return answer.content
 
 
 def _check(content: bytes) -> None:

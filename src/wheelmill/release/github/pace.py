@@ -14,7 +14,7 @@ from typing import Final
 from wheelmill.errors import ReleaseError
 from wheelmill.release.github.clock import Clock
 from wheelmill.system.progress import Progress
-from wheelmill.web.tries import asked_pause
+from wheelmill.web.retries import asked_pause
 
 BETWEEN_WRITES: Final = 1.0
 """Seconds, as GitHub asks for: so there are at most 60 a minute, where 80 are allowed."""

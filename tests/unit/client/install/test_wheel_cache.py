@@ -1,36 +1,36 @@
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
+import httpx
 import pytest
 
 from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.system.progress import Progress
+from wheelmill.web.client import Web
 
 CONTENT = b"wheel"
 HASH = Sha256(sha256(CONTENT).hexdigest())
 NAME = "demo-1.0-py3-none-any.whl"
 
 
-class Served:
+class Served(httpx.BaseTransport):
     """Gives one content and counts how often it was asked."""
 
     def __init__(self, content: bytes = CONTENT) -> None:
         self.content = content
         self.asked = 0
 
-    @contextmanager
-    def open(self, _url: str) -> Iterator[Iterator[bytes]]:
+    def handle_request(self, _request: httpx.Request) -> httpx.Response:
         self.asked += 1
-        yield iter([self.content[:2], self.content[2:]])
+        return httpx.Response(200, content=self.content)
 
 
 def cache_in(folder: Path, served: Served, *, offline: bool = False) -> WheelCache:
-    return WheelCache(directory=folder, open_url=served.open, threads=ThreadPoolExecutor(1), offline=offline)
+    web = Web(mounts={"all://x.example": served})
+    return WheelCache(directory=folder, web=web, threads=ThreadPoolExecutor(1), offline=offline)
 
 
 def wanted(promised: Sha256 | None = HASH, filename: str = NAME) -> WantedWheel:

@@ -1,0 +1,313 @@
+"""The one door to the network.
+
+Every request has a limit of bytes and one of time, is sent again where that may help, and keeps credentials with the
+server that they are for. Whatever goes wrong is a `NetworkError` that begins with the URL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import IO, Final, Self
+from urllib.parse import urljoin, urlsplit
+from urllib.request import url2pathname
+
+import httpx
+from httpx_retries import RetryTransport
+
+from wheelmill.errors import IntegrityError, NetworkError, UsageError
+from wheelmill.names import Sha256
+from wheelmill.web.answer import Answer, Download
+from wheelmill.web.credentials import Credentials, authorization_for, origin_of, without_credentials
+from wheelmill.web.retries import Retries, Sleep
+
+PARALLEL: Final = 16
+"""Requests that run side by side."""
+MAX_CONTENT: Final = 128 << 20
+"""Bytes of an answer that is kept in memory. The largest project lists have half a million entries in 40 MB."""
+MAX_FILE: Final = 16 << 30
+"""Bytes of a file whose size nobody said before."""
+SECONDS: Final = 240.0
+"""For a request with all its redirects, tries and pauses; each `BYTES_PER_SECOND` that come give it one more."""
+BYTES_PER_SECOND: Final = 64 << 10
+"""What a download has to keep up, on the whole."""
+
+_SILENCE: Final = 30
+"""Seconds without a byte."""
+_CONNECT: Final = 10.0
+"""Seconds until there is a connection."""
+_REDIRECTS: Final = 10
+_PIECE: Final = 1 << 20
+"""Bytes that are written to a file at once."""
+_ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+"""Of which a small piece gives a thousand times its size at most; several of them, one in another, give more."""
+
+
+class Web:
+    """A connection to any number of servers, which threads may share. A context manager.
+
+    Args:
+        credentials: gives the Authorization header for a URL.
+        connections: that are open at the same time.
+        agent: what servers are told that asks.
+        before: called with the URL before each request, redirects and further tries too; what it raises stops it.
+        mounts: what answers in the place of some servers, as httpx has it.
+        seconds: that a request may take, see `SECONDS`.
+        sleep: waits between tries.
+
+    Raises:
+        UsageError: the proxy or the certificates that the environment names cannot be used.
+    """
+
+    def __init__(
+        self,
+        *,
+        credentials: Credentials = authorization_for,
+        connections: int = PARALLEL,
+        agent: str = "wheelmill",
+        before: Callable[[str], None] = lambda _url: None,
+        mounts: Mapping[str, httpx.BaseTransport] | None = None,
+        seconds: float = SECONDS,
+        sleep: Sleep = time.sleep,
+    ) -> None:
+        self._credentials = credentials
+        self._seconds = seconds
+        self._retries = Retries(sleep)
+        try:
+            self._client = httpx.Client(
+                limits=httpx.Limits(max_connections=connections),
+                headers={"User-Agent": agent, "Accept-Encoding": "gzip, deflate"},
+                event_hooks={"request": [lambda request: before(str(request.url))]},
+                mounts=mounts,
+            )
+        except (ImportError, ValueError, OSError) as error:
+            raise UsageError(
+                f"the proxy or the certificates of this machine cannot be used: {error}",
+                hint="look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+            ) from None
+
+    def __enter__(self) -> Self:
+        """Keep connections open until the context is left."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close them."""
+        self._client.close()
+
+    def get(
+        self,
+        url: str,
+        *,
+        method: str = "GET",
+        accept: str = "*/*",
+        authorization: str | None = None,
+        etag: str | None = None,
+        modified: str | None = None,
+        span: str = "",
+        limit: int = MAX_CONTENT,
+    ) -> Answer:
+        """Ask for a document.
+
+        Args:
+            url: of the document; a user and a password in it go to its server only, and are in no message.
+            method: GET, or HEAD for the headers alone.
+            accept: the types of content that are wanted.
+            authorization: a header to send in the place of the one that `credentials` gives.
+            etag: of the document as it was; 304 is the answer where it still is (RFC 9110, section 13).
+            modified: when it was last changed, as the server wrote it; the same.
+            span: bytes of the document, as a Range header has them: ``0-99``, or ``-100`` for the last ones. An answer
+                without content and with another status than 206 means that the server does not give spans.
+            limit: bytes of the content, unpacked.
+
+        Raises:
+            NetworkError: there is no answer, it is larger or takes longer than the limits, or redirects lead nowhere.
+        """
+        headers = {"Accept": accept}
+        headers |= {"If-None-Match": etag} if etag else {}
+        headers |= {"If-Modified-Since": modified} if modified else {}
+        headers |= {"Range": f"bytes={span}", "Accept-Encoding": "identity"} if span else {}
+        content = bytearray()
+
+        def read(pieces: Iterator[bytes], status: int) -> None:
+            content.clear()
+            if not span or status == HTTPStatus.PARTIAL_CONTENT:
+                for piece in pieces:
+                    content.extend(piece)
+
+        answer = self._ask(method, url, headers, read, limit=limit, authorization=authorization)
+        return Answer(
+            url=str(answer.url),
+            status=answer.status_code,
+            reason=answer.reason_phrase,
+            headers=answer.headers,
+            following=answer.links.get("next", {}).get("url"),
+            content=bytes(content),
+        )
+
+    def read(self, url: str, *, limit: int = MAX_CONTENT) -> bytes:
+        """Read a document that has to be there.
+
+        Args:
+            url: of the document.
+            limit: bytes of the content, unpacked.
+
+        Raises:
+            NetworkError: as `get` does; and where the server has another answer than the document.
+        """
+        answer = self.get(url, limit=limit)
+        if not answer.ok:
+            raise NetworkError(f"{without_credentials(url)}: {answer.outcome}")
+        return answer.content
+
+    def download(
+        self,
+        url: str,
+        file: IO[bytes],
+        *,
+        promised: int | None = None,
+        received: Callable[[int], None] = lambda _size: None,
+    ) -> Download:
+        """Write a document into a file; ``file:`` URLs are read from this disk.
+
+        Args:
+            url: of the document.
+            file: open for writing; it is emptied when a broken connection is tried again.
+            promised: bytes of the document, where somebody said how many.
+            received: called with the bytes that have come so far.
+
+        Returns:
+            How many bytes were written, and their hash.
+
+        Raises:
+            NetworkError: as `get` does; and where the server has another answer than the document.
+            IntegrityError: more bytes come than were promised.
+        """
+        digest, size = hashlib.sha256(), 0
+
+        def read(pieces: Iterator[bytes], _status: int = HTTPStatus.OK) -> None:
+            nonlocal digest, size
+            if size:
+                file.seek(0)
+                file.truncate()
+            digest, size = hashlib.sha256(), 0
+            for piece in pieces:
+                digest.update(piece)
+                size += len(piece)
+                if promised is not None and size > promised:
+                    raise IntegrityError(f"{without_credentials(url)} has more than the promised {promised} bytes")
+                file.write(piece)
+                received(size)
+
+        if urlsplit(url).scheme == "file":
+            _read_local(url, read)
+        else:
+            answer = self._ask("GET", url, {"Accept-Encoding": "identity"}, read, limit=MAX_FILE)
+            if answer.status_code != HTTPStatus.OK:
+                raise NetworkError(f"{without_credentials(url)}: {answer.status_code} {answer.reason_phrase}")
+        return Download(size=size, sha256=Sha256(digest.hexdigest()))
+
+    def _ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        read: Callable[[Iterator[bytes], int], None],
+        *,
+        limit: int,
+        authorization: str | None = None,
+    ) -> httpx.Response:
+        """Follow redirects to an answer that is none; `read` has had its content then, from the beginning for each try.
+
+        A credential is for the server that the URL names, and is not sent across a redirect to another one.
+        """
+        shown = without_credentials(url)
+        clock = _Clock(shown, self._seconds)
+        timeouts = {"connect": _CONNECT, "read": clock, "write": clock}
+        exchange = RetryTransport(_Exchange(self._client, read, clock, limit), self._retries)
+        at = shown
+        try:
+            credential = authorization or self._credentials(url)
+            for _ in range(_REDIRECTS + 1):
+                own = {"Authorization": credential} if credential and origin_of(at) == origin_of(shown) else {}
+                request = self._client.build_request(
+                    method, at, headers={**headers, **own}, extensions={"timeout": timeouts}
+                )
+                answer = exchange.handle_request(request)
+                if self._retries.is_retryable_status_code(answer.status_code):
+                    raise NetworkError(f"{shown} does not answer: {answer.status_code} {answer.reason_phrase}{_TRIED}")
+                if not answer.has_redirect_location:
+                    return answer
+                before, at = at, without_credentials(urljoin(at, answer.headers["Location"]))
+                if urlsplit(at).scheme not in ("https", urlsplit(before).scheme):
+                    raise NetworkError(f"{shown} leads from {urlsplit(before).scheme} to {at}")
+        except httpx.TransportError as error:
+            tried = _TRIED if self._retries.is_retryable_exception(error) else ""
+            raise NetworkError(f"{shown} does not answer: {str(error) or type(error).__name__}{tried}") from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise NetworkError(f"{shown}: {error}") from None
+        raise NetworkError(f"{shown} leads through more than {_REDIRECTS} redirects")
+
+
+_TRIED: Final = "; tried 3 times"
+
+
+class _Exchange(httpx.BaseTransport):
+    """A request and its whole answer: a connection that breaks while it is read counts as no answer."""
+
+    def __init__(
+        self, client: httpx.Client, read: Callable[[Iterator[bytes], int], None], clock: _Clock, limit: int
+    ) -> None:
+        self._client, self._read, self._clock, self._limit = client, read, clock, limit
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send it, and read what comes where it succeeds."""
+        answer = self._client.send(request, stream=True)
+        try:
+            if answer.is_success:
+                self._read(self._pieces(answer), answer.status_code)
+        finally:
+            answer.close()
+        return answer
+
+    def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
+        if (encoding := answer.headers.get("Content-Encoding", "").strip().lower()) not in _ENCODINGS:
+            raise NetworkError(f"{self._clock.url}: is packed as {encoding!r}, which was not asked for")
+        size = 0
+        for piece in answer.iter_bytes(_PIECE):
+            size += len(piece)
+            if size > self._limit:
+                raise NetworkError(f"{self._clock.url}: has more than {self._limit} bytes")
+            self._clock.seconds += len(piece) / BYTES_PER_SECOND
+            yield piece
+
+
+class _Clock:
+    """The time of a request, looked at whenever a socket is about to wait: `socket.settimeout` asks for `__index__`.
+
+    Without it a server that sends a byte now and then could hold a request for as long as it likes.
+    """
+
+    def __init__(self, url: str, seconds: float) -> None:
+        self.url, self.seconds = url, seconds
+        self._began = time.monotonic()
+
+    def __index__(self) -> int:
+        """Seconds to wait for the next bytes."""
+        left = self._began + self.seconds - time.monotonic()
+        if left <= 0:
+            raise NetworkError(f"{self.url}: took longer than {self.seconds:.0f} seconds")
+        return min(_SILENCE, math.ceil(left))
+
+
+def _read_local(url: str, read: Callable[[Iterator[bytes]], None]) -> None:
+    path = Path(url2pathname(urlsplit(url).path))
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise NetworkError(f"{path}: {error.strerror}") from None
+    with file:
+        read(iter(lambda: file.read(_PIECE), b""))

@@ -1,0 +1,260 @@
+"""Credentials reach their server and no other. gpkg 0.4.3 sends GitHub's token to every server it asks."""
+
+import gzip
+import hashlib
+import socket
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+
+from tests.page_server import Answer, PageServer, in_pieces
+from wheelmill.errors import IntegrityError, NetworkError, UsageError
+from wheelmill.web.client import Web
+from wheelmill.web.credentials import authorization_for
+
+
+def get(url: str) -> bytes:
+    with Web() as web:
+        return web.get(url).content
+
+
+def redirect(to: str) -> Answer:
+    return Answer(status=302, headers={"Location": to})
+
+
+@pytest.fixture
+def host_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token for the name localhost; the servers answer to 127.0.0.1, too."""
+    monkeypatch.setenv("WHEELMILL_TOKEN_LOCALHOST", "secret")
+
+
+def named(server: PageServer) -> str:
+    return server.url.replace("127.0.0.1", "localhost")
+
+
+@pytest.mark.usefixtures("host_token")
+def test_a_token_is_for_the_host_that_it_names(server: PageServer) -> None:
+    server.pages["/"] = Answer(b"hello")
+    assert get(f"{named(server)}/") == b"hello"
+    assert get(f"{server.url}/") == b"hello"
+    assert server.authorizations == ["Bearer secret", None]
+
+
+@pytest.mark.usefixtures("host_token")
+def test_a_token_does_not_follow_a_redirect_to_another_server(server: PageServer, other_server: PageServer) -> None:
+    server.pages["/"] = redirect(f"{other_server.url}/")
+    server.pages["/port"] = redirect(f"{named(other_server)}/")  # of the same name, and still another server
+    other_server.pages["/"] = Answer(b"there")
+    assert get(f"{named(server)}/") == b"there"
+    assert get(f"{named(server)}/port") == b"there"
+    assert server.authorizations == ["Bearer secret", "Bearer secret"]
+    assert other_server.authorizations == [None, None]
+
+
+@pytest.mark.usefixtures("host_token")
+def test_a_token_follows_a_redirect_on_its_own_server(server: PageServer) -> None:
+    server.pages |= {"/old": redirect("/new"), "/new": Answer(b"moved")}
+    assert get(f"{named(server)}/old") == b"moved"
+    assert server.authorizations == ["Bearer secret", "Bearer secret"]
+
+
+def test_a_server_cannot_fetch_the_credential_of_another_by_redirecting_to_it(
+    server: PageServer, other_server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHEELMILL_TOKEN_LOCALHOST", "secret")
+    server.pages["/"] = redirect(f"{named(other_server)}/")
+    other_server.pages["/"] = Answer(b"private")
+    get(f"{server.url}/")
+    assert other_server.authorizations == [None]
+
+
+def test_githubs_token_is_for_its_api_only(
+    server: PageServer, other_server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "github")
+    monkeypatch.setenv("GITHUB_API_URL", server.url)
+    for each in (server, other_server):
+        each.pages["/"] = Answer()
+        get(f"{each.url}/")
+    assert server.authorizations == ["Bearer github"]
+    assert other_server.authorizations == [None]
+
+
+def test_netrc_is_read_where_gpkg_only_says_so(server: PageServer, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("machine localhost login somebody password word\n")
+    (tmp_path / "netrc").chmod(0o600)
+    server.pages["/"] = Answer()
+    get(f"{named(server)}/")
+    get(f"{server.url}/")
+    assert server.authorizations == ["Basic c29tZWJvZHk6d29yZA==", None]
+
+
+def test_a_password_in_the_url_is_sent_and_never_shown(server: PageServer) -> None:
+    url = server.url.replace("//", "//me:pass%40word@")
+    server.pages["/"] = Answer(status=302, headers={"Location": "http://127.0.0.1:1/"})
+    with pytest.raises(NetworkError) as raised:
+        get(f"{url}/")
+    assert server.authorizations == [authorization_for(url)]
+    assert "pass" not in str(raised.value)
+
+
+def test_redirects_end(server: PageServer) -> None:
+    server.pages["/"] = redirect("/")
+    with pytest.raises(NetworkError, match="more than 10 redirects"):
+        get(f"{server.url}/")
+
+
+class Played(httpx.BaseTransport):
+    """Answers in the place of servers, one after the other."""
+
+    def __init__(self, *answers: httpx.Response) -> None:
+        self.answers = list(answers)
+        self.asked: list[httpx.Request] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        return self.answers.pop(0)
+
+
+def test_a_redirect_from_https_to_http_is_not_followed() -> None:
+    played = Played(httpx.Response(302, headers={"Location": "http://there/"}))
+    with Web(mounts={"all://": played}) as web, pytest.raises(NetworkError, match="leads from https to http://there/"):
+        web.get("https://here/")
+
+
+@pytest.mark.parametrize("place", ["file:///etc/passwd", "http://[", "ftp://x/"])
+def test_a_redirect_leads_to_servers_only(server: PageServer, place: str) -> None:
+    server.pages["/"] = redirect(place)
+    with pytest.raises(NetworkError):
+        get(f"{server.url}/")
+
+
+def test_a_busy_server_is_asked_again_when_it_says(server: PageServer) -> None:
+    server.pages["/"] = Answer(b"", 503, {"Retry-After": "7"})
+    pauses: list[float] = []
+    with Web(sleep=pauses.append) as web, pytest.raises(NetworkError, match=r"does not answer: 503 .*; tried 3 times"):
+        web.get(f"{server.url}/")
+    assert (pauses, len(server.asked)) == ([7, 7], 3)
+
+
+def test_a_server_that_wants_a_long_pause_is_left_alone(server: PageServer) -> None:
+    server.pages["/"] = Answer(b"", 429, {"Retry-After": "61"})
+    with Web() as web, pytest.raises(NetworkError, match=r"429 .*; try again in 61 seconds"):
+        web.get(f"{server.url}/")
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(tmp_path: Path) -> None:
+    class Broken(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            yield bytes(2 << 20)
+            raise httpx.RemoteProtocolError("peer closed connection")
+
+    played = Played(httpx.Response(200, stream=Broken()), httpx.Response(200, content=b"whole"))
+    path = tmp_path / "file"
+    seen: list[int] = []
+    with Web(mounts={"all://": played}, sleep=lambda _: None) as web, path.open("wb") as file:
+        download = web.download("https://here/", file, received=seen.append)
+    assert (path.read_bytes(), download.size, seen) == (b"whole", 5, [1 << 20, 2 << 20, 5])
+    assert download.sha256 == hashlib.sha256(b"whole").hexdigest()
+
+
+def test_an_error_page_is_no_file(server: PageServer, tmp_path: Path) -> None:
+    with (
+        Web() as web,
+        (tmp_path / "file").open("wb") as file,
+        pytest.raises(NetworkError, match="/gone: 404"),
+    ):
+        web.download(f"{server.url}/gone", file)
+    assert (tmp_path / "file").read_bytes() == b""
+
+
+def test_more_bytes_than_were_promised_are_not_taken(server: PageServer, tmp_path: Path) -> None:
+    server.pages["/"] = Answer(b"12345")
+    with Web() as web, (tmp_path / "file").open("wb") as file, pytest.raises(IntegrityError, match="promised 4 bytes"):
+        web.download(f"{server.url}/", file, promised=4)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({}, bytes(2000)),
+        ({"Content-Encoding": "gzip"}, gzip.compress(bytes(2000))),
+        ({"Content-Encoding": "deflate"}, zlib.compress(bytes(2000))),
+    ],
+)
+def test_an_answer_has_a_limit_of_bytes_packed_or_not(server: PageServer, headers: dict[str, str], body: bytes) -> None:
+    server.pages["/"] = Answer(body, headers=headers)
+    with Web() as web:
+        assert web.get(f"{server.url}/", limit=2000).content == bytes(2000)
+        with pytest.raises(NetworkError, match=rf"{server.url}/: has more than 1999 bytes"):
+            web.get(f"{server.url}/", limit=1999)
+
+
+def test_packed_in_packed_is_refused(server: PageServer) -> None:
+    server.pages["/"] = Answer(gzip.compress(gzip.compress(b"x")), headers={"Content-Encoding": "gzip, gzip"})
+    with pytest.raises(NetworkError, match="packed as 'gzip, gzip'"):
+        get(f"{server.url}/")
+
+
+@pytest.mark.parametrize("first", [b"", b"X-Slow: ", b"\r\n", b"Transfer-Encoding: chunked\r\n\r\n1;"])
+def test_a_server_that_drips_is_left_after_the_limit_of_time(first: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with connection, suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\n" + first)
+                while True:
+                    connection.sendall(b"x")
+                    time.sleep(0.02)
+
+        thread = Thread(target=drip)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        with Web(seconds=0.3) as web, pytest.raises(NetworkError, match=f"{url}: took longer than 0 seconds"):
+            web.get(url)
+        thread.join()
+
+
+def test_a_span_is_asked_for_and_nothing_else_is_read(server: PageServer) -> None:
+    server.pages |= {"/file": in_pieces(b"0123456789"), "/whole": Answer(b"0123456789")}
+    with Web() as web:
+        middle, end, whole = (
+            web.get(f"{server.url}/{path}", span=span)
+            for path, span in [("file", "2-4"), ("file", "-3"), ("whole", "0-0")]
+        )
+    assert [(each.status, each.content, each.size) for each in (middle, end, whole)] == [
+        (206, b"234", 10),
+        (206, b"789", 10),
+        (200, b"", 10),
+    ]
+
+
+def test_an_unchanged_page_is_not_sent_again(server: PageServer) -> None:
+    server.with_tag("/", b"page", '"1"')
+    with Web() as web:
+        assert [web.get(f"{server.url}/", etag=tag).status for tag in (None, '"1"', '"0"')] == [200, 304, 200]
+
+
+def test_a_file_of_this_disk_is_read_as_one_of_a_server(tmp_path: Path) -> None:
+    (tmp_path / "a file").write_bytes(b"here")
+    with Web() as web, (tmp_path / "copy").open("wb") as file:
+        assert web.download((tmp_path / "a file").as_uri(), file).size == 4
+        with pytest.raises(NetworkError, match="none: No such file"):
+            web.download((tmp_path / "none").as_uri(), file)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("ALL_PROXY", "socks5://127.0.0.1:9"), ("HTTPS_PROXY", "x://y"), ("SSL_CERT_FILE", "/none")]
+)
+def test_a_proxy_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UsageError, match="the proxy or the certificates") as raised:
+        Web()
+    assert variable in str(raised.value.hint)
