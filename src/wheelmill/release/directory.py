@@ -14,15 +14,13 @@ from urllib.parse import quote
 from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.failures import FailureFile
-from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest, manifest_from, manifest_of
-from wheelmill.release.sbom import sbom_of
-from wheelmill.release.store import Publication
+from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
+from wheelmill.release.store import Publication, files_beside
 from wheelmill.release.tags import date_tags
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of, write_bytes
 from wheelmill.system.progress import Progress
 from wheelmill.system.record_files import write_record
-from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile
 
 
@@ -76,8 +74,8 @@ class DirectoryStore:
         try:
             for wheel in wheels:
                 shutil.copyfile(wheel.file.path, draft / wheel.file.filename)
-                write_bytes(draft / (wheel.file.filename + SIDECAR_SUFFIX), metadata_bytes(wheel.file.path))
-                write_bytes(draft / (wheel.file.filename + SBOM_SUFFIX), sbom_of(wheel))
+                for name, content in files_beside(wheel).items():
+                    write_bytes(draft / name, content)
             write_record(draft / MANIFEST, manifest)
             draft.chmod(0o755)
             try:

@@ -6,20 +6,23 @@ https://cyclonedx.org/docs/1.6/json/ - components of scope ``excluded`` took par
 from __future__ import annotations
 
 import hashlib
-import json
 import uuid
+import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any
-from urllib.parse import quote
+
+from cyclonedx.model import HashAlgorithm, HashType, Property
+from cyclonedx.model.bom import Bom, BomMetaData
+from cyclonedx.model.component import Component, ComponentScope, ComponentType, Pedigree
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
 
 from wheelmill.build.provenance import Provenance
-from wheelmill.names import Sha256
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.wheel.name import WheelName
-
-Component = dict[str, Any]
+from wheelmill.wheel.pack import SOURCE_DATE_EPOCH
 
 
 def sbom_of(wheel: TestedWheel) -> bytes:
@@ -29,37 +32,30 @@ def sbom_of(wheel: TestedWheel) -> bytes:
     """
     name = WheelName.parse(wheel.file.filename)
     provenance = wheel.certificate.provenance
-    itself = {
-        **_distribution(name.project, str(name.version), file_name=wheel.file.filename),
-        "bom-ref": wheel.file.filename,
-        "hashes": _hashes(wheel.file.sha256),
-        **({"pedigree": {"ancestors": [_source_of(provenance)]}} if provenance else {}),
-    }
+    itself = _distribution(name.project, str(name.version), {"file_name": wheel.file.filename}, wheel.file.sha256)
+    itself.bom_ref.value = wheel.file.filename
+    itself.pedigree = Pedigree(ancestors=[_source_of(provenance)]) if provenance else None
     contained = [*_bundled(wheel), *(_linked(provenance) if provenance else ())]
     used = list(_used(provenance)) if provenance else []
     for number, component in enumerate((*contained, *used), start=1):
-        component["bom-ref"] = f"{number}: {component['name']}"
-    content = {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.6",
-        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, wheel.file.sha256)}",
-        "version": 1,
-        "metadata": {"component": itself},
-        "components": [*contained, *used],
-        "dependencies": [{"ref": itself["bom-ref"], "dependsOn": [component["bom-ref"] for component in contained]}],
-    }
-    return json.dumps(content, indent=2).encode() + b"\n"
+        component.bom_ref.value = f"{number}: {component.name}"  # the library's own are random
+    bill = Bom(
+        serial_number=uuid.uuid5(uuid.NAMESPACE_OID, wheel.file.sha256),
+        metadata=BomMetaData(component=itself, timestamp=datetime.fromtimestamp(SOURCE_DATE_EPOCH, UTC)),
+        components=[*contained, *used],
+    )
+    bill.register_dependency(itself, contained)
+    with warnings.catch_warnings(
+        action="ignore", category=UserWarning
+    ):  # says that what has nothing in it lacks dependencies
+        return JsonV1Dot6(bill).output_as_string(indent=2).encode() + b"\n"
 
 
 def _source_of(provenance: Provenance) -> Component:
     """The source that was compiled, with the patches that it got."""
-    cell = provenance.cell
-    patches = [{"name": "wheelmill:patch:sha256", "value": sha256} for sha256 in provenance.patches]
-    return {
-        **_distribution(cell.project, cell.version),
-        "hashes": _hashes(provenance.source_sha256),
-        **({"properties": patches} if patches else {}),
-    }
+    source = _distribution(provenance.cell.project, provenance.cell.version, sha256=provenance.source_sha256)
+    source.properties = [Property(name="wheelmill:patch:sha256", value=sha256) for sha256 in provenance.patches]
+    return source
 
 
 def _bundled(wheel: TestedWheel) -> Iterator[Component]:
@@ -68,37 +64,37 @@ def _bundled(wheel: TestedWheel) -> Iterator[Component]:
         for member in archive.namelist():
             path = PurePosixPath(member)
             if path.parts[0].endswith(".libs") and not member.endswith("/"):
-                sha256 = Sha256(hashlib.sha256(archive.read(member)).hexdigest())
-                yield {"type": "file", "name": member, "scope": "required", "hashes": _hashes(sha256)}
+                hashes = _hashes(hashlib.sha256(archive.read(member)).hexdigest())
+                yield Component(type=ComponentType.FILE, name=member, scope=ComponentScope.REQUIRED, hashes=hashes)
 
 
 def _linked(provenance: Provenance) -> Iterator[Component]:
     """What the linker put in, as far as packages.yml says it."""
     if provenance.expectations.cudart == "static":
-        yield {"type": "library", "name": "cudart_static", "version": provenance.toolkit, "scope": "required"}
+        yield Component(name="cudart_static", version=provenance.toolkit, scope=ComponentScope.REQUIRED)
 
 
 def _used(provenance: Provenance) -> Iterator[Component]:
     """What the build took place with."""
-    yield {"type": "application", "name": "cuda-toolkit", "version": provenance.toolkit, "scope": "excluded"}
+    excluded = ComponentScope.EXCLUDED
+    yield Component(type=ComponentType.APPLICATION, name="cuda-toolkit", version=provenance.toolkit, scope=excluded)
     for pinned in provenance.build_environment:
         project, _, version = pinned.partition("==")
-        yield {**_distribution(project, version), "scope": "excluded"}
+        component = _distribution(project, version)
+        component.scope = excluded
+        yield component
     for image in provenance.images:
         reference, _, digest = image.partition("@sha256:")
-        yield {"type": "container", "name": reference, "scope": "excluded", "hashes": _hashes(Sha256(digest))}
+        yield Component(type=ComponentType.CONTAINER, name=reference, scope=excluded, hashes=_hashes(digest))
 
 
-def _distribution(project: str, version: str, **qualifiers: str) -> Component:
+def _distribution(
+    project: str, version: str, qualifiers: dict[str, str] | None = None, sha256: str | None = None
+) -> Component:
     """A Python distribution, with its package URL: https://github.com/package-url/purl-spec."""
-    purl = f"pkg:pypi/{quote(project)}@{quote(version, safe='')}{_query(qualifiers)}"
-    return {"type": "library", "name": project, "version": version, "purl": purl}
+    purl = PackageURL("pypi", None, project, version, qualifiers)
+    return Component(name=project, version=version, purl=purl, hashes=_hashes(sha256) if sha256 else ())
 
 
-def _query(qualifiers: Mapping[str, str]) -> str:
-    words = "&".join(f"{key}={quote(value, safe='')}" for key, value in qualifiers.items())
-    return f"?{words}" if words else ""
-
-
-def _hashes(sha256: Sha256) -> list[dict[str, str]]:
-    return [{"alg": "SHA-256", "content": sha256}]
+def _hashes(sha256: str) -> list[HashType]:
+    return [HashType(alg=HashAlgorithm.SHA_256, content=sha256)]

@@ -10,10 +10,19 @@ from typing import Protocol
 
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.failures import FailureFile
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.manifest import SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile
+
+
+def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
+    """What every release has beside a wheel: its sidecar and its bill of materials, by file name."""
+    from wheelmill.release.sbom import sbom_of  # noqa: PLC0415 - half a second
+
+    filename = wheel.file.filename
+    return {filename + SIDECAR_SUFFIX: metadata_bytes(wheel.file.path), filename + SBOM_SUFFIX: sbom_of(wheel)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,15 +23,13 @@ from wheelmill.release.github.pace import Pace
 from wheelmill.release.github.probe import probe
 from wheelmill.release.github.refusal import reason_to_refuse
 from wheelmill.release.github.repository import Repository
-from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest, manifest_from, manifest_of
-from wheelmill.release.sbom import sbom_of
-from wheelmill.release.store import Publication, Refusal
+from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
+from wheelmill.release.store import Publication, Refusal, files_beside
 from wheelmill.release.tags import is_date_tag
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.record_files import record_bytes
-from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile
 
 
@@ -130,6 +128,5 @@ def _assets_of(wheel: TestedWheel) -> tuple[Asset, ...]:
     file = wheel.file
     return (
         Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256),
-        Asset.of_bytes(file.filename + SIDECAR_SUFFIX, metadata_bytes(file.path)),
-        Asset.of_bytes(file.filename + SBOM_SUFFIX, sbom_of(wheel)),
+        *(Asset.of_bytes(name, content) for name, content in files_beside(wheel).items()),
     )
