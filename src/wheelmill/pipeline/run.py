@@ -139,7 +139,12 @@ class _Run:
         if reason := factory.store.reason_to_refuse(rebuilt.file):
             raise BuildError(f"{rebuilt.file.filename} {reason}")
         verdict = examine_wheel(
-            rebuilt.file, factory.environments, serve_candidate, available=self.available, progress=progress
+            rebuilt.file,
+            factory.environments,
+            serve_candidate,
+            available=self.available,
+            max_size=factory.store.quotas.asset,
+            progress=progress,
         )
         self.verdicts.append(verdict)
         tested = _delivered(certify(verdict), factory.output / "wheels")

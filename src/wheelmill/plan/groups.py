@@ -1,9 +1,7 @@
 """Groups and shards: how a plan is spread over jobs.
 
 Cells that differ only in Python share a job and its compiler cache. A shard is one matrix of jobs whose wheels are
-attested and released together. What a release takes keeps it below the 256 jobs that GitHub runs of one matrix and the
-1,024 files of one attestation (https://docs.github.com/en/actions/reference/limits,
-https://github.com/actions/attest/pull/164).
+attested and released together, so it has no more wheels than a release takes.
 """
 
 from __future__ import annotations
@@ -14,10 +12,16 @@ from typing import Final
 
 from wheelmill.names import Platform, ProjectName
 from wheelmill.plan.targets import BuildTarget, Plan
-from wheelmill.wheel.name import MAX_WHEELS
 
 _RUNNERS: Final = {Platform.parse("linux_x86_64"): "ubuntu-24.04", Platform.parse("linux_aarch64"): "ubuntu-24.04-arm"}
 """https://docs.github.com/en/actions/reference/runners/github-hosted-runners"""
+
+
+MAX_JOBS: Final = 256
+"""Of one matrix (https://docs.github.com/en/actions/reference/limits)."""
+
+MAX_ATTESTED: Final = 1024
+"""Files of one attestation (https://github.com/actions/attest/pull/164)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +64,20 @@ def _place(group: Group, project: ProjectName) -> tuple[object, ...]:
     return project, cell.cuda, cell.torch, cell.platform
 
 
-def shards_of(groups: Iterable[Group]) -> tuple[tuple[Group, ...], ...]:
-    """Divide groups among shards whose wheels fit one release; each group stands in one."""
+def shards_of(groups: Iterable[Group], *, wheels: int | None) -> tuple[tuple[Group, ...], ...]:
+    """Divide groups among shards whose wheels fit one release; each group stands in one.
+
+    Args:
+        groups: in the order in which they are put into shards.
+        wheels: how many one release holds; None where it sets no limit.
+    """
+    most = min(wheels or MAX_ATTESTED, MAX_ATTESTED)
     shards: list[list[Group]] = []
-    room = 0
+    left = 0
     for group in groups:
-        if room < len(group.targets):
+        if left < len(group.targets) or len(shards[-1]) == MAX_JOBS:
             shards.append([])
-            room = MAX_WHEELS
+            left = most
         shards[-1].append(group)
-        room -= len(group.targets)
+        left -= len(group.targets)
     return tuple(map(tuple, shards))

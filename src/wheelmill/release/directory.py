@@ -15,7 +15,7 @@ from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.failures import FailureFile
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
-from wheelmill.release.store import Publication, files_beside
+from wheelmill.release.store import Publication, Quotas, files_beside
 from wheelmill.release.tags import date_tags
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of, write_bytes
@@ -34,6 +34,11 @@ class DirectoryStore:
     def failures(self) -> FailureFile:
         """A file beside the releases."""
         return FailureFile(path=self.directory / "failures.json")
+
+    @property
+    def quotas(self) -> Quotas:
+        """None: a disk takes what fits on it."""
+        return Quotas()
 
     def manifests(self) -> tuple[Manifest, ...]:
         """See `Store.manifests`; by tag."""

@@ -12,7 +12,6 @@ from wheelmill.release.manifest import Manifest
 from wheelmill.release.store import Publication, Refusal, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.wheel.name import MAX_WHEELS
 
 
 def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress = QUIET) -> Publication:
@@ -44,10 +43,8 @@ def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progr
         if sha256 != wheel.file.sha256
     )
     new = sorted((wheel for wheel in wheels if wheel.file.filename not in published), key=lambda w: w.file.filename)
-    done = [
-        store.publish(new[first : first + MAX_WHEELS], now=now, progress=progress)
-        for first in range(0, len(new), MAX_WHEELS)
-    ]
+    most = store.quotas.wheels or max(1, len(new))
+    done = [store.publish(new[first : first + most], now=now, progress=progress) for first in range(0, len(new), most)]
     return Publication(
         releases=tuple(manifest for each in done for manifest in each.releases),
         refusals=(*clashes, *(refusal for each in done for refusal in each.refusals)),

@@ -41,12 +41,26 @@ class Publication:
     refusals: tuple[Refusal, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Quotas:
+    """How much a place for releases takes; None where it sets no limit."""
+
+    asset: int | None = None
+    """Bytes that every file must stay under."""
+    wheels: int | None = None
+    """How many wheels one release holds."""
+
+
 class Store(Protocol):
     """Where releases are kept."""
 
     @property
     def failures(self) -> FailureFile:
         """Where the builds that failed are kept."""
+
+    @property
+    def quotas(self) -> Quotas:
+        """How much it takes."""
 
     def manifests(self) -> tuple[Manifest, ...]:
         """The manifests of all releases.
@@ -79,7 +93,7 @@ class Store(Protocol):
         """Release wheels together, under a tag of today that was never used.
 
         Args:
-            wheels: at least one, and at most `MAX_WHEELS`.
+            wheels: at least one, and no more than its quota.
             now: the time of publication, in UTC.
             progress: told of what takes long.
 

@@ -28,6 +28,7 @@ def examine_wheel(
     serve_index: ServeIndex,
     *,
     available: Sequence[AvailableWheel] = (),
+    max_size: int | None = None,
     progress: Progress,
 ) -> Verdict:
     """Examine a wheel's bytes; if they have no findings, install it from an index of its own in clean environments.
@@ -39,6 +40,7 @@ def examine_wheel(
         environments: makes the environments that it is installed into.
         serve_index: makes and serves the index that it is installed from.
         available: wheels of which those that it requires are installed beside it.
+        max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
         progress: told of every Python that it is tried on.
 
     Raises:
@@ -50,7 +52,8 @@ def examine_wheel(
     if not isinstance(contents, Contents):
         progress.step(f"smoke: {file.filename}")
         return Verdict(file=file, provenance=provenance, findings=contents, evidence=None, clean_rooms=())
-    outcome = findings_of(contents) or _try(contents, environments, serve_index, available, progress)
+    refused = findings_of(contents, max_size=max_size)
+    outcome = refused or _try(contents, environments, serve_index, available, progress)
     findings = tuple(each for each in outcome if isinstance(each, Finding))
     clean = () if findings else tuple(each for each in outcome if isinstance(each, CleanRoom))
     return Verdict(file=file, provenance=provenance, findings=findings, evidence=contents.evidence, clean_rooms=clean)

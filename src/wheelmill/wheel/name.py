@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 from packaging.tags import Tag
 from packaging.utils import BuildTag, InvalidWheelFilename, parse_wheel_filename
@@ -14,13 +14,6 @@ from packaging.version import Version
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import sha256_of
 from wheelmill.wheel.label import Label
-
-MAX_ASSET: Final = 2 << 30
-"""Bytes that a release asset must stay under
-(https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
-
-MAX_WHEELS: Final = 240
-"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

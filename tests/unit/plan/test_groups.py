@@ -7,12 +7,9 @@ from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CUDA_12, V1
 from wheelmill.cli.factory.plan import matrix_content
 from wheelmill.names import ProjectName, PythonVersion, project_name
-from wheelmill.plan.groups import groups_of, shards_of, waiting_in
+from wheelmill.plan.groups import MAX_ATTESTED, MAX_JOBS, groups_of, shards_of, waiting_in
 from wheelmill.plan.targets import BuildTarget, Plan
-from wheelmill.wheel.name import MAX_WHEELS
-
-MAX_JOBS = 256
-"""Of one matrix on GitHub."""
+from wheelmill.release.github.quotas import QUOTAS
 
 
 def test_pythons_of_one_wheel_share_a_group() -> None:
@@ -24,7 +21,7 @@ def test_pythons_of_one_wheel_share_a_group() -> None:
 
 def test_600_groups_make_three_shards_and_each_stands_in_one() -> None:
     groups = groups_of(Plan(targets=tuple(target(version=f"1.{n}") for n in range(600)), skips=()))
-    shards = shards_of(groups)
+    shards = shards_of(groups, wheels=QUOTAS.wheels)
     assert [len(shard) for shard in shards] == [240, 240, 120]
     assert [group for shard in shards for group in shard] == list(groups)
 
@@ -32,13 +29,23 @@ def test_600_groups_make_three_shards_and_each_stands_in_one() -> None:
 def test_the_wheels_of_a_shard_fit_one_release_and_its_groups_one_matrix() -> None:
     pythons = ("3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t")
     targets = [target(version=f"1.{number}", python=python) for number in range(100) for python in pythons]
-    shards = shards_of(groups_of(Plan(targets=tuple(targets), skips=())))
+    shards = shards_of(groups_of(Plan(targets=tuple(targets), skips=())), wheels=QUOTAS.wheels)
     assert [sum(len(group.targets) for group in shard) for shard in shards] == [238, 238, 224]
-    assert MAX_WHEELS < MAX_JOBS
+    assert all(len(shard) <= MAX_JOBS for shard in shards)
+
+
+def test_where_a_release_has_no_limit_a_shard_stays_one_matrix_and_one_attestation() -> None:
+    pythons = ("3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t")
+    many = [target(version=f"1.{number}") for number in range(300)]
+    assert [len(shard) for shard in shards_of(groups_of(Plan(targets=tuple(many), skips=())), wheels=None)] == [256, 44]
+    wide = [target(version=f"1.{number}", python=python) for number in range(150) for python in pythons]
+    shards = shards_of(groups_of(Plan(targets=tuple(wide), skips=())), wheels=None)
+    assert [sum(len(group.targets) for group in shard) for shard in shards] == [1022, 28]
+    assert MAX_ATTESTED == 1024
 
 
 def test_an_empty_plan_has_no_shard() -> None:
-    assert shards_of(groups_of(Plan(targets=(), skips=()))) == ()
+    assert shards_of(groups_of(Plan(targets=(), skips=())), wheels=None) == ()
 
 
 def requiring(project: str, required: ProjectName) -> BuildTarget:
@@ -61,7 +68,7 @@ def test_a_group_waits_for_those_it_requires_of_the_same_cuda_and_torch() -> Non
 def test_the_matrices_hold_each_group_once_and_name_those_that_wait() -> None:
     targets = [target(version=f"1.{number}") for number in range(600)]
     user = requiring("user", targets[0].cell.project)
-    content: Any = matrix_content(Plan(targets=(*targets, user), skips=()))
+    content: Any = matrix_content(Plan(targets=(*targets, user), skips=()), QUOTAS)
     names = [[group["group"] for group in shard["include"]] for shard in content["shards"]]
     assert [len(shard) for shard in names] == [240, 240, 120]
     assert sorted(name for shard in names for name in shard) == sorted(each.cell.group for each in targets)
@@ -70,6 +77,6 @@ def test_the_matrices_hold_each_group_once_and_name_those_that_wait() -> None:
 
 def test_the_job_of_an_abi3_wheel_is_told_of_every_python_that_it_is_for() -> None:
     built = replace(target(), pythons=(PythonVersion(3, 11), PythonVersion(3, 12)))
-    content: Any = matrix_content(Plan(targets=(built,), skips=()))
+    content: Any = matrix_content(Plan(targets=(built,), skips=()), QUOTAS)
     (group,) = content["shards"][0]["include"]
     assert (group["pythons"], group["wheels"]) == ("3.11,3.12", 1)

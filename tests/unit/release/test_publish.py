@@ -4,11 +4,13 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish, published_cells
-from wheelmill.wheel.name import MAX_WHEELS
+from wheelmill.release.store import Quotas
 
 FIRST, SECOND, THIRD = (f"demo-1.{number}+cu130-py3-none-any.whl" for number in range(3))
 
@@ -57,11 +59,14 @@ def test_other_bytes_under_a_published_name_are_refused_and_hold_up_nothing(
     assert everything_in(store.directory).items() >= before.items()
 
 
-def test_many_wheels_make_several_releases(store: DirectoryStore, tmp_path: Path) -> None:
-    names = [f"demo-1.{number:03}-py3-none-any.whl" for number in range(MAX_WHEELS + 1)]
+def test_more_wheels_than_a_release_takes_make_several(
+    store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"demo-1.{number}-py3-none-any.whl" for number in range(5)]
+    monkeypatch.setattr(DirectoryStore, "quotas", Quotas(wheels=4))
     manifests = publish(store, [certified_wheel(tmp_path / name) for name in reversed(names)], now=NOW).releases
     assert [manifest.tag for manifest in manifests] == ["v2026-11-21", "v2026-11-21.2"]
-    assert [len(manifest.wheels) for manifest in manifests] == [MAX_WHEELS, 1]
+    assert [len(manifest.wheels) for manifest in manifests] == [4, 1]
     assert [entry.filename for manifest in manifests for entry in manifest.wheels] == names
 
 

@@ -22,6 +22,7 @@ from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.sample import sample_of
 from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Filters, Plan
 from wheelmill.release.publish import past_builds, published_cells
+from wheelmill.release.store import Quotas
 
 
 @with_groups
@@ -66,20 +67,22 @@ def plan(
         planned = sample_of(planned)
     cost = estimate(planned, past_builds(manifests), runners=runners)
     if matrix:
-        print_json("wheelmill.plan-matrix/1", **matrix_content(planned))
+        print_json("wheelmill.plan-matrix/1", **matrix_content(planned, releases.quotas))
     elif as_json:
         print_json(PLAN_SCHEMA, **plan_content(planned), estimate=asdict(cost))
     else:
         _print_tables(planned, cost)
 
 
-def matrix_content(planned: Plan) -> dict[str, object]:
+def matrix_content(planned: Plan, quotas: Quotas) -> dict[str, object]:
     """The shards as GitHub reads them, ``{include: [...]}``, and the groups that only a later run can build."""
     groups = groups_of(planned)
     waiting = waiting_in(groups)
     ready = tuple(group for group in groups if group not in waiting)
     return {
-        "shards": [{"include": [group_content(group) for group in shard]} for shard in shards_of(ready)],
+        "shards": [
+            {"include": [group_content(group) for group in shard]} for shard in shards_of(ready, wheels=quotas.wheels)
+        ],
         "waiting": [group.id for group in waiting],
     }
 

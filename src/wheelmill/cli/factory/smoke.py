@@ -27,6 +27,7 @@ def smoke(
 ) -> None:
     """Examine wheels: their bytes first, then a clean installation and import. Exits with 5 on findings."""
     from wheelmill.pipeline.candidate_index import serve_candidate  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.release.github.quotas import QUOTAS  # noqa: PLC0415
     from wheelmill.smoke.available import wheels_on_disk  # noqa: PLC0415
     from wheelmill.smoke.examine import examine_wheel  # noqa: PLC0415
 
@@ -35,7 +36,10 @@ def smoke(
         files = [WheelFile.at(path) for path in wheels]
         available = wheels_on_disk(files)
         verdicts = [
-            examine_wheel(file, environments, serve_candidate, available=available, progress=shown) for file in files
+            examine_wheel(
+                file, environments, serve_candidate, available=available, max_size=QUOTAS.asset, progress=shown
+            )
+            for file in files
         ]
     if as_json:
         print_json("wheelmill.smoke/1", wheels=[verdict_content(verdict) for verdict in verdicts])

@@ -21,10 +21,10 @@ from wheelmill.release.github.drafts import all_releases, draft_of, publish_draf
 from wheelmill.release.github.notes import body_of, title_of
 from wheelmill.release.github.pace import Pace
 from wheelmill.release.github.probe import probe
-from wheelmill.release.github.refusal import reason_to_refuse
+from wheelmill.release.github.quotas import QUOTAS, reason_to_refuse
 from wheelmill.release.github.repository import Repository
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
-from wheelmill.release.store import Publication, Refusal, files_beside
+from wheelmill.release.store import Publication, Quotas, Refusal, files_beside
 from wheelmill.release.tags import is_date_tag
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import atomic_write
@@ -44,6 +44,11 @@ class GitHubStore:
     def failures(self) -> FailureFile:
         """A file on this machine: builds run without permission to write to the repository."""
         return FailureFile(path=user_cache_path("wheelmill") / "failures" / f"{self.repository.full_name}.json")
+
+    @property
+    def quotas(self) -> Quotas:
+        """Those of GitHub."""
+        return QUOTAS
 
     def manifests(self) -> tuple[Manifest, ...]:
         """See `Store.manifests`; the newest first."""

@@ -7,8 +7,8 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import ReleaseTag
 from wheelmill.release.github import Repository
 from wheelmill.release.github.notes import body_of, title_of
+from wheelmill.release.github.quotas import MAX_WHEELS
 from wheelmill.release.manifest import Manifest, manifest_of
-from wheelmill.wheel.name import MAX_WHEELS
 
 REPOSITORY = Repository(full_name="octo/wheels")
 TAG = ReleaseTag("v2026-11-21")

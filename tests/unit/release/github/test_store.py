@@ -14,11 +14,11 @@ from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import ReleaseError, UsageError
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github import assets as wanted
+from wheelmill.release.github.quotas import MAX_WHEELS
 from wheelmill.release.manifest import Manifest
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.record_files import record_from
-from wheelmill.wheel.name import MAX_WHEELS
 
 NAMES = tuple(f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(4))
 ENDS = ("", ".metadata", ".cdx.json")

@@ -1,12 +1,22 @@
-"""Wheels that are not put on GitHub."""
+"""What GitHub takes, and the wheels that are not put there."""
 
 from __future__ import annotations
 
 import string
 from typing import Final
 
+from wheelmill.release.store import Quotas
 from wheelmill.wheel.glibc import promised_glibc
-from wheelmill.wheel.name import MAX_ASSET, WheelFile, WheelName
+from wheelmill.wheel.name import WheelFile, WheelName
+
+MAX_ASSET: Final = 2 << 30
+"""Bytes that an asset must stay under
+(https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
+
+MAX_WHEELS: Final = 240
+"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
+
+QUOTAS: Final = Quotas(asset=MAX_ASSET, wheels=MAX_WHEELS)
 
 PUBLISHED_POLICY: Final = "manylinux_2_28"
 """What users of published wheels need: every Linux since 2018 has that glibc."""

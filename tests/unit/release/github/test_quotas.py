@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from wheelmill.names import Sha256
-from wheelmill.release.github.refusal import reason_to_refuse
-from wheelmill.wheel.name import MAX_ASSET, WheelFile
+from wheelmill.release.github.quotas import MAX_ASSET, reason_to_refuse
+from wheelmill.wheel.name import WheelFile
 
 
 def wheel(tags: str, *, version: str = "1.0+cu130torch2.11", size: int = 1) -> WheelFile:
