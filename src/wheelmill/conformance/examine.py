@@ -67,7 +67,7 @@ def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
 def _downloaded(link: FileLink, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, bytes | None]:
     """The hashes of a whole file, and the METADATA in it."""
     with tempfile.TemporaryFile() as file:
-        if not fetcher.download(link.url, file, size).ok:
+        if not fetcher.download(link.url, file, size):
             return None, None
         digests = {}
         for name in filter(None, (name for name, digest in link.hashes.items() if is_hash(name, digest))):

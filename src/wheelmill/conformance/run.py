@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-import httpx
-
 from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.conformance.finding import Finding, Report
 from wheelmill.conformance.folder import ORIGIN
 from wheelmill.conformance.survey import Survey
-from wheelmill.errors import SiteError, UsageError
+from wheelmill.errors import NetworkError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of
 from wheelmill.system.progress import Progress
-from wheelmill.web.tries import Sleep
+from wheelmill.web.retries import Sleep
 
 _UNBOUNDED: Final = 1e6
 
@@ -42,16 +40,16 @@ def check_url(
 
     Raises:
         UsageError: this is no URL.
-        SiteError: nobody answers there.
+        NetworkError: nobody answers there.
     """
     root = url if url.endswith("/") else f"{url}/"
     try:
         client = Fetcher(root, politeness=politeness, sleep=sleep)
-    except httpx.InvalidURL as error:
+    except ValueError as error:
         raise UsageError(f"expected the URL of an index: {error}") from None
     with client as fetcher:
         if not (answer := fetcher.first_byte(root)).status:
-            raise SiteError(f"{answer.url}: {answer.problem}")
+            raise NetworkError(f"{answer.url} {answer.problem}")
         return _survey(fetcher, [root], politeness, everything=everything, progress=progress)
 
 

@@ -12,9 +12,7 @@ from typing_extensions import TypedDict
 from wheelmill.errors import SiteError
 from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.names import Sha256
-
-_TIMEOUT: Final = 60
-"""Seconds without a byte."""
+from wheelmill.web.credentials import without_credentials
 
 
 class _Wheel(TypedDict):
@@ -38,6 +36,7 @@ def deployed_wheels(place: str) -> Mapping[str, Sha256]:
 
     Raises:
         SiteError: it has none that can be read.
+        NetworkError: its server does not answer.
     """
     content = _fetch(place) if "://" in place else _read(Path(place) / WHEELS_JSON)
     try:
@@ -57,15 +56,12 @@ def _read(path: Path) -> bytes:
 
 
 def _fetch(site: str) -> bytes:
-    import httpx  # noqa: PLC0415 - a tenth of a second
+    from wheelmill.web.client import Web  # noqa: PLC0415 - a tenth of a second
 
-    url = f"{site.rstrip('/')}/{WHEELS_JSON}"
-    try:
-        answer = httpx.get(url, timeout=_TIMEOUT, follow_redirects=True)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise SiteError(f"{url} cannot be read: {error}", hint=_FIRST) from None
-    if not answer.is_success:
-        raise SiteError(f"{url} cannot be read: it answers {answer.status_code}", hint=_FIRST)
+    with Web() as web:
+        answer = web.get(url := f"{site.rstrip('/')}/{WHEELS_JSON}")
+    if not answer.ok:
+        raise SiteError(f"{without_credentials(url)} cannot be read: {answer.outcome}", hint=_FIRST)
     return answer.content
 
 

@@ -96,6 +96,10 @@ class Web:
 
     def __exit__(self, *_: object) -> None:
         """Close them."""
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
         self._client.close()
 
     def get(

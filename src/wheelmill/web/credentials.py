@@ -58,6 +58,10 @@ def without_credentials(text: str) -> str:
     return _USERINFO.sub("", text)
 
 
+def no_credentials(_url: str) -> None:
+    """Ask as everybody may."""
+
+
 def own_credentials(index: str) -> Credentials:
     """Send the user and the password in the URL of an index to its own server, and nothing to any other."""
     authorization, origin = authorization_for(index) if urlsplit(index).username else None, origin_of(index)

@@ -15,7 +15,7 @@ from tests.wheels import write_wheel
 from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.conformance.ranged_file import RangedFile
 from wheelmill.conformance.run import check_url
-from wheelmill.errors import SiteError
+from wheelmill.errors import NetworkError
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_a_large_wheel_is_read_in_spans(servers: tuple[Server, Server], tmp_path
 
 
 def test_nobody_at_home_is_said() -> None:
-    with pytest.raises(SiteError, match="does not answer") as caught:
+    with pytest.raises(NetworkError, match="does not answer") as caught:
         check_url("http://user:word@127.0.0.1:9/", sleep=lambda _seconds: None)
     assert "word" not in str(caught.value)
 

@@ -7,18 +7,21 @@ https://distribution.github.io/distribution/spec/auth/token/
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, Self
+from urllib.parse import parse_qsl, urlencode, urlsplit
 from urllib.request import parse_http_list, parse_keqv_list
 
-import httpx
-
 from wheelmill.config.model.images import ImageReference, is_digest
-from wheelmill.errors import WheelmillError
-from wheelmill.web.tries import Sleep, answer_to
+from wheelmill.errors import NetworkError
+from wheelmill.web.answer import Answer
+from wheelmill.web.client import Web
+from wheelmill.web.credentials import no_credentials, origin_of
+from wheelmill.web.retries import Sleep
 
 _API_HOSTS: Final[Mapping[str, str]] = {"docker.io": "registry-1.docker.io"}
 """Where the API of a registry is, if not under the host in the names of its images. There is one such registry:
@@ -31,15 +34,9 @@ _MANIFESTS: Final = (
 )
 """What a tag may point to. Without the first two a registry would give the digest for one platform."""
 
+_MAX_ANSWER: Final = 16 << 20
+"""Bytes. A manifest has 4 MB at most by the specification."""
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1"})
-_TIMEOUT: Final = 30.0
-"""Seconds without a byte."""
-
-
-class ImageRegistryError(WheelmillError):
-    """A registry did not give what was asked for."""
-
-    exit_code = 2
 
 
 class ImageRegistry:
@@ -52,11 +49,7 @@ class ImageRegistry:
 
     def __init__(self, *, plain_http_on_loopback: bool = False, sleep: Sleep = time.sleep) -> None:
         self._plain_http_on_loopback = plain_http_on_loopback
-        self._sleep = sleep
-        # On the way to another host httpx drops the header with the token.
-        self._client = httpx.Client(
-            follow_redirects=True, timeout=_TIMEOUT, event_hooks={"request": [self._refuse_plain_http]}
-        )
+        self._web = Web(credentials=no_credentials, before=self._refuse_plain_http, sleep=sleep)
         self._tokens: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -65,7 +58,7 @@ class ImageRegistry:
 
     def __exit__(self, *_: object) -> None:
         """Close them."""
-        self._client.close()
+        self._web.close()
 
     def current(self, image: ImageReference) -> ImageReference | None:
         """Look up an image by its tag.
@@ -74,40 +67,42 @@ class ImageRegistry:
             The image with the digest that its tag has now; None when there is no such tag.
 
         Raises:
-            ImageRegistryError: the registry does not let everybody read it, or answers in a way that means nothing.
-            NoAnswerError: the registry cannot be reached or stays busy.
+            NetworkError: the registry does not answer, does not let everybody read it, or answers in a way that means
+                nothing.
         """
         answer = self._manifest("HEAD", image)
-        if answer.status_code == HTTPStatus.OK and "Docker-Content-Digest" not in answer.headers:
+        if answer.status == HTTPStatus.OK and "Docker-Content-Digest" not in answer.headers:
             answer = self._manifest("GET", image)  # the header is optional
-        if answer.status_code == HTTPStatus.NOT_FOUND:
+        if answer.status == HTTPStatus.NOT_FOUND:
             return None
         digest = answer.headers.get("Docker-Content-Digest") or f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
         if not is_digest(digest):
-            raise ImageRegistryError(f"{image.registry} gives {image.tagged} the digest {digest!r}, which is no sha256")
+            raise NetworkError(f"{image.registry} gives {image.tagged} the digest {digest!r}, which is no sha256")
         return replace(image, digest=digest)
 
-    def _manifest(self, method: str, image: ImageReference) -> httpx.Response:
+    def _manifest(self, method: str, image: ImageReference) -> Answer:
         """Ask for what a tag points to, with a token where one is wanted; 200 or 404."""
         scheme = "http" if self._is_plain(image.registry.partition(":")[0]) else "https"
         host = _API_HOSTS.get(image.registry, image.registry)
-        url = httpx.URL(f"{scheme}://{host}/v2/{image.repository}/manifests/{image.tag}")
+        url = f"{scheme}://{host}/v2/{image.repository}/manifests/{image.tag}"
         answer = self._ask(method, url, image)
-        if answer.status_code == HTTPStatus.UNAUTHORIZED and not answer.history:  # its own answer, not another host's
+        own = origin_of(answer.url) == origin_of(url)
+        if answer.status == HTTPStatus.UNAUTHORIZED and own:
             self._tokens[image.name] = self._token(answer.headers.get("WWW-Authenticate", ""), image)
             answer = self._ask(method, url, image)
-        match answer.status_code:
+        match answer.status:
             case HTTPStatus.OK | HTTPStatus.NOT_FOUND:
                 return answer
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
-                raise ImageRegistryError(f"{image.registry} shows {image.name} to nobody: it is private or not there")
+                raise NetworkError(f"{image.registry} shows {image.name} to nobody: it is private or not there")
             case status:
-                raise ImageRegistryError(f"{image.registry} answers {status} to the question for {image.tagged}")
+                raise NetworkError(f"{image.registry} answers {status} to the question for {image.tagged}")
 
-    def _ask(self, method: str, url: httpx.URL, image: ImageReference) -> httpx.Response:
+    def _ask(self, method: str, url: str, image: ImageReference) -> Answer:
         token = self._tokens.get(image.name)
-        headers = {"Accept": _MANIFESTS} | ({"Authorization": f"Bearer {token}"} if token else {})
-        return answer_to(self._client, self._client.build_request(method, url, headers=headers), self._sleep)
+        return self._web.get(
+            url, method=method, accept=_MANIFESTS, authorization=f"Bearer {token}" if token else None, limit=_MAX_ANSWER
+        )
 
     def _token(self, challenge: str, image: ImageReference) -> str:
         """Get the token that everybody may have, from where the registry says.
@@ -117,23 +112,22 @@ class ImageRegistry:
         scheme, _, parameters = challenge.partition(" ")
         try:
             fields = parse_keqv_list(parse_http_list(parameters)) if scheme.lower() == "bearer" else {}
-            url = httpx.URL(fields["realm"])
-        except (ValueError, LookupError, httpx.InvalidURL):
-            raise ImageRegistryError(f"{image.registry} asks for more than a token: {challenge!r}") from None
-        for name in {"service", "scope"} & fields.keys():
-            url = url.copy_set_param(name, fields[name])
-        request = self._client.build_request("GET", url)
-        answer = answer_to(self._client, request, self._sleep)
+            realm = urlsplit(fields["realm"])
+        except (ValueError, LookupError):
+            raise NetworkError(f"{image.registry} asks for more than a token: {challenge!r}") from None
+        asked = dict(parse_qsl(realm.query)) | {name: fields[name] for name in ("service", "scope") if name in fields}
+        answer = self._web.get(realm._replace(query=urlencode(asked)).geturl(), limit=_MAX_ANSWER)
         try:
-            content = answer.raise_for_status().json()
+            content = json.loads(answer.content)
             return str(content.get("token") or content["access_token"])
-        except (httpx.HTTPStatusError, ValueError, AttributeError, KeyError):
-            raise ImageRegistryError(f"{url.host} gives no token for {image.name}: {answer.status_code}") from None
+        except (ValueError, AttributeError, KeyError):
+            raise NetworkError(f"{realm.hostname} gives no token for {image.name}: {answer.status}") from None
 
     def _is_plain(self, host: str) -> bool:
         return self._plain_http_on_loopback and host in _LOOPBACK
 
-    def _refuse_plain_http(self, request: httpx.Request) -> None:
+    def _refuse_plain_http(self, url: str) -> None:
         """Refuse to ask over a way on which anybody could answer, also after a redirect."""
-        if request.url.scheme != "https" and not self._is_plain(request.url.host):
-            raise ImageRegistryError(f"{request.url.host} is not asked over {request.url.scheme or 'no scheme'}")
+        address = urlsplit(url)
+        if address.scheme != "https" and not self._is_plain(address.hostname or ""):
+            raise NetworkError(f"{address.hostname} is not asked over {address.scheme or 'no scheme'}")

@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from wheelmill.errors import ReleaseError
+from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.release.github.calls import PAUSES
 from wheelmill.release.github.download import Downloads
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
@@ -50,7 +50,7 @@ def _fault(downloads: Downloads, tag: str, entry: ManifestEntry, *, whole: bool)
             return f"{entry.filename} has {size} bytes instead of {entry.size}"
         if whole and (sha256 := _hash(downloads, tag, entry.filename)) != entry.sha256:
             return f"{entry.filename} has sha256 {sha256} instead of {entry.sha256}"
-    except ReleaseError as error:
+    except NetworkError as error:
         return str(error)
     return None
 

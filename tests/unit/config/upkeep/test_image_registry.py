@@ -11,8 +11,8 @@ import pytest
 
 from tests.registry_server import INDEX, MANIFEST, Registry, serving
 from wheelmill.config.model.images import ImageReference
-from wheelmill.config.upkeep.image_registry import ImageRegistry, ImageRegistryError
-from wheelmill.web.tries import NoAnswerError
+from wheelmill.config.upkeep.image_registry import ImageRegistry
+from wheelmill.errors import NetworkError
 
 DIGEST = "sha256:" + "1" * 64
 OLD = "sha256:" + "f" * 64
@@ -119,7 +119,7 @@ def test_a_digest_that_is_not_told_is_computed(server: Registry, client: ImageRe
 
 def test_a_digest_of_another_kind_is_an_error(server: Registry, client: ImageRegistry) -> None:
     server.tags["a/b:1"] = "sha512:" + "1" * 128
-    with pytest.raises(ImageRegistryError, match=r"/a/b:1 the digest 'sha512:1+', which is no sha256$"):
+    with pytest.raises(NetworkError, match=r"/a/b:1 the digest 'sha512:1+', which is no sha256$"):
         client.current(image(server))
 
 
@@ -133,7 +133,7 @@ def test_a_token_has_one_of_two_names(server: Registry, client: ImageRegistry, f
 @pytest.mark.parametrize("body", [b"no json", b"[]", b"{}", b'{"token": ""}'])
 def test_no_token_is_an_error(server: Registry, client: ImageRegistry, body: bytes) -> None:
     server.token_body = body
-    with pytest.raises(ImageRegistryError, match=r"^127\.0\.0\.1 gives no token for .*/a/b: 200$"):
+    with pytest.raises(NetworkError, match=r"^127\.0\.0\.1 gives no token for .*/a/b: 200$"):
         client.current(image(server))
 
 
@@ -144,7 +144,7 @@ def test_a_registry_that_wants_more_than_a_token_is_an_error(
     server: Registry, client: ImageRegistry, challenge: str
 ) -> None:
     server.challenge = challenge
-    with pytest.raises(ImageRegistryError, match="asks for more than a token"):
+    with pytest.raises(NetworkError, match="asks for more than a token"):
         client.current(image(server))
 
 
@@ -152,13 +152,13 @@ def test_a_registry_that_wants_more_than_a_token_is_an_error(
 def test_a_name_that_nobody_may_see_is_an_error(server: Registry, client: ImageRegistry, status: int) -> None:
     server.first = [(status, {"WWW-Authenticate": server.answer("/v2/", {})[1]["WWW-Authenticate"]}, b"")]
     server.token_body = b'{"token": "useless"}'
-    with pytest.raises(ImageRegistryError, match=r"shows .*/a/b to nobody: it is private or not there$"):
+    with pytest.raises(NetworkError, match=r"shows .*/a/b to nobody: it is private or not there$"):
         client.current(image(server))
 
 
 def test_an_answer_without_meaning_is_an_error(server: Registry, client: ImageRegistry) -> None:
     server.first = [(418, {}, b"")]
-    with pytest.raises(ImageRegistryError, match=r"answers 418 to the question for .*/a/b:1$"):
+    with pytest.raises(NetworkError, match=r"answers 418 to the question for .*/a/b:1$"):
         client.current(image(server))
 
 
@@ -180,7 +180,7 @@ def test_the_host_of_a_redirect_does_not_say_where_to_get_tokens(
     server.token = token
     with serving(Registry(tags={"a/b:1": DIGEST})) as other:
         server.redirect = f"http://{other.host}"
-        with pytest.raises(ImageRegistryError, match="to nobody"):
+        with pytest.raises(NetworkError, match="to nobody"):
             client.current(image(server))
 
         assert [path for _, path, _ in other.asked] == ["/v2/a/b/manifests/1"]
@@ -188,7 +188,7 @@ def test_the_host_of_a_redirect_does_not_say_where_to_get_tokens(
 
 def test_a_circle_of_redirects_is_an_error(server: Registry, client: ImageRegistry, pauses: list[float]) -> None:
     server.redirect = f"http://{server.host}"
-    with pytest.raises(NoAnswerError, match="redirects"):
+    with pytest.raises(NetworkError, match="redirects"):
         client.current(image(server))
     assert pauses == []
 
@@ -206,7 +206,7 @@ def test_a_busy_registry_is_asked_again(
 
 def test_a_registry_that_stays_busy_is_an_error(server: Registry, client: ImageRegistry, pauses: list[float]) -> None:
     server.first = [(503, {}, b"")] * 4
-    with pytest.raises(NoAnswerError, match=r"^127\.0\.0\.1 does not answer: 503 Service Unavailable; tried 3 times$"):
+    with pytest.raises(NetworkError, match=r"^http:.* does not answer: 503 Service Unavailable; tried 3 times$"):
         client.current(image(server))
     assert pauses == [1, 2]
     assert len(server.asked) == 3
@@ -221,17 +221,17 @@ def in_seconds(seconds: int) -> str:
     [
         ("7", (7, 7)),
         ("0", (1, 1)),
-        (in_seconds(50), (1, 50)),
-        (in_seconds(-50), (1, 1)),
+        (50, (1, 50)),
+        (-50, (1, 1)),
         ("soon", (1, 1)),
         ("Mon, 21 Nov 9999999999 00:00:00 GMT", (1, 1)),
     ],
     ids=["seconds", "no time", "date", "past", "nonsense", "a year of ten digits"],
 )
 def test_retry_after_is_waited_for(
-    server: Registry, client: ImageRegistry, pauses: list[float], asked: str, least_and_most: tuple[int, int]
+    server: Registry, client: ImageRegistry, pauses: list[float], asked: str | int, least_and_most: tuple[int, int]
 ) -> None:
-    server.first = [(429, {"Retry-After": asked}, b"")]
+    server.first = [(429, {"Retry-After": asked if isinstance(asked, str) else in_seconds(asked)}, b"")]
     client.current(image(server))
 
     (pause,) = pauses
@@ -239,22 +239,24 @@ def test_retry_after_is_waited_for(
     assert least <= pause <= most
 
 
-@pytest.mark.parametrize("asked", ["3600", in_seconds(3600)], ids=["seconds", "date"])
-def test_nobody_waits_for_an_hour(server: Registry, client: ImageRegistry, pauses: list[float], asked: str) -> None:
-    server.first = [(429, {"Retry-After": asked}, b"")]
-    with pytest.raises(NoAnswerError, match=r"429 Too Many Requests; try again in 3[56]\d\d seconds$"):
+@pytest.mark.parametrize("asked", ["3600", 3600], ids=["seconds", "date"])
+def test_nobody_waits_for_an_hour(
+    server: Registry, client: ImageRegistry, pauses: list[float], asked: str | int
+) -> None:
+    server.first = [(429, {"Retry-After": asked if isinstance(asked, str) else in_seconds(asked)}, b"")]
+    with pytest.raises(NetworkError, match=r"429 Too Many Requests; try again in 3[56]\d\d seconds$"):
         client.current(image(server))
     assert (pauses, len(server.asked)) == ([], 1)
 
 
 def test_a_registry_that_is_not_there_is_an_error(client: ImageRegistry, pauses: list[float]) -> None:
-    with pytest.raises(NoAnswerError, match=r"^127\.0\.0\.1 does not answer: .*; tried 3 times$"):
+    with pytest.raises(NetworkError, match=r"^http:.* does not answer: .*; tried 3 times$"):
         client.current(ImageReference("127.0.0.1:9/a/b", "1", OLD))
     assert pauses == [1, 2]
 
 
 def test_plain_http_is_spoken_only_when_that_is_wanted(server: Registry, pauses: list[float]) -> None:
-    with ImageRegistry(sleep=pauses.append) as registry, pytest.raises(NoAnswerError):
+    with ImageRegistry(sleep=pauses.append) as registry, pytest.raises(NetworkError):
         registry.current(image(server))
     assert server.asked == []
 
@@ -262,13 +264,13 @@ def test_plain_http_is_spoken_only_when_that_is_wanted(server: Registry, pauses:
 @pytest.mark.parametrize("realm", ["http://auth.example.org/token", "ftp://auth.example.org/token", "token"])
 def test_a_token_is_not_asked_for_over_plain_http(server: Registry, client: ImageRegistry, realm: str) -> None:
     server.challenge = f'Bearer realm="{realm}"'
-    with pytest.raises(ImageRegistryError, match="is not asked over"):
+    with pytest.raises(NetworkError, match="is not asked over"):
         client.current(image(server))
 
 
 def test_a_redirect_to_plain_http_is_refused(server: Registry, client: ImageRegistry) -> None:
     server.redirect = "http://registry.example.org"
-    with pytest.raises(ImageRegistryError, match=r"^registry\.example\.org is not asked over http$"):
+    with pytest.raises(NetworkError, match=r"^registry\.example\.org is not asked over http$"):
         client.current(image(server))
 
 
@@ -285,7 +287,7 @@ def test_the_name_of_an_image_says_who_is_asked(name: str, url: str, monkeypatch
 
     def send(_: httpx.Client, request: httpx.Request, **_options: bool) -> httpx.Response:
         asked.append(str(request.url))
-        return httpx.Response(200, headers={"Docker-Content-Digest": DIGEST})
+        return httpx.Response(200, headers={"Docker-Content-Digest": DIGEST}, request=request)
 
     monkeypatch.setattr(httpx.Client, "send", send)
     with ImageRegistry() as registry:
