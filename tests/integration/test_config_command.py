@@ -72,4 +72,4 @@ def test_what_ships_is_not_written_where_there_is_no_folder(
     argv = [sys.executable, "-m", "wheelmill", "config", *words.split()]
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: there is no folder ./config here\nhint: name another one with --config\n"
+    assert done.stderr == "error: there is no folder ./config\nhint: name another one with --config\n"

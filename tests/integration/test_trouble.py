@@ -60,5 +60,5 @@ def test_a_cache_that_cannot_be_used_is_named(wheelmill: Command, server: PageSe
     server.pages["/wheels/"] = Answer(links_page(wheel_name()))
     (tmp_path / "file").touch()
     done = wheelmill("resolve", "demo", "--no-look", *TARGET, exit_code=2, XDG_CACHE_HOME=tmp_path / "file")
-    assert "hint: --no-cache does without it" in done.stderr
+    assert "hint: give --no-cache" in done.stderr
     wheelmill("resolve", "demo", "--no-look", "--no-cache", *TARGET, XDG_CACHE_HOME=tmp_path / "file")

@@ -100,7 +100,7 @@ def run(
                 del left[0]
     except TimeIsOver:
         names = ", ".join(target.cell.id for target in left)
-        factory.progress.step(f"the time is over; left for another run: {names}")
+        factory.progress.step(f"out of time; left for another run: {names}")
     releases = work.publish() if publishes else ()
     return RunOutcome(verdicts=tuple(work.verdicts), releases=releases, failures=tuple(work.failures), left=tuple(left))
 

@@ -1,4 +1,4 @@
-"""Targets taken the whole way: what is kept when the time is over, and what stands where."""
+"""Targets taken the whole way: what is kept when out of time, and what stands where."""
 
 import importlib
 import time

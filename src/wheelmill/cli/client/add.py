@@ -35,7 +35,7 @@ def add(
     project: ProjectOption = None,
     no_sync: NoSyncOption = False,
     build: Annotated[
-        bool, typer.Option("--build", help="Compile what nobody has, for this machine's GPUs only.")
+        bool, typer.Option("--build", help="Compile wheels that no source has, for this machine's GPUs only.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -67,11 +67,11 @@ def update(
     wanted = [canonicalize_name(name) for name in projects or asked]
     if missing := [name for name in wanted if name not in asked]:
         raise UsageError(
-            f"{path}: 'wheelmill add' did not put {', '.join(missing)} there",
-            hint=f"it put {', '.join(sorted(asked)) or 'nothing'} there",
+            f"{path}: {', '.join(missing)} was not added by 'wheelmill add'",
+            hint=f"it added {', '.join(sorted(asked)) or 'nothing'}",
         )
     if not wanted:
-        raise UsageError(f"{path}: there is nothing to update", hint="'wheelmill add' keeps what was asked for there")
+        raise UsageError(f"{path}: there is nothing to update", hint="'wheelmill add' adds packages")
     _add([asked[name] for name in wanted], target, search, path, no_sync=no_sync, as_json=as_json)
 
 

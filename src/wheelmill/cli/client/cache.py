@@ -38,7 +38,8 @@ def info(*, as_json: JsonOption = False) -> None:
 def clean(
     *,
     older_than: Annotated[
-        str | None, typer.Option("--older-than", help="Only what was not used for 30m, 12h, 7d, 4w.", metavar="AGE")
+        str | None,
+        typer.Option("--older-than", help="Only what was not used for 30m, 12h, 7d or 4w.", metavar="AGE"),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -57,4 +58,4 @@ def _age(text: str) -> timedelta:
     try:
         return timedelta(**{unit: int(number)})
     except OverflowError:
-        raise UsageError(f"--older-than: {text} is longer than time") from None
+        raise UsageError(f"--older-than: {text} is too long") from None

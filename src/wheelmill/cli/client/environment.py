@@ -34,7 +34,7 @@ def environment(
 ) -> None:
     """Show what wheels are chosen for: Python, torch, CUDA, driver, GPUs."""
     if as_json and shell:
-        raise UsageError("--json and --shell are two forms of one answer: take one")
+        raise UsageError("--json and --shell cannot be given together")
     found = target.detect()
     if shell:
         for name, value in build_variables(found).items():

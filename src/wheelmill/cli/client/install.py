@@ -40,7 +40,7 @@ def install(
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
 
     if bool(requirements) == bool(lock):
-        raise UsageError("give packages, or --lock FILE")
+        raise UsageError("give either packages or --lock FILE")
     if lock:
         _install_locked(lock, target, search, exactly=False, command="install", as_json=as_json)
         return

@@ -52,7 +52,7 @@ def lock(
     form: Annotated[
         LockFormat, typer.Option("--format", help="PEP 751, or requirements with hashes.")
     ] = LockFormat.PYLOCK,
-    upgrade: Annotated[bool, typer.Option("--upgrade", help="Take newer versions than an earlier lock has.")] = False,
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Take newer versions than the earlier lock.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Lock everything that environments get, as pylock.toml (PEP 751).

@@ -29,15 +29,15 @@ def resolve(
     *,
     target: TargetOptions,
     search: SearchOptions,
-    project: Annotated[str, typer.Option(help="The project's name in the text.", metavar="NAME")] = "my-project",
+    project: Annotated[str, typer.Option(help="Name of the printed project.", metavar="NAME")] = "my-project",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A new file for the text.", metavar="FILE")
+        Path | None, typer.Option("-o", "--output", help="Write it to this new file.", metavar="FILE")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
 ) -> None:
     """Choose wheels for a target and print a pyproject.toml with them. Exits with 8 when a package has none."""
     if output and output.exists():
-        raise UsageError(f"{output} is there already", hint="'wheelmill add' changes a project that exists")
+        raise UsageError(f"{output} already exists", hint="'wheelmill add' changes an existing project")
     resolution = resolve_requirements(requirements_of(requirements), target.detect(), search.search())
     tell(resolution)
     if as_json:

@@ -30,7 +30,7 @@ class SearchOptions:
         list[str] | None, typer.Option("--extra-source", help="Look here first. Repeatable.", metavar="SOURCE")
     ] = None
     offline: Annotated[bool, typer.Option("--offline", help="Use what the cache has.")] = False
-    refresh: Annotated[bool, typer.Option("--refresh", help="Ask for every page, however fresh.")] = False
+    refresh: Annotated[bool, typer.Option("--refresh", help="Read every page again, fresh or not.")] = False
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
     no_look: Annotated[bool, typer.Option("--no-look", help="Choose by names, without looking into wheels.")] = False
 
@@ -89,7 +89,7 @@ def search(
         print_json("wheelmill.search/1", sources=content)
         return
     if not sources:
-        say("no source has all of these words")
+        say("no source matches all of these words")
     for source in sources:
         gpus = " ".join(architecture.sm for architecture in source.gpus)
         print(f"{', '.join(sorted(source.projects)) or 'any package'}: {source.description or source.name}")  # noqa: T201

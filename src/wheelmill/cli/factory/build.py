@@ -29,7 +29,8 @@ def build(
     config: ConfigOption = None,
     output: Annotated[Path, typer.Option(help="Folder for the wheels.", metavar="DIR")] = Path("out/wheels"),
     here: Annotated[
-        bool, typer.Option("--here", help="For the project's Python, torch and this machine's GPUs only; kept.")
+        bool,
+        typer.Option("--here", help="For the project's Python and torch and this machine's GPUs; kept here."),
     ] = False,
     gpu: Annotated[
         list[str] | None, typer.Option("--gpu", help="With --here: GPUs, 9.0 or sm_90.", metavar="X")

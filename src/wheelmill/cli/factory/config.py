@@ -46,7 +46,7 @@ def _count(number: int, noun: str) -> str:
 def lock(
     projects: Annotated[list[str] | None, typer.Argument(help="Only these.", metavar="[PROJECT...]")] = None,
     directory: ConfigOption = None,
-    upgrade: Annotated[bool, typer.Option("--upgrade", help="Look up anew what is locked.")] = False,  # noqa: FBT002
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Look up again what is already locked.")] = False,  # noqa: FBT002
 ) -> None:
     """Look up sources and build requirements of packages.yml and write their hashes to packages.lock."""
     config = config_to_change(directory)

@@ -29,7 +29,7 @@ def build(
     base_url: Annotated[
         str | None,
         typer.Option(
-            help="What lies above the releases' folders, if not the store: a URL, or a path relative to the site.",
+            help="The URL above the releases' folders, or a path relative to the site; that of the store by default.",
             metavar="URL",
             envvar="WHEELMILL_BASE_URL",
         ),
@@ -38,7 +38,7 @@ def build(
     previous: Annotated[
         str | None,
         typer.Option(
-            help="The site that people use now, a folder or its URL: nothing may change or vanish without a reason.",
+            help="The current site, a folder or URL: links must not change or vanish without a reason.",
             metavar="URL_OR_DIR",
             envvar="WHEELMILL_PREVIOUS",
         ),

@@ -31,7 +31,7 @@ def check(
     all_files: Annotated[
         bool, typer.Option("--all-files", help="Read all pages and all bytes of all files, not a sample.")
     ] = False,
-    rate: Annotated[float, typer.Option(help="Requests in a second, at most.", metavar="N", min=0.1)] = 20,
+    rate: Annotated[float, typer.Option(help="Requests per second, at most.", metavar="N", min=0.1)] = 20,
     connections: Annotated[int, typer.Option(help="Connections, at most.", metavar="N", min=1, max=64)] = 8,
     as_json: JsonOption = False,
 ) -> None:

@@ -47,7 +47,7 @@ def config_to_change(directory: Path | None) -> Config:
         UsageError: no folder was named, and there is none here.
     """
     if directory is None and folder_at(None) == resources.CONFIG:
-        raise UsageError("there is no folder ./config here", hint="name another one with --config")
+        raise UsageError("there is no folder ./config", hint="name another one with --config")
     return config_at(directory)
 
 

@@ -48,7 +48,7 @@ def plan(
     config: ConfigOption = None,
     store: StoreOption = DEFAULT_STORE,
     runners: Annotated[
-        int | None, typer.Option(min=1, help="Machines to estimate the hours for; one a job by default.", metavar="N")
+        int | None, typer.Option(min=1, help="Machines to estimate the hours for; one per job by default.", metavar="N")
     ] = None,
     as_json: JsonOption = False,
     matrix: Annotated[

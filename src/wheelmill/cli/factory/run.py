@@ -56,7 +56,7 @@ def run(
         float | None,
         typer.Option(help="Stop builds after these minutes, keep what is done and exit with 3.", metavar="N", min=0),
     ] = None,
-    output: Annotated[Path, typer.Option(help="Gets wheels, releases and site.", metavar="DIR")] = Path("out"),
+    output: Annotated[Path, typer.Option(help="Folder for wheels, releases and site.", metavar="DIR")] = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
     """Plan, build, smoke, release and index: what is published already is not built again."""
@@ -106,6 +106,6 @@ def _raise_for(outcome: RunOutcome, planned: Plan) -> None:
         raise kind(f"{len(outcome.failures)} of {len(planned.targets)} targets failed; each is explained above")
     if outcome.left:
         raise TimeOverError(
-            f"the time is over; left: {', '.join(target.cell.id for target in outcome.left)}",
-            hint="the same command goes on: what was compiled is in the compiler cache",
+            f"out of time; left: {', '.join(target.cell.id for target in outcome.left)}",
+            hint="run the same command again: what was compiled is in the compiler cache",
         )

@@ -25,7 +25,7 @@ class Sandbox(StrEnum):
 
 
 SandboxOption = Annotated[
-    Sandbox, typer.Option("--sandbox", help="Where to build, and to try wheels.", envvar="WHEELMILL_SANDBOX")
+    Sandbox, typer.Option("--sandbox", help="Where to build and test wheels.", envvar="WHEELMILL_SANDBOX")
 ]
 
 

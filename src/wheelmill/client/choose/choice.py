@@ -155,7 +155,7 @@ def _notes(candidate: Candidate) -> tuple[str, ...]:
     if candidate.sha256 is None:
         notes.append("its source gives no hash")
     if candidate.version.is_prerelease:
-        notes.append("it is a pre-release: there is no final one for this target")
+        notes.append("a pre-release: there is no final release for this target")
     if candidate.label.cuda_major is None:
         notes.append("its name does not say which CUDA it is for")
     return tuple(notes)

@@ -45,7 +45,7 @@ class Inside:
             *([f"needs {' and '.join(needs)}"] if needs else []),
             *([", ".join(code)] if code else []),
             *([f"{'C++11' if self.cxx11_abi else 'old C++'} ABI"] if self.cxx11_abi is not None else []),
-            *([] if self.code_read else ["its compiled code was not looked into"]),
+            *([] if self.code_read else ["its compiled code was not read"]),
         ]
         return "; ".join(known) or "no compiled code that needs anything"
 

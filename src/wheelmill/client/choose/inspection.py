@@ -71,7 +71,7 @@ def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
         if known := recall_inside(choice.candidate, cache):
             found[name] = known
         elif offline:
-            found[name] = "was not looked into: this is offline"
+            found[name] = "was not looked into: --offline was given"
         else:
             unknown.append(choice)
     if unknown:
@@ -110,6 +110,6 @@ def _add_notes(resolution: Resolution, looks: Looks, warnings: Sequence[str]) ->
         if isinstance(look, str):
             choices[name] = replace(choice, notes=(*choice.notes, look))
             continue
-        unread = () if look.code_read else ("its compiled code was not looked into",)
+        unread = () if look.code_read else ("its compiled code was not read",)
         choices[name] = replace(choice, requires_dist=look.requires_dist, notes=(*choice.notes, *unread))
     return replace(resolution, choices=choices, warnings=tuple(warnings))

@@ -28,16 +28,16 @@ _COST: Final = {
 """How much it takes a person to change each; what is missing here cannot be changed."""
 
 _SHOWN: Final = {
-    Stage.PLATFORM: "another platform",
-    Stage.GLIBC: "a newer glibc",
-    Stage.PYTHON: "another Python",
-    Stage.CUDA: "another CUDA",
-    Stage.TORCH: "another torch",
-    Stage.ABI: "another C++ ABI",
-    Stage.DRIVER: "a newer driver",
-    Stage.GPU: "certain GPUs",
-    Stage.VERSION: "another version",
-    Stage.YANKED: "nobody: they were yanked",
+    Stage.PLATFORM: "for another platform",
+    Stage.GLIBC: "for a newer glibc",
+    Stage.PYTHON: "for another Python",
+    Stage.CUDA: "for another CUDA",
+    Stage.TORCH: "for another torch",
+    Stage.ABI: "for another C++ ABI",
+    Stage.DRIVER: "for a newer driver",
+    Stage.GPU: "for certain GPUs",
+    Stage.VERSION: "for another version",
+    Stage.YANKED: "yanked",
 }
 
 _ELSEWHERE: Final = "'wheelmill search' lists what sources have; --extra-source names another one"
@@ -60,7 +60,7 @@ def explain_absence(
         return Unresolved(project=project, reason="no source has a wheel of it", suggestion=_ELSEWHERE)
     counts = Counter(stage for _, found in against for stage in {refusal.stage for refusal in found})
     stages = sorted(filter(counts.get, _SHOWN), key=lambda stage: -counts[stage])
-    reasons = ", ".join(f"{counts[stage]} for {_SHOWN[stage]}" for stage in stages) or "for a torch that is not known"
+    reasons = ", ".join(f"{counts[stage]} {_SHOWN[stage]}" for stage in stages) or "for a torch that is not known"
     return Unresolved(
         project=project,
         reason=f"{len(against)} wheels, none for {target}: {reasons}",
@@ -130,7 +130,7 @@ def _change(
         Stage.GPU: f"--gpu {next(iter(candidate.source.gpus), '')}",
         Stage.VERSION: f"{canonicalize_name(requirement.name)}=={candidate.version.public}",
         Stage.ABI: "a torch with the other C++ ABI",
-        Stage.DRIVER: f"a driver from {minimum_driver(cuda, facts) if cuda else None} on",
+        Stage.DRIVER: f"driver {minimum_driver(cuda, facts) if cuda else None} or newer",
         Stage.GLIBC: "a Linux with a newer glibc",
     }
     return " ".join(text for stage, text in changes.items() if stage in stages)

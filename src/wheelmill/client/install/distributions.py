@@ -48,7 +48,7 @@ def distributions_of(interpreter: Path) -> list[tuple[ProjectName, str]]:
             [interpreter.absolute(), "-I", "-c", _DISTRIBUTIONS], env=process.environment_for_foreign_code()
         )
     except ProcessError as error:
-        raise UsageError(f"{interpreter} does not say what is installed:\n{error.tail}") from None
+        raise UsageError(f"{interpreter} cannot list what is installed:\n{error.tail}") from None
     return [
         (canonicalize_name(name), _version_with_label(version, origin))
         for name, version, origin in json.loads(printed.splitlines()[-1])

@@ -89,7 +89,7 @@ class Pip:
         if torch_backend:
             raise UsageError(
                 f"pip's package index has torch for another CUDA than {torch_backend}",
-                hint="install uv, which knows where it is, or install that torch before",
+                hint="install uv, which finds the right index, or install that torch first",
             )
         with _requirements_file(wheels, requirements) as file:
             self._pip("install", *_only_these(alone=alone), "--requirement", file)

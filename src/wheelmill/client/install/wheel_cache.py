@@ -91,7 +91,7 @@ class WheelCache:
             path.unlink()
             raise IntegrityError(
                 f"{path} was changed on disk: it has sha256 {found}",
-                hint="it was removed from the cache; run the command again to download it anew",
+                hint="it was removed from the cache; run the command again to download it",
             )
         if self.offline:
             raise UsageError(f"{filename} is not in the cache, and --offline was given", hint=f"it is at {wanted.url}")
@@ -109,7 +109,7 @@ class WheelCache:
         found = download.sha256
         if found != (wanted.sha256 or found):
             partial.unlink()
-            raise IntegrityError(f"{wanted.url} has sha256 {found}; {wanted.sha256} was promised")
+            raise IntegrityError(f"{wanted.url} has sha256 {found}, not the promised {wanted.sha256}")
         path = self.directory / found / filename
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(path)
@@ -136,7 +136,7 @@ def _check_filename(filename: str) -> str:
     try:
         parse_wheel_filename(filename)
     except InvalidWheelFilename as error:
-        raise IntegrityError(f"an index names a file that is no wheel: {error}") from None
+        raise IntegrityError(f"not the file name of a wheel: {error}") from None
     if "/" in filename or "\\" in filename:
-        raise IntegrityError(f"an index names a file that leads elsewhere: {filename!r}")
+        raise IntegrityError(f"not a plain file name: {filename!r}")
     return filename

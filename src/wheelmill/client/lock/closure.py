@@ -99,7 +99,7 @@ def _lock_in(path: Path) -> Pylock:
     try:
         return Pylock.from_dict(tomllib.loads(path.read_text()))
     except (tomllib.TOMLDecodeError, PylockValidationError) as error:
-        raise InstallError(f"uv wrote no lock that can be read: {error}") from None
+        raise InstallError(f"the lock that uv wrote cannot be read: {error}") from None
 
 
 def _preferences(known: Pylock) -> dict[str, object]:
@@ -121,7 +121,7 @@ def _platform_of(environment: TargetEnvironment) -> str:
     platform, libc = environment.platform, environment.libc
     machine = _MACHINES.get(platform.system, {}).get(platform.machine)
     if machine is None:
-        raise UsageError(f"{platform}: locks are made for Linux and Windows")
+        raise UsageError(f"{platform}: locks are made for Linux and Windows only")
     if not platform.is_linux:
         return f"{machine}-pc-windows-msvc"
     if libc is None:
@@ -130,5 +130,5 @@ def _platform_of(environment: TargetEnvironment) -> str:
         return f"{machine}-unknown-linux-musl"
     minor = max((known for known in _GLIBC_MINORS if known <= libc.minor), default=None)
     if minor is None:
-        raise UsageError(f"{libc} is older than anything that wheels are made for")
+        raise UsageError(f"{libc} is too old: no wheels are made for it")
     return f"{machine}-manylinux_2_{minor}"

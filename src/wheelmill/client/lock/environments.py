@@ -43,7 +43,7 @@ def package_of(candidate: Candidate) -> Package:
         IntegrityError: its source gives no hash, without which nothing can be locked.
     """
     if candidate.sha256 is None:
-        raise IntegrityError(f"{candidate.url}: its source gives no sha256, so that it cannot be locked")
+        raise IntegrityError(f"{candidate.url}: its source gives no sha256, so it cannot be locked")
     name, version, _, _ = parse_wheel_filename(candidate.filename)
     simple = candidate.source.kind is SourceKind.SIMPLE
     return Package(
@@ -127,4 +127,4 @@ def _requires_dist(wheel: Path) -> tuple[str, ...]:
     try:
         return requires_dist_of(wheel)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise IntegrityError(f"{wheel.name} is not a wheel that can be read: {error}") from None
+        raise IntegrityError(f"{wheel.name} cannot be read as a wheel: {error}") from None

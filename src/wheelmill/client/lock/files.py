@@ -138,7 +138,7 @@ def check_name(path: Path) -> None:
         UsageError: it is such a name.
     """
     if not is_valid_pylock_path(path):
-        raise UsageError(f"{path.name}: a lock is called pylock.toml or pylock.<name>.toml (PEP 751)")
+        raise UsageError(f"{path.name}: a lock must be named pylock.toml or pylock.<name>.toml (PEP 751)")
 
 
 def read_lock(path: Path) -> Pylock:

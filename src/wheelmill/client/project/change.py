@@ -138,20 +138,21 @@ def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[
         for torch in sorted(each for each in wanted if each):
             if not _admits(requirement, torch):
                 raise UsageError(
-                    f"{pyproject.path}: it depends on {requirement}; the wheels are for torch {torch}",
+                    f"{pyproject.path} depends on {requirement}, but the wheels are for torch {torch}",
                     hint="change that dependency, or choose with --torch",
                 )
     narrow = had and all(_admits_only(requirement, wanted) for requirement in had)
     if not narrow:
         pyproject.depend(_TORCH, pins)
         for requirement in had:
-            yield f"{requirement} became {', '.join(pin.dependency for pin in pins)}: the wheels are linked to it"
+            pinned = ", ".join(pin.dependency for pin in pins)
+            yield f"{requirement} was changed to {pinned}: the wheels are linked to that torch"
     sources = UvSources(pyproject)
     if not sources.by_hand(_TORCH):
         sources.draw_from(_TORCH, pins)
     elif any(pin.index for pin in pins):
         cuda = ", ".join(sorted({str(resolution.environment.cuda) for resolution in resolutions}))
-        yield f"torch stays with the source that {pyproject.path.name} has for it: let that be one for CUDA {cuda}"
+        yield f"torch keeps its source in {pyproject.path.name}, which must be one for CUDA {cuda}"
 
 
 def _admits(requirement: Requirement, torch: TorchVersion) -> bool:

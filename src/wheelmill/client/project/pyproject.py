@@ -98,7 +98,7 @@ class Pyproject(TomlTables):
         project = self.make_table("project")
         if "dependencies" in project.get("dynamic", ()):
             raise UsageError(
-                f"{self.path}: project.dynamic: its dependencies are computed when it is built",
+                f"{self.path}: project.dynamic: dependencies that are computed at build time cannot be changed",
                 hint="list them under [project] dependencies",
             )
         if "dependencies" not in project:

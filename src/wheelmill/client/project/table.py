@@ -35,7 +35,7 @@ def complete_project_table(pyproject: Pyproject, pythons: Collection[PythonVersi
     had = pyproject.table("project")
     if had is None and poetry is not None:
         _carry_over(pyproject, poetry)
-        return (f"{pyproject.path.name}: [project] says now what [tool.poetry] said; uv and Poetry 2 read it",)
+        return (f"{pyproject.path.name}: [project] was made from [tool.poetry]; uv and Poetry 2 read it",)
     project = pyproject.make_table("project")
     dynamic = project.get("dynamic", ())
     if "name" not in project:
@@ -118,7 +118,7 @@ def specifiers_of(constraint: str) -> str:
         ValueError: the constraint has no such form.
     """
     if "|" in constraint:
-        raise ValueError(f"{constraint!r} gives alternatives, which version specifiers cannot")
+        raise ValueError(f"{constraint!r} has alternatives, which version specifiers cannot express")
     try:
         return str(SpecifierSet(",".join(_specifier_of(part.strip()) for part in constraint.split(","))))
     except (InvalidSpecifier, InvalidVersion):

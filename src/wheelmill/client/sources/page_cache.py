@@ -151,7 +151,7 @@ class PageCache:
 def _unusable(error: OSError | sqlite3.OperationalError) -> UsageError:
     """A folder that is read-only, a full disk, a lock that nobody gives up."""
     return UsageError(
-        f"the cache cannot be used: {error}", hint="--no-cache does without it, XDG_CACHE_HOME puts it elsewhere"
+        f"the cache cannot be used: {error}", hint="give --no-cache, or set XDG_CACHE_HOME to another folder"
     )
 
 

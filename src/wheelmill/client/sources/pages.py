@@ -61,7 +61,7 @@ class Pages:
     def _is_current(self, url: str) -> bool:
         page = self.cache.page(url)
         if self.offline and page is None:
-            self.warnings.append(f"{without_credentials(url)} is not in the cache, and this is offline")
+            self.warnings.append(f"{without_credentials(url)} is not in the cache, and --offline was given")
         return self.offline or bool(page and page.fresh and not self._refresh)
 
     def _ask(self, urls: list[str]) -> None:
@@ -82,7 +82,7 @@ class Pages:
                 try:
                     self._keep(url, future.result())
                 except WheelmillError as error:
-                    kept = "; going on with what the cache has" if self.cache.page(url) else ""
+                    kept = "; using what the cache has" if self.cache.page(url) else ""
                     self.warnings.append(f"{error}{kept}")
                 del future
 
@@ -140,5 +140,5 @@ def _refusal(answer: Answer) -> str:
     if answer.headers.get("X-RateLimit-Remaining") == "0":
         return f"{status}: GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"
     if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return f"{status}: it wants a credential, from netrc or WHEELMILL_TOKEN_<HOST>"
+        return f"{status}: a credential is needed, in netrc or WHEELMILL_TOKEN_<HOST>"
     return status

@@ -43,7 +43,7 @@ class PublishedSources:
                 _update(kept, site)
             except WheelmillError as error:
                 which = "last list of sources" if kept.exists() else "list of sources that ships"
-                self.warn(f"{without_credentials(site)}: {error}; going on with the {which}")
+                self.warn(f"{without_credentials(site)}: {error}; using the {which}")
         return kept if kept.exists() else None
 
 

@@ -60,7 +60,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
         raise UsageError(str(error), hint="make one with 'uv venv --clear', or name one with --python-path") from None
     except (ProcessError, ValueError, IndexError) as error:
         tail = f":\n{error.tail}" if isinstance(error, ProcessError) else ""
-        raise UsageError(f"{interpreter} does not say what it is{tail}", hint="is it a Python 3.8 or newer?") from None
+        raise UsageError(f"{interpreter} cannot be examined{tail}", hint="Python 3.8 or newer is needed") from None
     if facts["implementation"] != "cpython":
         raise UsageError(f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
     executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
@@ -72,7 +72,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
         minor = TorchVersion.parse(Version(release).base_version) if release else None
         cuda = CudaVersion.parse(torch["cuda"]) if torch.get("cuda") else None
     except ValueError as error:
-        raise UsageError(f"{origin}: {error}", hint="install that torch again") from None
+        raise UsageError(f"{origin}: {error}", hint="reinstall torch") from None
     return TargetEnvironment(
         python=_python_of(facts),
         python_release=facts["python"],

@@ -32,7 +32,7 @@ def test_an_old_driver_runs_no_new_cuda(resolved: Resolve) -> None:
     resolution = resolved([name(label="cu130torch2.8")], "demo", target=target)
     assert chosen(resolution) is None
     (missing,) = resolution.unresolved.values()
-    assert missing.suggestion == "a driver from 580.65.06 on"
+    assert missing.suggestion == "driver 580.65.06 or newer"
 
 
 def test_one_torch_is_found_that_every_package_has_a_wheel_for(resolved: Resolve) -> None:

@@ -112,7 +112,7 @@ def test_the_sidecar_is_enough_where_a_server_gives_no_pieces(site: Site) -> Non
     site.server.pages[f"/{OLD}"] = Answer(b"whole", headers={})
     (choice,) = site.resolve().choices.values()
     assert choice.requires_dist == ("einops",)
-    assert choice.notes == ("its compiled code was not looked into",)
+    assert choice.notes == ("its compiled code was not read",)
 
 
 @pytest.mark.parametrize("answer", [Answer(b"whole", headers={}), Answer(b"", 404), Answer(b"x", 206, {})])

@@ -186,7 +186,7 @@ def test_what_was_asked_for_is_kept_and_forgotten(tmp_path: Path) -> None:
         ("project = 3\n", "project: expected a table"),
         ('[project]\ndependencies = "rich"\n', "project.dependencies: expected a list of requirements"),
         ('[project]\ndependencies = ["rich", "a b c"]\n', r"project.dependencies\[1\]: "),
-        ('[project]\ndynamic = ["dependencies"]\n', "project.dynamic: its dependencies are computed"),
+        ('[project]\ndynamic = ["dependencies"]\n', "project.dynamic: dependencies that are computed"),
     ],
 )
 def test_what_cannot_be_changed_is_named(tmp_path: Path, text: str, message: str) -> None:

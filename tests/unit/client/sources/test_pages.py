@@ -90,8 +90,8 @@ def test_the_cache_stands_in_for_a_server_that_fails(server: PageServer) -> None
     resolution = find(source)
     assert chosen(resolution) == WHEEL
     (warning,) = resolution.warnings
-    assert "403 Forbidden: it wants a credential" in warning
-    assert "going on with what the cache has" in warning
+    assert "403 Forbidden: a credential is needed" in warning
+    assert "using what the cache has" in warning
     assert chosen(find(source, offline=True)) == WHEEL
 
 
