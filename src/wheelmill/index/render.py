@@ -6,17 +6,17 @@ HTML is PEP 503 at repository version 1.4, where its specification is frozen (PE
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic_core import to_json
 
 from wheelmill.index.rows import html_row, json_row, seen_from
-from wheelmill.index.templates import environment
-from wheelmill.index.tree import WHEELS_JSON, IndexFile, Site, Tree
+from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree
 from wheelmill.index.wheels_json import wheels_json
 from wheelmill.names import ProjectName
 from wheelmill.system import resources
@@ -31,7 +31,7 @@ Page = tuple[str, Iterable[bytes]]
 
 def pages_of(site: Site) -> Iterator[Page]:
     """Render what installers and programs read, a page at a time: those of 100,000 wheels do not fit into memory."""
-    templates = environment()
+    templates = site_templates()
     style = Markup((resources.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
     yield "404.html", [templates.get_template("404.html").render(style=style).encode()]
     yield WHEELS_JSON, wheels_json(site)
@@ -39,6 +39,24 @@ def pages_of(site: Site) -> Iterator[Page]:
         yield from _project_list(tree, templates)
     for project, files in site.projects.items():
         yield from _project_details(site, project, files, templates)
+
+
+def pages_of_sources(content: bytes) -> Iterator[Page]:
+    """Render the list of sources, so that clients learn of new ones without a new release, with its hash beside it."""
+    yield SOURCES, [content]
+    yield SOURCES_HASH, [f"{hashlib.sha256(content).hexdigest()}  {SOURCES}\n".encode()]
+
+
+def site_templates() -> Environment:
+    """Where templates are: they escape what they are given, and fail at a name that they are not given."""
+    return Environment(
+        loader=FileSystemLoader(resources.INDEX / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
 
 
 def _project_list(tree: Tree, templates: Environment) -> Iterator[Page]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from wheelmill.config.model import ProjectStatus
-from wheelmill.names import ProjectName, ReleaseTag, Sha256
+from wheelmill.config.model import Package, ProjectStatus
+from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256
+from wheelmill.plan.targets import Plan
 from wheelmill.smoke.verdict import Certificate
 from wheelmill.wheel.name import WheelName
 
@@ -89,3 +90,14 @@ class Site:
     def status_of(self, project: ProjectName) -> ProjectStatus:
         """What the index says of a whole project."""
         return self.statuses.get(project, ProjectStatus())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """What the factory means to build, beside what it has built: pages for people show both."""
+
+    packages: Mapping[ProjectName, Package]
+    plan: Plan
+    """Made as if nothing were published: its targets are what is wanted, its skips what cannot be or failed."""
+    drivers: Mapping[CudaVersion, str]
+    """The oldest Linux driver that runs each CUDA release."""

@@ -12,13 +12,11 @@ from pathlib import Path
 
 from wheelmill.config.model import Config, Listing
 from wheelmill.errors import ReleaseError
-from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
-from wheelmill.index.render import pages_of
+from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.site.pages import site_pages
-from wheelmill.index.source_list import source_list_pages
-from wheelmill.index.tree import Site
+from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.names import ReleaseTag
 from wheelmill.plan.matrix import make_plan
@@ -77,7 +75,7 @@ def build_index(
     """
     with _without_cycles():
         site = _site_of(store, listing, base_url, previous)
-        listed = source_list_pages(sources) if sources is not None else ()
+        listed = pages_of_sources(sources) if sources is not None else ()
         return write_site(itertools.chain(pages_of(site), listed, site_pages(site, catalogue)), output)
 
 

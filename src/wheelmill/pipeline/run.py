@@ -27,7 +27,7 @@ from wheelmill.smoke.environment import SmokeEnvironments
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify
 from wheelmill.system.progress import Progress
-from wheelmill.system.time_limit import TimeIsOver, time_limit
+from wheelmill.system.time import TimeIsOver, time_limit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Groups and shards: how a plan is spread over jobs.
+"""Samples, groups and shards: how much of a plan is built, and how it is spread over jobs.
 
 Cells that differ only in Python share a job and its compiler cache. A shard is one matrix of jobs whose wheels are
 attested and released together, so it has no more wheels than a release takes.
@@ -7,11 +7,13 @@ attested and released together, so it has no more wheels than a release takes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from packaging.version import Version
+
 from wheelmill.names import Platform, ProjectName
-from wheelmill.plan.targets import BuildTarget, Plan
+from wheelmill.plan.targets import BuildTarget, Plan, Skip
 
 _RUNNERS: Final = {Platform.parse("linux_x86_64"): "ubuntu-24.04", Platform.parse("linux_aarch64"): "ubuntu-24.04-arm"}
 """https://docs.github.com/en/actions/reference/runners/github-hosted-runners"""
@@ -37,6 +39,29 @@ class Group:
         """The label of the machines that build it."""
         first = self.targets[0]
         return first.package.runner or _RUNNERS[first.cell.platform]
+
+
+def sample_of(plan: Plan) -> Plan:
+    """Keep a few targets that stand for many, as a pull request builds them.
+
+    They are the two ends of each package on each platform: its oldest and its newest version, CUDA, torch and Python.
+    """
+    by_package: dict[tuple[ProjectName, Platform], list[BuildTarget]] = {}
+    for target in plan.targets:
+        by_package.setdefault((target.cell.project, target.cell.platform), []).append(target)
+    ends = {choose(targets, key=_age).cell for targets in by_package.values() for choose in (min, max)}
+    kept = tuple(target for target in plan.targets if target.cell in ends)
+    others = (target.cell for target in plan.targets if target.cell not in ends)
+    return replace(
+        plan,
+        targets=kept,
+        skips=(*plan.skips, *(Skip(cell=cell, reason="not in the sample (--sample)") for cell in others)),
+    )
+
+
+def _age(target: BuildTarget) -> tuple[object, ...]:
+    cell = target.cell
+    return Version(cell.version), cell.cuda, *([cell.torch] if cell.torch else []), cell.python
 
 
 def groups_of(plan: Plan) -> tuple[Group, ...]:

@@ -1,4 +1,4 @@
-"""Sources out of git repositories: exactly one commit, and nothing that the machine's own git settings add."""
+"""git: sources out of repositories, without what this machine's own settings add; and the checkout that we stand in."""
 
 from __future__ import annotations
 
@@ -51,6 +51,15 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
             shutil.rmtree(own)
         else:
             own.unlink(missing_ok=True)
+
+
+def git_in(checkout: Path, *arguments: str) -> str:
+    """Run git in a checkout of this machine, with this machine's settings: they say whom it trusts.
+
+    Raises:
+        ProcessError: the folder is in no checkout, or git refused.
+    """
+    return process.run(["git", "-C", checkout, *arguments])
 
 
 def _git(url: str, *arguments: str | Path, cwd: Path | None = None) -> str:

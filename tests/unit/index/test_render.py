@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import re
+import subprocess
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -16,7 +17,7 @@ from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.release.conftest import NOW
 from wheelmill.config.model import Listing, ProjectStatus, Status
 from wheelmill.index.collect import site_of_folder, site_of_releases
-from wheelmill.index.render import pages_of
+from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.write import write_site
 from wheelmill.names import ReleaseTag, Sha256, project_name
 from wheelmill.release.manifest import Manifest, ManifestEntry
@@ -257,3 +258,9 @@ def test_the_same_releases_give_the_same_bytes(release: Release) -> None:
     once = rendered(site_of_releases(manifests, "../releases"))
     again = rendered(site_of_releases(list(reversed(manifests)), "../releases"))
     assert list(once.items()) == list(again.items())
+
+
+def test_sha256sum_finds_the_list_of_sources_whole(tmp_path: Path) -> None:
+    write_site(pages_of_sources(b"sources: {}\n"), tmp_path / "site")
+    assert (tmp_path / "site" / "sources.yml").read_bytes() == b"sources: {}\n"
+    subprocess.run(["sha256sum", "--check", "sources.yml.sha256"], cwd=tmp_path / "site", check=True)

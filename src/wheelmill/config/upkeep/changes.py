@@ -12,7 +12,7 @@ from wheelmill.config.load import LOCK, PACKAGES
 from wheelmill.config.model import Config
 from wheelmill.errors import ConfigurationError, ProcessError, UsageError
 from wheelmill.names import ProjectName
-from wheelmill.system import process
+from wheelmill.system.git import git_in
 
 Entries = Mapping[tuple[str, str], object]
 """What ``packages.yml`` and ``packages.lock`` say, by section and project."""
@@ -30,8 +30,8 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
     """
     folder = config.directory
     try:
-        commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
-        touched = [Path(name) for name in _git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")]
+        commit = git_in(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
+        touched = [Path(name) for name in git_in(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")]
     except ProcessError as error:
         raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
     was, now = _entries_at(folder, commit), _entries_in(folder)
@@ -48,7 +48,7 @@ def _entries_at(folder: Path, commit: str) -> Entries:
     with tempfile.TemporaryDirectory(prefix="wheelmill-") as old:
         for name in (PACKAGES, LOCK):
             with suppress(ProcessError):  # it was not there
-                (Path(old) / name).write_text(_git(folder, "show", f"{commit}:./{name}"), encoding="utf-8")
+                (Path(old) / name).write_text(git_in(folder, "show", f"{commit}:./{name}"), encoding="utf-8")
         return _entries_in(Path(old))
 
 
@@ -69,7 +69,3 @@ def _paths_in(entry: object) -> Iterator[str]:
     if isinstance(entry, dict):
         yield from entry.get("patches", ())
         yield from (path for key in ("smoke_script", "source") if isinstance(path := entry.get(key), str))
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    return process.run(["git", "-C", folder, *arguments])

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.site.pythons import let_in
 from wheelmill.index.site.wheels import Variant
+from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchVersion
 from wheelmill.plan.targets import Cell, Skip
 

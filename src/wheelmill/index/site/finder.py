@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypedDict, TypeVar
 
 from wheelmill.config.model import Package
-from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.site.pythons import let_in
 from wheelmill.index.site.wheels import Variant
+from wheelmill.index.tree import Catalogue
 from wheelmill.names import ProjectName, PythonVersion
 
 Value = TypeVar("Value", bound=Hashable)

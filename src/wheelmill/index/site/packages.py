@@ -9,10 +9,9 @@ from functools import cached_property
 from packaging.version import Version
 
 from wheelmill.config.model import ProjectStatus
-from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.site.coverage import Coverage, Grid, grids_of
 from wheelmill.index.site.wheels import Variant
-from wheelmill.index.tree import IndexFile, Site
+from wheelmill.index.tree import Catalogue, IndexFile, Site
 from wheelmill.names import CudaVersion, ProjectName, TorchVersion
 
 

@@ -6,21 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from html import escape
 
 from jinja2 import Environment
 from markupsafe import Markup
 
-from wheelmill.index.catalogue import Catalogue
-from wheelmill.index.render import Page
+from wheelmill.index.render import Page, site_templates
 from wheelmill.index.rows import href, seen_from
 from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.format import duration, listed, size, span
 from wheelmill.index.site.packages import PackagePage, package_page
-from wheelmill.index.site.rows import wheel_rows
-from wheelmill.index.site.wheels import variants_of
-from wheelmill.index.templates import environment
-from wheelmill.index.tree import IndexFile, Site, Tree
+from wheelmill.index.site.wheels import SiteWheel, variants_of
+from wheelmill.index.tree import Catalogue, IndexFile, Site, Tree
 from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.release.manifest import MANIFEST
 from wheelmill.system import resources
@@ -95,7 +93,7 @@ def _pin_example(packages: Iterable[PackagePage]) -> str:
 
 
 def _templates() -> Environment:
-    templates = environment()
+    templates = site_templates()
     cell = templates.get_template("site/cell.html")
     templates.filters |= {
         "date": lambda moment: f"{moment:%Y-%m-%d}",
@@ -104,9 +102,22 @@ def _templates() -> Environment:
         "href": href,
         "listed": listed,
         "manifest": lambda url: f"{href(url).rpartition('/')[0]}/{MANIFEST}",
-        "rows": wheel_rows,
+        "rows": _wheel_rows,
         "size": size,
         "span": span,
         "thousands": lambda number: f"{number:,}",
     }
     return templates
+
+
+def _wheel_rows(wheels: Iterable[SiteWheel]) -> Markup:
+    """The rows of a table, written by hand as those for installers are: pages of packages have nothing more of."""
+    return Markup("\n".join([_wheel_row(wheel) for wheel in wheels]))  # noqa: S704 - escaped
+
+
+def _wheel_row(wheel: SiteWheel) -> str:
+    """Python, which is the link, size, and how long it was compiled."""
+    file = wheel.file
+    link = f'<a href="{escape(href(file.url))}">{wheel.pythons}</a>'
+    compiled = duration(seconds) if (seconds := wheel.build_seconds) else "&ndash;"
+    return f'<tr><th scope="row">{link}</th><td>{size(file.size)}</td><td>{compiled}</td></tr>'

@@ -12,8 +12,8 @@ from typing import IO
 
 from wheelmill.errors import NetworkError
 from wheelmill.names import Sha256
-from wheelmill.release.github.clock import Clock
 from wheelmill.release.github.repository import Repository
+from wheelmill.system.time import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
 

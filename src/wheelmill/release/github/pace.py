@@ -12,8 +12,8 @@ from http import HTTPStatus
 from typing import Final
 
 from wheelmill.errors import ReleaseError
-from wheelmill.release.github.clock import Clock
 from wheelmill.system.progress import Progress
+from wheelmill.system.time import Clock
 from wheelmill.web.retries import asked_pause
 
 BETWEEN_WRITES: Final = 1.0

@@ -12,7 +12,7 @@ from tests.page_server import Answer, PageServer
 from wheelmill.client.choose.resolve import Search, cache_folder
 from wheelmill.client.sources import known
 from wheelmill.errors import UsageError
-from wheelmill.index.source_list import source_list_pages
+from wheelmill.index.render import pages_of_sources
 
 NEWER = b"sources:\n  new: {simple: 'https://new.example/simple/', projects: [demo]}\n"
 NEWEST = NEWER.replace(b"new:", b"newest:")
@@ -32,7 +32,7 @@ def publish(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[by
     monkeypatch.setenv("WHEELMILL_SITE", server.url)
 
     def put(content: bytes) -> None:
-        for path, pieces in source_list_pages(content):
+        for path, pieces in pages_of_sources(content):
             server.pages[f"/{path}"] = Answer(b"".join(pieces))
 
     return put

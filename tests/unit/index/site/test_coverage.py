@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from tests.unit.index.conftest import Release
 from tests.unit.plan.examples import ARM, CONFIG, CUDA_13, DEMO, PY_12, PY_13T, TORCH_9, TORCH_11, V1, X86
 from wheelmill.config.model import Config
-from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.coverage import Grid, State, grids_of, planned_coverage
 from wheelmill.index.site.wheels import variants_of
+from wheelmill.index.tree import Catalogue
 from wheelmill.names import Platform, ProjectName
 from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.matrix import make_plan

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PLAIN
-from wheelmill.index.catalogue import Catalogue
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.wheels import variants_of
+from wheelmill.index.tree import Catalogue
 from wheelmill.names import project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters

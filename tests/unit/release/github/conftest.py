@@ -7,8 +7,8 @@ import pytest
 from tests.github_server import REPOSITORY, GitHub, serving
 from tests.unit.release.conftest import NOW
 from wheelmill.release.github import GitHubStore, Repository
-from wheelmill.release.github.clock import Clock
 from wheelmill.release.github.pace import Pace
+from wheelmill.system.time import Clock
 
 
 class FakeClock:

@@ -12,10 +12,10 @@ from wheelmill.errors import ReleaseError
 from wheelmill.release.github import Repository
 from wheelmill.release.github.answers import OutageError, RejectedError
 from wheelmill.release.github.calls import PAUSES, Calls
-from wheelmill.release.github.clock import Clock
 from wheelmill.release.github.drafts import all_releases
 from wheelmill.release.github.pace import Pace
 from wheelmill.system.progress import Progress
+from wheelmill.system.time import Clock
 
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}
 

@@ -1,11 +1,21 @@
-"""Stopping before others do: a host ends a job that takes too long without asking, and what it had done is lost."""
+"""Time: waiting for it to pass, and stopping before it is over."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import NoReturn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """Seconds since the epoch, and how to wait for more of them: tests have a clock of their own."""
+
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
 
 
 class TimeIsOver(BaseException):
@@ -15,6 +25,8 @@ class TimeIsOver(BaseException):
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
     """Stop what runs in the context after some time; programs that it started end with it.
+
+    A host ends a job that takes too long without asking, and what it had done is lost.
 
     Args:
         seconds: None sets no limit.

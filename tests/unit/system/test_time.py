@@ -6,7 +6,7 @@ import time
 import pytest
 
 from wheelmill.system import process
-from wheelmill.system.time_limit import TimeIsOver, time_limit
+from wheelmill.system.time import TimeIsOver, time_limit
 
 
 def test_what_runs_is_stopped_and_the_programs_it_started_are_ended() -> None:
