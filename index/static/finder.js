@@ -132,9 +132,9 @@ class Finder {
 
   refusal(choice) {
     const [forOthers] = this.wheels.fitting({ ...choice, gpu: "" });
-    if (choice.platform === "macosx") return "There is no CUDA on macOS.";
+    if (choice.platform.startsWith("macosx")) return "There is no CUDA on macOS.";
     if (!forOthers) {
-      const hint = choice.platform === "win_amd64" ? " In WSL 2, Linux wheels work." : "";
+      const hint = choice.platform.startsWith("win") ? " In WSL 2, Linux wheels work." : "";
       const wanted = [choice.project, choice.version].filter(Boolean).join(" ");
       return `There is no ${wanted} wheel for ${this.said(choice)}.${hint}`;
     }
@@ -164,7 +164,7 @@ class Finder {
 
 function notesOn(row, gpu, driver) {
   const notes = [];
-  const how = runsOn(row, gpu);
+  const how = codeFor(row, gpu);
   if (gpu && how === "machine code") notes.push(`It has machine code for compute capability ${gpu}.`);
   if (gpu && how === "PTX") notes.push(`It has portable code (PTX) for compute capability ${gpu}: the driver compiles it at first use, which takes a while.`);
   if (how === "unknown" && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);

@@ -1,10 +1,6 @@
 // Which wheels fit a choice, and which come nearest. No page is touched here.
 "use strict";
 
-// Tegra's machine code and other GPUs' do not run on each other.
-// https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-compilation
-const TEGRA = new Set(["5.3", "6.2", "7.2", "8.7"]);
-
 // What each axis costs when it has to change, and each step along it.
 const COST = { version: [4, 1], python: [10, 1], torch: [14, 2], cuda: [16, 3], platform: [200, 0] };
 
@@ -12,15 +8,14 @@ class Wheels {
   constructor(data) {
     this.data = data;
     this.pythons = data.pythons;
-    this.rows = data.rows.map(([project, version, cuda, torch, platform, architectures, pythons]) => ({
+    this.rows = data.rows.map(([project, version, cuda, torch, platform, code, pythons]) => ({
       project: data.projects[project],
       version: data.versions[version],
       cuda: cuda < 0 ? null : data.cudas[cuda],
       torch: torch < 0 ? null : data.torches[torch],
       platform: data.platforms[platform][0],
       glibc: data.platforms[platform][1],
-      sass: data.architectures[architectures][0],
-      ptx: data.architectures[architectures][1],
+      ...data.code[code],
       pythons: pythons.map((number) => data.pythons[number]),
     }));
   }
@@ -31,13 +26,13 @@ class Wheels {
 
   // The rows that fit, the newest version first.
   fitting(choice) {
-    return this.of(choice.project).filter((row) => differences(row, choice).length === 0 && runsOn(row, choice.gpu));
+    return this.of(choice.project).filter((row) => differences(row, choice).length === 0 && codeFor(row, choice.gpu) !== "");
   }
 
   // Wheels that differ from the choice in as little as possible: what to change, and to what.
   nearest(choice, limit = 3) {
     const found = new Map();
-    for (const row of this.of(choice.project).filter((row) => runsOn(row, choice.gpu))) {
+    for (const row of this.of(choice.project).filter((row) => codeFor(row, choice.gpu) !== "")) {
       const changes = {};
       let cost = 0;
       for (const axis of differences(row, choice)) {
@@ -75,29 +70,10 @@ function differences(row, choice) {
   return axes;
 }
 
-// How a wheel runs on a GPU: "machine code", "PTX", "unknown", or "" when it does not.
-// https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
-function runsOn(row, gpu) {
-  if (!gpu || (row.sass.length === 0 && row.ptx.length === 0)) return "unknown";
-  if (row.sass.some((architecture) => executes(architecture, gpu))) return "machine code";
-  return row.ptx.some((architecture) => assembles(architecture, gpu)) ? "PTX" : "";
+// What a wheel has for a GPU: "machine code", "PTX", "unknown", or "" when it does not run there.
+function codeFor(row, gpu) {
+  return Object.hasOwn(row.runs, gpu) ? row.runs[gpu] : "unknown";
 }
-
-function executes(architecture, gpu) {
-  const number = architecture.replace(/[af]$/, "");
-  if (architecture.endsWith("a") || TEGRA.has(number) || TEGRA.has(gpu)) return number === gpu;
-  return major(number) === major(gpu) && minor(number) <= minor(gpu);
-}
-
-function assembles(architecture, gpu) {
-  const number = architecture.replace(/[af]$/, "");
-  if (architecture.endsWith("a")) return number === gpu;
-  if (architecture.endsWith("f")) return executes(architecture, gpu);
-  return major(number) < major(gpu) || (major(number) === major(gpu) && minor(number) <= minor(gpu));
-}
-
-const major = (number) => Number(number.split(".")[0]);
-const minor = (number) => Number(number.split(".")[1]);
 
 function tagOf(cuda) {
   return `cu${cuda.replace(".", "")}`;

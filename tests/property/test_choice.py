@@ -10,10 +10,10 @@ from tests.unit.client.conftest import candidates
 from tests.wheels import wheel_name
 from wheelmill.client.choose.choice import choose
 from wheelmill.client.records import Candidate, Resolution, TargetEnvironment
-from wheelmill.client.target_tags import Libc
 from wheelmill.config.load import load_config
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
 from wheelmill.system import resources
+from wheelmill.wheel.platforms import Libc
 
 FACTS = load_config(resources.CONFIG).compatibility
 DEMO = project_name("demo")

@@ -231,25 +231,6 @@ def test_a_gpu_is_checked_against_the_code_in_the_wheel(gpu: str, text: str, pag
     expect(page.locator("#finder")).to_contain_text(text)
 
 
-@pytest.mark.parametrize(
-    ("sass", "ptx", "gpu", "expected"),
-    [
-        (["9.0a"], [], "9.0", "machine code"),
-        (["9.0a"], ["9.0a"], "10.0", ""),
-        (["10.0f"], [], "10.3", "machine code"),
-        (["10.0f"], ["10.0f"], "12.0", ""),
-        (["10.3"], [], "10.0", ""),
-        (["8.0"], [], "8.7", ""),
-        (["8.7"], [], "8.7", "machine code"),
-        (["7.5"], ["7.5"], "12.1", "PTX"),
-        ([], [], "9.0", "unknown"),
-    ],
-)
-def test_which_code_runs_on_which_gpu(sass: list[str], ptx: list[str], gpu: str, expected: str, page: Page) -> None:
-    row = json.dumps({"sass": sass, "ptx": ptx})
-    assert page.evaluate(f"runsOn({row}, '{gpu}')") == expected
-
-
 def test_the_address_keeps_the_choice(page: Page, site: str) -> None:
     choose(page, project="demo", cuda="12.8", torch="2.10", gpu="9.0")
     kept, verdict = page.url, page.locator(".verdict").inner_text()

@@ -34,8 +34,7 @@ from wheelmill.names import (
     project_name,
     project_version,
 )
-
-PLATFORMS: Final = (Platform.parse("linux_x86_64"), Platform.parse("linux_aarch64"))
+from wheelmill.wheel.platforms import BUILT_FOR
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -149,8 +148,8 @@ def _truth(value: object) -> bool:
 
 
 def _known(platform: Platform) -> Platform:
-    if platform not in PLATFORMS:
-        raise ValueError(f"expected {' or '.join(map(str, PLATFORMS))}, not '{platform}'")
+    if platform not in BUILT_FOR:
+        raise ValueError(f"expected {' or '.join(map(str, BUILT_FOR))}, not '{platform}'")
     return platform
 
 

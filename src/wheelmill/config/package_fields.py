@@ -13,11 +13,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Val
 
 from wheelmill.config.fields import Text, list_of_one, plain
 from wheelmill.config.model import BuildArguments
+from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
 
 _GIT_URL: Final = re.compile(r"(https://[A-Za-z0-9.-]+(:[0-9]+)?|file://)(/[A-Za-z0-9._~+-]+)+/?")
 _GIT_REF: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+!-]*")
-_RUNNERS: Final = ("ubuntu-22.04", "ubuntu-24.04", "ubuntu-22.04-arm", "ubuntu-24.04-arm")
-"""https://docs.github.com/en/actions/reference/runners/github-hosted-runners"""
+_RUNNERS: Final = tuple(runner for platform in BUILT_FOR for runner in PLATFORMS[platform].runners)
 _ENV_REFUSED: Final = ("BASH_ENV", "HOME", "PATH")
 _ENV_PREFIXES_REFUSED: Final = (
     "LD_",

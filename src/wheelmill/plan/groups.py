@@ -14,10 +14,7 @@ from packaging.version import Version
 
 from wheelmill.names import Platform, ProjectName
 from wheelmill.plan.targets import BuildTarget, Plan, Skip
-
-_RUNNERS: Final = {Platform.parse("linux_x86_64"): "ubuntu-24.04", Platform.parse("linux_aarch64"): "ubuntu-24.04-arm"}
-"""https://docs.github.com/en/actions/reference/runners/github-hosted-runners"""
-
+from wheelmill.wheel.platforms import PLATFORMS
 
 MAX_JOBS: Final = 256
 """Of one matrix (https://docs.github.com/en/actions/reference/limits)."""
@@ -38,7 +35,7 @@ class Group:
     def runner(self) -> str:
         """The label of the machines that build it."""
         first = self.targets[0]
-        return first.package.runner or _RUNNERS[first.cell.platform]
+        return first.package.runner or PLATFORMS[first.cell.platform].runners[-1]
 
 
 def sample_of(plan: Plan) -> Plan:

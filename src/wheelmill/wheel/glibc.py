@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.wheel.elf import SharedObject, Symbol
-
-_LEGACY: Final = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": "2.17"}
+from wheelmill.wheel.platforms import LEGACY_POLICIES
 
 
 def promised_glibc(platform: str) -> Version | None:
@@ -18,8 +16,8 @@ def promised_glibc(platform: str) -> Version | None:
     ``manylinux_2_28_x86_64`` gives 2.28, ``linux_x86_64`` None.
     """
     family, _, rest = platform.partition("_")
-    if family in _LEGACY:
-        return Version(_LEGACY[family])
+    if family in LEGACY_POLICIES:
+        return Version(f"2.{LEGACY_POLICIES[family]}")
     if family != "manylinux":
         return None
     major, _, rest = rest.partition("_")

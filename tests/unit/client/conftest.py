@@ -14,9 +14,9 @@ from wheelmill.client.sources.links import Link, grouped
 from wheelmill.client.sources.listing import Place, candidates_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
-from wheelmill.client.target_tags import Libc
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
+from wheelmill.wheel.platforms import Libc
 
 
 @pytest.fixture(autouse=True)

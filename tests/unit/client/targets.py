@@ -7,8 +7,8 @@ from packaging.utils import parse_wheel_filename
 
 from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
-from wheelmill.client.target_tags import Libc
 from wheelmill.names import CudaVersion, Platform, PythonVersion, Sha256, TorchVersion
+from wheelmill.wheel.platforms import Libc
 
 LINUX = TargetEnvironment(
     python=PythonVersion(3, 12),

@@ -12,9 +12,9 @@ from packaging.tags import Tag
 from tests.unit.client.conftest import candidates
 from wheelmill.client.choose.choice import choose
 from wheelmill.client.records import Candidate, TargetEnvironment
-from wheelmill.client.target_tags import Libc
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
+from wheelmill.wheel.platforms import Libc
 
 NAMES = (Path(__file__).parents[2] / "data" / "flash-attn-wheel-names.txt").read_text().splitlines()
 LIBC = Libc("glibc", 2, 39)

@@ -13,17 +13,15 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import Overrides, detect_environment
-from wheelmill.client.target_tags import Libc
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.wheel.platforms import PLATFORMS, Libc
 
 if TYPE_CHECKING:
     from wheelmill.config.model import Config
     from wheelmill.plan.targets import BuildTarget
 
 Value = TypeVar("Value")
-
-_PLATFORMS = {"linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macosx_arm64", "macosx_x86_64"}
 
 
 def _option(name: str, text: str, metavar: str) -> object:
@@ -129,9 +127,9 @@ def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value
 
 
 def _platform(text: str) -> Platform:
-    if text not in _PLATFORMS:
-        raise ValueError(f"expected one of {', '.join(sorted(_PLATFORMS))}, not {text!r}")
-    return Platform.parse(text)
+    if (platform := next((each for each in PLATFORMS if str(each) == text), None)) is None:
+        raise ValueError(f"expected one of {', '.join(sorted(map(str, PLATFORMS)))}, not {text!r}")
+    return platform
 
 
 def _truth(text: str) -> bool:

@@ -11,10 +11,10 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.choose.fit import admits_torch, within
-from wheelmill.client.choose.gpu_code import lacks_code_for
 from wheelmill.client.records import Candidate, Refusal, Stage, TargetEnvironment
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.names import Architecture
+from wheelmill.wheel.gpu_code import lacks_code_for
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,12 +20,8 @@ from wheelmill.client.records import Choice, TargetEnvironment
 from wheelmill.errors import InstallError, UsageError
 from wheelmill.names import CudaTag, ProjectName
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.platforms import PLATFORMS
 
-_MACHINES: Final = {
-    "linux": {"x86_64": "x86_64", "aarch64": "aarch64"},
-    "win": {"amd64": "x86_64", "arm64": "aarch64"},
-}
-"""How uv calls the machines of each system: https://docs.astral.sh/uv/reference/cli/#uv-pip-compile--python-platform"""
 _GLIBC_MINORS: Final = (17, 28, *range(31, 41))
 """Minor releases of glibc 2 for which uv has a platform."""
 
@@ -119,16 +115,16 @@ def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Pa
 
 def _platform_of(environment: TargetEnvironment) -> str:
     platform, libc = environment.platform, environment.libc
-    machine = _MACHINES.get(platform.system, {}).get(platform.machine)
-    if machine is None:
+    uv = PLATFORMS[platform].uv if platform in PLATFORMS else None
+    if uv is None:
         raise UsageError(f"{platform}: locks are made for Linux and Windows only")
     if not platform.is_linux:
-        return f"{machine}-pc-windows-msvc"
+        return uv
     if libc is None:
-        return f"{machine}-unknown-linux-gnu"
+        return f"{uv}-unknown-linux-gnu"
     if libc.family == "musl":
-        return f"{machine}-unknown-linux-musl"
+        return f"{uv}-unknown-linux-musl"
     minor = max((known for known in _GLIBC_MINORS if known <= libc.minor), default=None)
     if minor is None:
         raise UsageError(f"{libc} is too old: no wheels are made for it")
-    return f"{machine}-manylinux_2_{minor}"
+    return f"{uv}-manylinux_2_{minor}"

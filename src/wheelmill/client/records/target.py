@@ -9,8 +9,8 @@ from pathlib import Path
 from packaging.tags import Tag
 from packaging.version import Version
 
-from wheelmill.client.target_tags import Libc, tag_places
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.wheel.platforms import Libc, tag_places
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ from typing import Final
 from wheelmill.client.records import Gpu, TargetEnvironment
 from wheelmill.client.target import driver
 from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of, platform_of
-from wheelmill.client.target_tags import Libc
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.wheel.platforms import Libc
 
 PUBLISHED_LIBC: Final = Libc("glibc", 2, 28)
 """What a described Linux is taken to have: torch's own wheels need it since torch 2.7."""

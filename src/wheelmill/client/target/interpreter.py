@@ -14,10 +14,10 @@ from packaging.version import Version
 
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target import probe
-from wheelmill.client.target_tags import Libc
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.system import process
+from wheelmill.wheel.platforms import Libc
 
 
 def find_interpreter(folder: Path) -> Path | None:

@@ -11,9 +11,9 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
-from wheelmill.client.target_tags import Libc
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import process
+from wheelmill.wheel.platforms import Libc
 
 
 def musl_of(interpreter: Path) -> Libc | None:

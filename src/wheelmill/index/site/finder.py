@@ -9,9 +9,24 @@ from wheelmill.config.model import Package
 from wheelmill.index.site.pythons import let_in
 from wheelmill.index.site.wheels import Variant
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import ProjectName, PythonVersion
+from wheelmill.names import Architecture, ProjectName, PythonVersion
+from wheelmill.wheel.gpu_code import CARDS, code_for
 
 Value = TypeVar("Value", bound=Hashable)
+
+
+class GpuCode(TypedDict):
+    """What wheels have for GPUs."""
+
+    sass: list[str]
+    """Architectures with machine code."""
+    ptx: list[str]
+    """Architectures with portable assembly."""
+    runs: dict[str, str]
+    """For every compute capability that people may have: ``machine code``, ``PTX``, or nothing where it does not run.
+
+    Empty where it is not known what wheels have.
+    """
 
 
 class FinderData(TypedDict):
@@ -25,14 +40,13 @@ class FinderData(TypedDict):
     torches: list[str]
     platforms: list[tuple[str, str | None]]
     """Each with a glibc: the oldest that wheels run on."""
-    architectures: list[tuple[list[str], list[str]]]
-    """GPU architectures with machine code, and those with portable assembly."""
+    code: list[GpuCode]
     drivers: dict[str, str]
     """The oldest NVIDIA driver for each CUDA."""
     requires: dict[str, list[str]]
     """Projects of this index that others need beside them."""
     rows: list[list[int | list[int]]]
-    """Project, version, CUDA, torch, platform, architectures, Pythons: a row for wheels that differ in Python only.
+    """Project, version, CUDA, torch, platform, GPU code, Pythons: a row for wheels that differ in Python only.
 
     Those of a project stand together, the newest version first; -1 is none.
     """
@@ -52,7 +66,7 @@ def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Ca
     torches = _numbered(sorted({label.torch for label in every_label if label.torch}))
     versions = _numbered(variant.kind.version for variant in every_variant)
     platforms = _numbered((variant.kind.platform, variant.kind.glibc) for variant in every_variant)
-    architectures = _numbered((variant.kind.sass, variant.kind.ptx) for variant in every_variant)
+    codes = _numbered((variant.kind.sass, variant.kind.ptx) for variant in every_variant)
     rows: list[list[int | list[int]]] = [
         [
             number,
@@ -60,7 +74,7 @@ def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Ca
             cudas[kind.label.cuda] if kind.label else -1,
             torches[kind.label.torch] if kind.label and kind.label.torch else -1,
             platforms[kind.platform, kind.glibc],
-            architectures[kind.sass, kind.ptx],
+            codes[kind.sass, kind.ptx],
             [pythons[python] for python in let_in(pythons, variant.pythons)],
         ]
         for number, of_project in enumerate(variants.values())
@@ -74,12 +88,18 @@ def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Ca
         cudas=[str(cuda) for cuda in cudas],
         torches=[str(torch) for torch in torches],
         platforms=list(platforms),
-        architectures=[
-            ([each.capability for each in sass], [each.capability for each in ptx]) for sass, ptx in architectures
-        ],
+        code=[_gpu_code(sass, ptx) for sass, ptx in codes],
         drivers={str(cuda): drivers[cuda] for cuda in cudas if cuda in drivers},
         requires=_requirements(catalogue.packages) if catalogue else {},
         rows=rows,
+    )
+
+
+def _gpu_code(sass: Sequence[Architecture], ptx: Sequence[Architecture]) -> GpuCode:
+    return GpuCode(
+        sass=[each.capability for each in sass],
+        ptx=[each.capability for each in ptx],
+        runs={gpu.capability: code_for(gpu, sass, ptx) for gpu in CARDS} if sass or ptx else {},
     )
 
 

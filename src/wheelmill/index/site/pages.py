@@ -22,7 +22,9 @@ from wheelmill.index.tree import Catalogue, IndexFile, Site, Tree
 from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.release.manifest import MANIFEST
 from wheelmill.system import resources
+from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.label import Label
+from wheelmill.wheel.platforms import PLATFORMS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,8 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         updated=_newest(file for files in site.projects.values() for file in files),
         families=_families(site.trees),
         pin_example=_pin_example(packages),
+        gpus=CARDS,
+        platforms=PLATFORMS,
         finder=finder_data(variants, catalogue),
     )
     yield "index.html", [start.encode()]

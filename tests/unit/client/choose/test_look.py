@@ -14,8 +14,8 @@ from tests.wheels import write_wheel
 from wheelmill.client.choose.inside import Inside, refusals_inside
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Gpu, Resolution, Stage, TargetEnvironment
-from wheelmill.client.target_tags import Libc
 from wheelmill.names import Architecture
+from wheelmill.wheel.platforms import Libc
 
 SOURCE = """
 __attribute__((section(".nv_fatbin"), used)) static const unsigned device_code[] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wheelmill.client.target.musl import musl_of
-from wheelmill.client.target_tags import Libc
+from wheelmill.wheel.platforms import Libc
 
 
 def program_with_loader(folder: Path, name: str, script: str) -> Path:

@@ -57,7 +57,19 @@ def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None
     evidence = replace(entry.certificate.evidence, sass=("sm_120", "sm_90a"), ptx=("compute_120",))
     entry = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
     found = data((replace(manifest, wheels=(entry,)),))
-    assert found["architectures"] == [(["9.0a", "12.0"], ["12.0"])]
+    (code,) = found["code"]
+    assert (code["sass"], code["ptx"]) == (["9.0a", "12.0"], ["12.0"])
+    runs = {gpu: how for gpu, how in code["runs"].items() if how}
+    assert runs == {"9.0": "machine code", "12.0": "machine code", "12.1": "machine code"}
+
+
+def test_of_wheels_that_nobody_looked_into_no_gpu_is_known(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0])
+    (entry,) = manifest.wheels
+    evidence = replace(entry.certificate.evidence, sass=(), ptx=())
+    entry = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
+    (code,) = data((replace(manifest, wheels=(entry,)),))["code"]
+    assert code["runs"] == {}
 
 
 def test_the_plan_names_pythons_that_no_wheel_is_for_and_drivers(release: Release) -> None:

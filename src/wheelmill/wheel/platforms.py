@@ -1,9 +1,9 @@
-"""The wheel tags that a target accepts, also a target that is not this machine."""
+"""Platforms: those that people have, and the tags that installers on them accept, also on another machine."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Self
 
@@ -12,10 +12,45 @@ from packaging.version import Version
 
 from wheelmill.names import Platform, PythonVersion
 
-_LEGACY: Final = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
-"""Names from before PEP 600, by the minor release of glibc that each stands for."""
+LEGACY_POLICIES: Final = {"manylinux1": 5, "manylinux2010": 12, "manylinux2014": 17}
+"""Names from before PEP 600, with the minor release of glibc 2 that each stands for."""
 _OLDEST_GLIBC: Final = {"x86_64": 5, "i686": 5}
 """Other architectures have manylinux tags from glibc 2.17 on (PEP 599)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlatformFacts:
+    """What others say of a platform."""
+
+    title: str
+    """Its name for people: ``Linux x86_64``."""
+    uv: str | None = None
+    """Its target triple for uv, of Linux only the machine, because the C library follows; None where uv locks nothing.
+
+    https://docs.astral.sh/uv/reference/cli/#uv-pip-compile--python-platform
+    """
+    runners: tuple[str, ...] = ()
+    """GitHub's own machines for it, the newest last; without them no wheels are built for it.
+
+    https://docs.github.com/en/actions/reference/runners/github-hosted-runners
+    """
+
+
+PLATFORMS: Final[Mapping[Platform, PlatformFacts]] = {
+    Platform("linux", "x86_64"): PlatformFacts(
+        title="Linux x86_64", uv="x86_64", runners=("ubuntu-22.04", "ubuntu-24.04")
+    ),
+    Platform("linux", "aarch64"): PlatformFacts(
+        title="Linux ARM64", uv="aarch64", runners=("ubuntu-22.04-arm", "ubuntu-24.04-arm")
+    ),
+    Platform("win", "amd64"): PlatformFacts(title="Windows", uv="x86_64-pc-windows-msvc"),
+    Platform("win", "arm64"): PlatformFacts(title="Windows ARM64", uv="aarch64-pc-windows-msvc"),
+    Platform("macosx", "arm64"): PlatformFacts(title="macOS"),
+    Platform("macosx", "x86_64"): PlatformFacts(title="macOS on Intel"),
+}
+"""The platforms that wheels can be asked for. A new one starts here."""
+BUILT_FOR: Final = tuple(platform for platform, facts in PLATFORMS.items() if facts.runners)
+"""The platforms that wheels are built for."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -72,8 +107,7 @@ def platform_tags(platform: Platform, libc: Libc | None) -> Iterator[str]:
     if platform.is_linux and libc and libc.family == "glibc":
         for minor in range(libc.minor, _OLDEST_GLIBC.get(platform.machine, 17) - 1, -1):
             yield platform.tag(f"manylinux_{libc.major}_{minor}")
-            if minor in _LEGACY:
-                yield platform.tag(_LEGACY[minor])
+            yield from (platform.tag(policy) for policy, oldest in LEGACY_POLICIES.items() if oldest == minor)
     elif platform.is_linux and libc:
         for minor in range(libc.minor, -1, -1):
             yield platform.tag(f"musllinux_{libc.major}_{minor}")

@@ -1,0 +1,82 @@
+"""The site's script and the client agree on which wheels fit, over every pair."""
+
+import json
+import subprocess
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.tags import parse_tag
+
+from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.config.load import load_config
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.site.finder import FinderData, finder_data
+from wheelmill.index.site.kinds import Kind
+from wheelmill.index.site.wheels import Variant, variants_of
+from wheelmill.names import Architecture, PythonVersion, project_name
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+from wheelmill.system import resources
+from wheelmill.wheel.gpu_code import CARDS, lacks_code_for
+from wheelmill.wheel.platforms import PLATFORMS, Libc, tag_places
+
+pytestmark = pytest.mark.real
+
+DEMO = project_name("demo")
+TAGS = (
+    *(
+        "any",
+        "linux_x86_64",
+        "linux_aarch64",
+        "manylinux2014_x86_64",
+        "manylinux_2_28_x86_64",
+        "manylinux_2_28_aarch64",
+    ),
+    *("musllinux_1_2_x86_64", "win_amd64", "win_arm64", "macosx_11_0_arm64", "macosx_14_0_x86_64"),
+)
+
+
+def answers(found: FinderData, expression: str) -> Any:
+    """What the script says, with ``wheels`` of the index at hand."""
+    script = (resources.INDEX / "static" / "match.js").read_text()
+    program = f"{script}\nconst wheels = new Wheels(JSON.parse(require('fs').readFileSync(0)));\n"
+    program += f"console.log(JSON.stringify({expression}));"
+    command = ["node", "--eval", program]
+    return json.loads(
+        subprocess.run(command, input=json.dumps(found), stdout=subprocess.PIPE, text=True, check=True).stdout
+    )
+
+
+def test_every_code_runs_on_the_same_gpus() -> None:
+    compiled = {
+        code for cuda in load_config(resources.CONFIG).compatibility.cuda.values() for code in cuda.architectures
+    }
+    codes = [Architecture.parse(each) for each in sorted(compiled)]
+    having = [*(((code,), ()) for code in codes), *(((), (code,)) for code in codes)]
+    kinds = [Kind(version="1", label=None, platform="any", glibc=None, sass=sass, ptx=ptx) for sass, ptx in having]
+    found = finder_data({DEMO: [Variant(kind=kind, wheels=()) for kind in kinds]}, None)
+    gpus = json.dumps([gpu.capability for gpu in CARDS])
+    said = answers(found, f"wheels.rows.map((row) => {gpus}.map((gpu) => codeFor(row, gpu) !== ''))")
+    assert said == [[not lacks_code_for(gpu, *each, driver=None, cuda=None) for gpu in CARDS] for each in having]
+    unknown = answers(found, "['', '99.0', 'constructor'].map((gpu) => codeFor(wheels.rows[0], gpu))")
+    assert unknown == ["unknown"] * 3
+
+
+def test_every_tag_is_for_the_same_platforms(tmp_path: Path) -> None:
+    store = DirectoryStore(directory=tmp_path / "releases")
+    names = {f"{number}.0": tag for number, tag in enumerate(TAGS)}
+    wheels = [tmp_path / f"demo-{version}-py3-none-{tag}.whl" for version, tag in names.items()]
+    publish(store, [certified_wheel(wheel, content=b"") for wheel in wheels], now=NOW)
+    files = site_of_releases(store.manifests(), "").trees[0].projects[DEMO]
+    found = finder_data({DEMO: variants_of(files)}, None)
+    choices = [{"project": DEMO, "platform": str(platform), "gpu": ""} for platform in PLATFORMS]
+    fitting = answers(found, f"{json.dumps(choices)}.map((choice) => wheels.fitting(choice).map((row) => row.version))")
+    said = {
+        (tag, platform): version in fits
+        for (version, tag), (platform, fits) in product(names.items(), zip(PLATFORMS, fitting, strict=True))
+    }
+    for (tag, platform), fits in said.items():
+        accepted = tag_places(PythonVersion(3, 12), platform, Libc("glibc", 2, 40) if platform.is_linux else None)
+        assert fits is any(each in accepted for each in parse_tag(f"py3-none-{tag}")), (tag, platform)

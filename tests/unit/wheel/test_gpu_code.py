@@ -1,0 +1,80 @@
+"""Which GPUs code runs on (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#feature-availability)."""
+
+import pytest
+
+from wheelmill.names import Architecture, CudaVersion
+from wheelmill.wheel.gpu_code import code_for, compiles_for, lacks_code_for, runs_on
+
+
+def architecture(text: str) -> Architecture:
+    return Architecture.parse(text)
+
+
+GPUS = ("5.3", "7.0", "7.2", "7.5", "8.0", "8.6", "8.7", "8.9", "9.0", "10.0", "10.1", "10.3", "11.0", "12.0", "12.1")
+RUNS = {
+    "5.2": "",
+    "7.0": "7.0 7.5",
+    "7.2": "7.2",
+    "7.5": "7.5",
+    "8.0": "8.0 8.6 8.9",
+    "8.6": "8.6 8.9",
+    "8.7": "8.7",
+    "9.0": "9.0",
+    "9.0a": "9.0",
+    "10.0": "10.0 10.3",
+    "10.0a": "10.0",
+    "10.0f": "10.0 10.3",
+    "10.3f": "10.3",
+    "10.1f": "10.1",
+    "11.0f": "11.0",
+    "12.0": "12.0 12.1",
+    "12.0f": "12.0 12.1",
+    "12.1f": "12.1",
+}
+"""The GPUs that machine code runs on: those of a Jetson (5.3, 7.2, 8.7, 10.1, 11.0) run their own alone."""
+
+
+@pytest.mark.parametrize(("code", "gpus"), RUNS.items())
+def test_machine_code_runs_on_later_gpus_of_its_major(code: str, gpus: str) -> None:
+    assert [gpu for gpu in GPUS if runs_on(architecture(code), architecture(gpu))] == gpus.split()
+
+
+@pytest.mark.parametrize("code", [code for code in RUNS if code[-1] in "af"])
+def test_ptx_for_one_architecture_or_family_is_for_no_other(code: str) -> None:
+    assert [gpu for gpu in GPUS if compiles_for(architecture(code), architecture(gpu))] == RUNS[code].split()
+
+
+@pytest.mark.parametrize("code", [code for code in RUNS if code[-1] not in "af"])
+def test_plain_ptx_is_for_every_later_gpu(code: str) -> None:
+    expected = [gpu for gpu in GPUS if float(gpu) >= float(code)]
+    assert [gpu for gpu in GPUS if compiles_for(architecture(code), architecture(gpu))] == expected
+
+
+def test_machine_code_is_told_from_portable_code() -> None:
+    nine, twelve = architecture("9.0"), architecture("12.0")
+    assert code_for(nine, [nine], [nine]) == "machine code"
+    assert code_for(twelve, [nine], [nine]) == "PTX"
+    assert code_for(nine, [twelve], [twelve]) == ""
+
+
+def lacks(sass: str, ptx: str, gpu: str, *, driver: str | None = None, cuda: str | None = None) -> str | None:
+    return lacks_code_for(
+        architecture(gpu),
+        map(architecture, sass.split()),
+        map(architecture, ptx.split()),
+        driver=CudaVersion.parse(driver) if driver else None,
+        cuda=CudaVersion.parse(cuda) if cuda else None,
+    )
+
+
+def test_ptx_becomes_code_for_newer_gpus_if_the_driver_knows_its_cuda() -> None:
+    assert lacks("8.0", "9.0", "12.0") is None
+    assert lacks("8.0", "9.0", "12.0", driver="13.0", cuda="12.8") is None
+    assert lacks("8.0", "9.0", "12.0", driver="12.4", cuda="12.8") == (
+        "has only PTX of CUDA 12.8 for sm_120, and the driver knows CUDA 12.4"
+    )
+    assert lacks("8.0", "", "12.0") == "has no machine code for sm_120 and no PTX that could become it"
+    assert lacks("8.0", "", "8.7") == "has no machine code for sm_87 and no PTX that could become it"
+    assert lacks("8.0", "8.0", "8.7") is None
+    assert lacks("", "10.0f", "10.3") is None
+    assert lacks("9.0a", "9.0a", "10.0") == "has no machine code for sm_100 and no PTX that could become it"
