@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tarfile
 import tempfile
 import tomllib
@@ -24,8 +25,8 @@ from wheelmill.config.model import (
     without_torch,
 )
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.installers import virtual_environment
 from wheelmill.installers.package_cache import cached_sdist
+from wheelmill.installers.uv import compile_requirements
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.git import fetch_commit
 
@@ -56,7 +57,14 @@ def locked_requirements(
     if kept and kept.inputs == inputs:
         return kept
     try:
-        resolved = virtual_environment.resolve(inputs, python=OLDEST_PYTHON, without="torch")
+        resolved = compile_requirements(
+            inputs,
+            *("--universal", "--python-version", OLDEST_PYTHON, "--generate-hashes", "--refresh"),
+            *("--python", sys.executable),  # else uv looks for the oldest Python and may download it
+            *("--no-annotate", "--no-emit-index-url"),
+            output="requirements.txt",
+            without=["torch"],
+        )
     except ProcessError as error:
         raise UsageError(
             f"the build requirements of {package.name} ({', '.join(inputs)}) cannot be resolved:\n{error.tail}"

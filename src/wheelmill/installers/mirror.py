@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +17,8 @@ from packaging.pylock import Pylock
 
 from wheelmill.installers.package_cache import RemoteWheel, cached_wheel
 from wheelmill.installers.package_folder import another_system
-from wheelmill.installers.virtual_environment import installer_environment, uv
+from wheelmill.installers.uv import compile_requirements
 from wheelmill.names import Platform, PythonVersion, Sha256
-from wheelmill.system import process
 
 _AT_ONCE: Final = 4
 """Downloads."""
@@ -60,23 +58,11 @@ def mirror(
 def _resolve(
     requirements: Sequence[str], python: PythonVersion, platform: Platform, torch_backend: str | None
 ) -> list[RemoteWheel]:
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as name:
-        wanted, locked = Path(name) / "requirements.in", Path(name) / "pylock.toml"
-        wanted.write_text("\n".join(requirements))
-        process.run(
-            [
-                *(uv(), "pip", "compile", "--quiet", "--format", "pylock.toml", "--only-binary", ":all:"),
-                *another_system(python, platform),
-                *(["--torch-backend", torch_backend] if torch_backend else []),
-                *("--output-file", locked, wanted),
-            ],
-            cwd=Path(name),  # a pyproject.toml around here may hold settings of uv
-            env=installer_environment(),
-        )
-        packages = Pylock.from_dict(tomllib.loads(locked.read_text())).packages
+    backend = ["--torch-backend", torch_backend] if torch_backend else []
+    lock = compile_requirements(requirements, *another_system(python, platform), *backend)
     return [
         RemoteWheel(project=package.name, filename=wheel.filename, url=wheel.url, sha256=Sha256(wheel.hashes["sha256"]))
-        for package in packages
+        for package in Pylock.from_dict(tomllib.loads(lock)).packages
         for wheel in package.wheels or ()
         if wheel.url
     ]

@@ -11,7 +11,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from wheelmill.installers.virtual_environment import installer_environment, uv
+from wheelmill.installers.uv import installer_environment, own_uv
 from wheelmill.names import Platform, PythonVersion
 from wheelmill.system import process
 
@@ -75,8 +75,9 @@ class PackageFolder:
         return dict(sorted((canonicalize_name(each.metadata["Name"]), each.version) for each in found))
 
     def _install(self, *arguments: str | Path, log: Path | None) -> None:
+        target = ("--only-binary", ":all:", "--target", self.directory)
         process.run(
-            [uv(), "pip", "install", "--only-binary", ":all:", "--target", self.directory, *self._for(), *arguments],
+            [own_uv(), "pip", "install", *target, *self._for(), *arguments],
             env=process.environment_for_foreign_code() if self.sealed else installer_environment(),
             log=log,
         )

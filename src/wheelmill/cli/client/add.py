@@ -85,9 +85,10 @@ def remove(
     as_json: JsonOption = False,
 ) -> None:
     """Take packages out of a project and its environment."""
-    from wheelmill.client.install.installer import find_uv, installer_for  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.install.installer import installer_for  # noqa: PLC0415 - only what changes things
     from wheelmill.client.project.change import remove_packages  # noqa: PLC0415
     from wheelmill.client.project.uv_project import UvProject  # noqa: PLC0415
+    from wheelmill.installers.uv import find_uv  # noqa: PLC0415
 
     try:
         names = [project_name(name) for name in projects]
@@ -146,8 +147,9 @@ def _add(
 def _install(resolutions: Sequence[Resolution], path: Path, cache: WheelCache, shown: Progress) -> None:
     """Bring the project's environment to what its file says: with uv, or else with pip, which locks nothing."""
     from wheelmill.client.environment.installation import install_chosen, interpreter_of  # noqa: PLC0415
-    from wheelmill.client.install.installer import find_uv, installer_for  # noqa: PLC0415
+    from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
     from wheelmill.client.project.uv_project import UvProject  # noqa: PLC0415
+    from wheelmill.installers.uv import find_uv  # noqa: PLC0415
 
     resolution = resolutions[0]
     if uv := find_uv():

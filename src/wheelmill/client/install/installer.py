@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from wheelmill.client.install.wheel_cache import CachedWheel
-from wheelmill.errors import InstallError, IntegrityError, ProcessError, UsageError
-from wheelmill.installers.virtual_environment import installer_environment
+from wheelmill.errors import UsageError
+from wheelmill.installers.uv import find_uv, run_installer
 from wheelmill.names import CudaTag, ProjectName
-from wheelmill.system import process
 from wheelmill.system.progress import Progress
-
-_HASH_REFUSALS: Final = ("Hash mismatch", "Bad CRC", "Failed to extract archive", "DO NOT MATCH THE HASHES")
-"""How uv and pip say that bytes are not what was promised. uv unpacks while it downloads, so that an archive may break
-before its hash is known."""
 
 
 class Installer(Protocol):
@@ -108,32 +102,6 @@ def installer_for(python: Path, progress: Progress, *, offline: bool = False) ->
     if program := find_uv():
         return Uv(program=program, python=python, progress=progress, offline=offline)
     return Pip(python=python, progress=progress)
-
-
-def find_uv() -> Path | None:
-    """uv on PATH, else the one that is installed beside this program; None when there is neither."""
-    if program := shutil.which("uv"):
-        return Path(program)
-    try:
-        from uv import find_uv_bin  # noqa: PLC0415 - part of the factory extra
-
-        return Path(find_uv_bin())
-    except (ImportError, FileNotFoundError):
-        return None
-
-
-def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path | None = None) -> str:
-    """Run uv or pip.
-
-    Raises:
-        InstallError: it failed; with the last lines it printed.
-        IntegrityError: it refused bytes for their hash.
-    """
-    try:
-        return process.run(argv, cwd=cwd, env=installer_environment(), on_line=progress.line)
-    except ProcessError as error:
-        kind = IntegrityError if any(words in error.tail for words in _HASH_REFUSALS) else InstallError
-        raise kind(f"{error}:\n{error.tail}") from None
 
 
 @contextmanager

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import tomlkit
@@ -14,10 +12,10 @@ from packaging.pylock import Package, Pylock, PylockValidationError
 from packaging.requirements import Requirement
 from packaging.utils import parse_wheel_filename
 
-from wheelmill.client.install.installer import find_uv, run_installer
 from wheelmill.client.lock.markers import marker_environment
 from wheelmill.client.records import Choice, TargetEnvironment
 from wheelmill.errors import InstallError, UsageError
+from wheelmill.installers.uv import compile_requirements, find_uv, run_installer
 from wheelmill.names import CudaTag, ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.platforms import PLATFORMS
@@ -57,25 +55,18 @@ def closure_of(
     uv = find_uv()
     if uv is None:
         raise UsageError("locking needs uv", hint="install uv: https://docs.astral.sh/uv/getting-started/installation/")
-    with tempfile.TemporaryDirectory(prefix="wheelmill-lock-") as name:
-        folder = Path(name)
-        wanted, excluded, output = folder / "requirements.in", folder / "excluded.txt", folder / "pylock.toml"
-        wanted.write_text("".join(f"{line}\n" for line in sorted(set(requirements))))
-        excluded.write_text("".join(f"{project}\n" for project in sorted(without)))
-        if known:
-            output.write_text(tomlkit.dumps(_preferences(known)))
-        command: list[str | Path] = [
-            *(uv, "pip", "compile", wanted, "--format", "pylock.toml", "--output-file", output, "--quiet"),
-            *("--no-header", "--only-binary", ":all:", "--excludes", excluded),
-            *("--python-version", str(environment.python).removesuffix("t")),
-            *("--python-platform", _platform_of(environment)),
-            *(("--python", environment.interpreter) if environment.interpreter else ()),
-            *(("--torch-backend", torch_backend) if torch_backend else ()),
-            *(("--offline",) if offline else ()),
-        ]
-        run_installer(command, progress, cwd=folder)
-        lock = _lock_in(output)
-    return tuple(_only_fitting_wheels(package, environment) for package in lock.packages)
+    written = compile_requirements(
+        sorted(set(requirements)),
+        *("--python-version", str(environment.python).removesuffix("t")),
+        *("--python-platform", _platform_of(environment)),
+        *(("--python", environment.interpreter) if environment.interpreter else ()),
+        *(("--torch-backend", torch_backend) if torch_backend else ()),
+        *(("--offline",) if offline else ()),
+        kept=tomlkit.dumps(_preferences(known)) if known else None,
+        without=sorted(without),
+        run=lambda arguments, folder: run_installer([uv, *arguments], progress, cwd=folder),
+    )
+    return tuple(_only_fitting_wheels(package, environment) for package in _read_lock(written).packages)
 
 
 def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:
@@ -91,9 +82,9 @@ def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> It
         yield str(requirement)
 
 
-def _lock_in(path: Path) -> Pylock:
+def _read_lock(text: str) -> Pylock:
     try:
-        return Pylock.from_dict(tomllib.loads(path.read_text()))
+        return Pylock.from_dict(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, PylockValidationError) as error:
         raise InstallError(f"the lock that uv wrote cannot be read: {error}") from None
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wheelmill.client.install.installer import run_installer
 from wheelmill.client.records import Candidate
 from wheelmill.errors import IntegrityError
+from wheelmill.installers.uv import run_installer
 from wheelmill.system.progress import Progress
 
 

@@ -1,0 +1,102 @@
+"""uv and pip as programs: where they are, what they are told of this machine, and what uv resolves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from wheelmill.errors import InstallError, IntegrityError, ProcessError
+from wheelmill.installers.package_index import configured_index
+from wheelmill.system import process
+from wheelmill.system.progress import Progress
+
+PYLOCK: Final = "pylock.toml"
+"""What uv writes a lock of PEP 751 under."""
+
+_HASH_REFUSALS: Final = ("Hash mismatch", "Bad CRC", "Failed to extract archive", "DO NOT MATCH THE HASHES")
+"""How uv and pip say that bytes are not what was promised. uv unpacks while it downloads, so that an archive may break
+before its hash is known."""
+
+
+def own_uv() -> Path:
+    """The uv that came with the factory extra."""
+    from uv import find_uv_bin  # noqa: PLC0415 - part of the factory extra
+
+    return Path(find_uv_bin())
+
+
+def find_uv() -> Path | None:
+    """uv on PATH, else the one that is installed beside this program; None when there is neither."""
+    if program := shutil.which("uv"):
+        return Path(program)
+    try:
+        return own_uv()
+    except (ImportError, FileNotFoundError):
+        return None
+
+
+def installer_environment() -> dict[str, str]:
+    """Each installer reads its own configuration; where only one of them was told the index, both use it."""
+    index = configured_index()
+    return dict(os.environ) | ({"UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index} if index else {})
+
+
+def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path | None = None) -> str:
+    """Run uv or pip for a person, who sees what it prints.
+
+    Raises:
+        InstallError: it failed; with the last lines it printed.
+        IntegrityError: it refused bytes for their hash.
+    """
+    try:
+        return process.run(argv, cwd=cwd, env=installer_environment(), on_line=progress.line)
+    except ProcessError as error:
+        kind = IntegrityError if any(words in error.tail for words in _HASH_REFUSALS) else InstallError
+        raise kind(f"{error}:\n{error.tail}") from None
+
+
+def run_own_uv(arguments: Sequence[str | Path], folder: Path) -> str:
+    """Run the uv of the factory extra in a folder.
+
+    Raises:
+        ProcessError: it failed.
+    """
+    return process.run([own_uv(), *arguments], cwd=folder, env=installer_environment())
+
+
+def compile_requirements(
+    requirements: Iterable[str],
+    *options: str | Path,
+    output: str = PYLOCK,
+    kept: str | None = None,
+    without: Iterable[str] = (),
+    run: Callable[[Sequence[str | Path], Path], str] = run_own_uv,
+) -> str:
+    """Find versions of wheels that fit together (https://docs.astral.sh/uv/pip/compile/); only metadata is downloaded.
+
+    Args:
+        requirements: PEP 508.
+        options: of ``uv pip compile``, such as what the wheels are for.
+        output: the name of the file that uv writes, which says its format.
+        kept: an earlier content of that file, whose versions stay where they still fit.
+        without: projects that are left out with all they need, whatever depends on them.
+        run: runs uv with arguments in a folder; it says with its errors that they do not fit, or that the package
+            index does not answer.
+
+    Returns:
+        What uv wrote.
+    """
+    with tempfile.TemporaryDirectory(prefix="wheelmill-") as name:
+        folder = Path(name)  # a pyproject.toml in any other folder may hold settings of uv
+        wanted, excluded, compiled = folder / "requirements.in", folder / "excluded.txt", folder / output
+        wanted.write_text("".join(f"{line}\n" for line in requirements))
+        excluded.write_text("".join(f"{project}\n" for project in without))
+        if kept is not None:
+            compiled.write_text(kept)
+        common = ("--quiet", "--no-header", "--only-binary", ":all:", "--excludes", excluded)
+        run(["pip", "compile", wanted, *common, *options, "--output-file", compiled], folder)
+        return compiled.read_text()
