@@ -14,7 +14,7 @@ class Progress:
     def line(self, text: str) -> None:
         """A program that is running printed a line."""
 
-    def received(self, filename: str, done: int, total: int | None) -> None:
+    def show_download(self, filename: str, done: int, total: int | None) -> None:
         """So many bytes of a download have come, of so many if that is known; called from several threads."""
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from packaging.utils import parse_wheel_filename
 
-from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.names import CudaVersion, Platform, PythonVersion, Sha256, TorchVersion
+from wheelmill.wheel.built_for import BuiltFor
 from wheelmill.wheel.platforms import Libc
 
 LINUX = TargetEnvironment(

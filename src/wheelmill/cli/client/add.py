@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.cli.client.downloads import download_bars, wheel_cache
-from wheelmill.cli.client.project import ProjectOption, each_target, project_file, resolve_for_all
+from wheelmill.cli.client.project import ProjectOption, project_file, resolve_for_all, split_targets
 from wheelmill.cli.client.resolve import RequirementsArgument, resolution_content
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
@@ -123,7 +123,7 @@ def _add(
 ) -> None:
     from wheelmill.client.project.change import add_wheels, find_torch_pin  # noqa: PLC0415 - only what changes things
 
-    resolutions = resolve_for_all(asked, each_target(target), search, find_torch_pin(path), build=build)
+    resolutions = resolve_for_all(asked, split_targets(target), search, find_torch_pin(path), build=build)
     with wheel_cache(search) as (cache, shown):
 
         def install() -> None:

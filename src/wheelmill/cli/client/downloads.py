@@ -31,7 +31,7 @@ class DownloadBars(Progress):
         """Show what uv or pip is at."""
         self._bars.update(self._last, description=escape(text[:100]), visible=bool(text), total=None)
 
-    def received(self, filename: str, done: int, total: int | None) -> None:
+    def show_download(self, filename: str, done: int, total: int | None) -> None:
         """Move a file's bar."""
         if filename not in self._tasks:
             self._tasks[filename] = self._bars.add_task(escape(filename), total=total)

@@ -52,7 +52,7 @@ def install(
             installer_for(interpreter_of(resolution.environment), shown, offline=cache.offline),
             progress=shown,
         )
-    _tell(installed, "install", as_json=as_json)
+    _print_installation(installed, "install", as_json=as_json)
 
 
 @with_groups
@@ -80,10 +80,10 @@ def _install_locked(
     with wheel_cache(search) as (cache, shown):
         installer = installer_for(interpreter_of(environment), shown, offline=cache.offline)
         installed = install_locked(locked, environment, cache, installer, exactly=exactly, progress=shown)
-    _tell(installed, command, as_json=as_json)
+    _print_installation(installed, command, as_json=as_json)
 
 
-def _tell(installed: Installation, command: str, *, as_json: bool) -> None:
+def _print_installation(installed: Installation, command: str, *, as_json: bool) -> None:
     for wheel in installed.wheels:
         say(f"  {wheel.path.name}, sha256 {wheel.sha256}")
     for project in installed.removed:

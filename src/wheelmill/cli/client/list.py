@@ -6,9 +6,9 @@ from wheelmill.cli.client.test import ProjectsArgument, select_packages
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.target import TargetOptions
-from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.environment.installation import interpreter_of
 from wheelmill.client.install.distributions import versions_in
+from wheelmill.wheel.built_for import BuiltFor
 
 
 @with_groups

@@ -13,11 +13,11 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.target import build_target
-from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import resources
+from wheelmill.wheel.built_for import BuiltFor
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelFile, WheelName
 

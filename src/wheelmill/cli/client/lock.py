@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.cli.client.downloads import wheel_cache
-from wheelmill.cli.client.project import ProjectOption, each_target, project_file, resolve_for_all
+from wheelmill.cli.client.project import ProjectOption, project_file, resolve_for_all, split_targets
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
@@ -78,7 +78,7 @@ def lock(
         check_name(written)
         earlier = written
     known = read_lock(earlier) if earlier.exists() and not upgrade else None
-    resolutions = _resolutions(asked, known, each_target(target), search, find_torch_pin(path))
+    resolutions = _resolutions(asked, known, split_targets(target), search, find_torch_pin(path))
     with wheel_cache(search) as (cache, shown):
         locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
     merged = merge(locks)

@@ -11,7 +11,7 @@ import typer
 from packaging.requirements import Requirement
 
 from wheelmill.cli.client.local_builds import add_local_builds
-from wheelmill.cli.client.resolve import no_wheel_for, tell
+from wheelmill.cli.client.resolve import no_wheel_error, print_resolution
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.choose.resolve import resolve
@@ -35,7 +35,7 @@ def project_file(given: Path | None) -> Path:
     return found or here / "pyproject.toml"
 
 
-def each_target(target: TargetOptions) -> list[TargetOptions]:
+def split_targets(target: TargetOptions) -> list[TargetOptions]:
     """One for each Python and platform; both options take several, with commas."""
     pythons = target.python.split(",") if target.python else [None]
     platforms = target.platform.split(",") if target.platform else [None]
@@ -72,8 +72,8 @@ def resolve_for_all(
         resolution = resolve(requirements, environment, search.search())
         if resolution.unresolved:
             resolution = add_local_builds(resolution, requirements, build=build)
-        tell(resolution)
+        print_resolution(resolution)
         found.append(resolution)
     if missing := sorted({name for resolution in found for name in resolution.unresolved}):
-        raise no_wheel_for(missing)
+        raise no_wheel_error(missing)
     return tuple(found)

@@ -39,16 +39,16 @@ def resolve(
     if output and output.exists():
         raise UsageError(f"{output} already exists", hint="'wheelmill add' changes an existing project")
     resolution = resolve_requirements(requirements_of(requirements), target.detect(), search.search())
-    tell(resolution)
+    print_resolution(resolution)
     if as_json:
         print_json(_SCHEMA, **resolution_content(resolution))
     elif resolution.choices:
         _write_text(resolution, project, output)
     if resolution.unresolved:
-        raise no_wheel_for(resolution.unresolved)
+        raise no_wheel_error(resolution.unresolved)
 
 
-def no_wheel_for(projects: Iterable[ProjectName]) -> NoWheelError:
+def no_wheel_error(projects: Iterable[ProjectName]) -> NoWheelError:
     """What to raise when projects have no wheel, and what to do then."""
     return NoWheelError(
         f"no wheel for {', '.join(projects)}",
@@ -56,7 +56,7 @@ def no_wheel_for(projects: Iterable[ProjectName]) -> NoWheelError:
     )
 
 
-def tell(resolution: Resolution) -> None:
+def print_resolution(resolution: Resolution) -> None:
     """Say what was chosen and what was not, a line each."""
     for warning in resolution.warnings:
         say(f"warning: {warning}")

@@ -41,7 +41,7 @@ def test(
     trials = []
     for trial in try_packages(installed, interpreter, environment, known):
         trials.append(trial)
-        _tell(trial)
+        _print_trial(trial)
     if as_json:
         print_json("wheelmill.test/1", packages=[asdict(trial) for trial in trials])
     if not trials:
@@ -65,7 +65,7 @@ def select_packages(projects: list[str] | None, installed: dict[ProjectName, str
     return {name: installed[name] for name in names}
 
 
-def _tell(trial: Trial) -> None:
+def _print_trial(trial: Trial) -> None:
     verdict = f"{trial.failure.code}: {trial.failure.explanation}" if trial.failure else "imports"
     say(f"{trial.project} {trial.version}: {verdict}; kernel: {trial.kernel}")
     if trial.failure:

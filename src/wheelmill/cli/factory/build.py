@@ -48,7 +48,7 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
     """Build what the filters leave; what fails does not hold up the others."""
     from wheelmill.build.builder import build_wheel  # noqa: PLC0415 - part of the factory extra
 
-    policy = where.checked_policy()
+    policy = where.resolve_policy()
     planned = make_plan(config, filters, published={})
     print_skips(planned, filters)
     builder = where.builder(config)

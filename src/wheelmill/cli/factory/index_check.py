@@ -49,7 +49,7 @@ def check(
             raise UsageError(f"expected a URL or a folder, not {target!r}")
     if as_json:
         print_json(
-            "wheelmill.index-check/1", findings=[_content(finding) for finding in report.findings], **_read(report)
+            "wheelmill.index-check/1", findings=[_content(finding) for finding in report.findings], **_extent(report)
         )
     else:
         _print(report)
@@ -69,7 +69,7 @@ def _content(finding: Finding) -> dict[str, object]:
     }
 
 
-def _read(report: Report) -> dict[str, int]:
+def _extent(report: Report) -> dict[str, int]:
     """How much of the index the findings are about."""
     return {
         "projects": report.projects,

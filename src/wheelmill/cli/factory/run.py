@@ -63,7 +63,7 @@ def run(
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
     wanted = filters.for_this_machine(projects)
-    policy = where.checked_policy()
+    policy = where.resolve_policy()
     configuration = config_at(config)
     releases = store_at(store or f"dir:{output / 'releases'}")
     planned = make_plan(configuration, wanted, published_cells(releases.manifests()), releases.failures.read())

@@ -54,7 +54,7 @@ class BuildOptions:
         typer.Option(help="Docker's network for build containers.", metavar="NAME", envvar="WHEELMILL_NETWORK"),
     ] = "none"
 
-    def checked_policy(self) -> str:
+    def resolve_policy(self) -> str:
         """Check the platform policy before hours are spent on a build for it.
 
         In a container the published policy is the default, elsewhere the oldest that auditwheel grants.

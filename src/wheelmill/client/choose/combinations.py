@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wheelmill.client.choose.resolve import Search, finding
+from wheelmill.client.choose.resolve import Search, open_finder
 from wheelmill.client.records import Candidate, TargetEnvironment
 from wheelmill.client.sources.listing import candidates_of
 from wheelmill.names import Platform, ProjectName
@@ -28,7 +28,7 @@ def combinations(
     Returns:
         The combinations, by CUDA and torch, and warnings of sources that did not answer.
     """
-    with finding([project], environment, search) as found:
+    with open_finder([project], environment, search) as found:
         candidates = candidates_of(project, found.places(project), found.pages)
         return _combine(candidates, platform), tuple(found.pages.warnings)
 

@@ -11,7 +11,7 @@ from wheelmill.client.choose.choice import choose, preference
 from wheelmill.client.choose.fit import refusals
 from wheelmill.client.choose.inside import Inside
 from wheelmill.client.choose.inspection import Inspection, inspect
-from wheelmill.client.choose.resolve import Search, finding
+from wheelmill.client.choose.resolve import Search, open_finder
 from wheelmill.client.records import Candidate, Refusal, Resolution, TargetEnvironment
 
 
@@ -46,8 +46,8 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         search: the sources to look in, and how.
     """
     project = canonicalize_name(requirement.name)
-    with finding([project], environment, search) as found:
-        candidates = found.all(project)
+    with open_finder([project], environment, search) as found:
+        candidates = found.all_candidates(project)
 
         def choose_without(refused: frozenset[str]) -> Resolution:
             return choose([requirement], environment, {project: candidates}, found.facts, refused=refused)

@@ -11,12 +11,12 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import Tag
 from packaging.version import Version
 
-from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.records import Candidate, Refusal, Source, Stage, TargetEnvironment
 from wheelmill.client.sources.links import Group
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.names import CudaVersion, Platform, PythonVersion
+from wheelmill.wheel.built_for import BuiltFor
 from wheelmill.wheel.gpu_code import runs_on
 from wheelmill.wheel.platforms import Libc, tag_places
 

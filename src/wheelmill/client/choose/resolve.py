@@ -16,12 +16,12 @@ from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.choose.fit import group_fits
 from wheelmill.client.choose.inspection import inspect
 from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
-from wheelmill.client.sources.known import read_sources
 from wheelmill.client.sources.links import Group
 from wheelmill.client.sources.listing import Place, candidates_of, places_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
 from wheelmill.client.sources.published import PublishedSources
+from wheelmill.client.sources.selection import read_sources
 from wheelmill.client.sources.torch_backend import torch_backend_of, torch_index_of
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
@@ -78,14 +78,14 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
         ConfigurationError: a file of sources is wrong.
     """
     projects = [canonicalize_name(requirement.name) for requirement in requirements]
-    with finding(projects, environment, search) as found:
-        candidates = {name: found.fitting(name) for name in projects}
+    with open_finder(projects, environment, search) as found:
+        candidates = {name: found.fitting_candidates(name) for name in projects}
 
         def choose_without(refused: frozenset[str]) -> Resolution:
             resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
             if resolution.unresolved:
                 # Wheels that do not fit are read only where one of them must serve as advice.
-                candidates.update({name: found.all(name) for name in resolution.unresolved})
+                candidates.update({name: found.all_candidates(name) for name in resolution.unresolved})
                 resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
             return resolution
 
@@ -103,7 +103,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
 
 
 @contextmanager
-def finding(projects: Sequence[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
+def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment, search: Search) -> Iterator[Finder]:
     """Bring the pages that may list projects up to date; what was read is kept when the context is left.
 
     Raises:
@@ -136,11 +136,11 @@ class Finder:
         """The pages that may list a project."""
         return places_of(project, self.sources, self.targets, self.facts)
 
-    def fitting(self, project: ProjectName) -> list[Candidate]:
+    def fitting_candidates(self, project: ProjectName) -> list[Candidate]:
         """The wheels of a project whose tags and labels fit one of the targets."""
         return candidates_of(project, self.places(project), self.pages, self._fits)
 
-    def all(self, project: ProjectName) -> list[Candidate]:
+    def all_candidates(self, project: ProjectName) -> list[Candidate]:
         """Every wheel of a project."""
         return candidates_of(project, self.places(project), self.pages)
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.choose.fit import minimum_driver
 from wheelmill.client.environment.faults import Fault, FaultCode
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
+from wheelmill.wheel.built_for import BuiltFor
 
 
 def faults_of_environment(

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.install.distributions import modules_of
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model import Expectations
 from wheelmill.errors import ProcessError
 from wheelmill.names import ProjectName
 from wheelmill.system import process
+from wheelmill.wheel.built_for import BuiltFor
 
 _SECONDS: Final = 600
 """A first import may compile kernels."""

@@ -57,7 +57,7 @@ class Uv:
         """Install wheels; see `Installer`."""
         backend = ["--torch-backend", torch_backend] if torch_backend else []
         with _requirements_file(wheels, requirements) as file:
-            self._pip("install", *_only_these(alone=alone), *backend, "--requirements", file)
+            self._pip("install", *_alone_options(alone=alone), *backend, "--requirements", file)
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
         """Remove projects; see `Installer`."""
@@ -86,7 +86,7 @@ class Pip:
                 hint="install uv, which finds the right index, or install that torch first",
             )
         with _requirements_file(wheels, requirements) as file:
-            self._pip("install", *_only_these(alone=alone), "--requirement", file)
+            self._pip("install", *_alone_options(alone=alone), "--requirement", file)
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
         """Remove projects; see `Installer`."""
@@ -112,5 +112,5 @@ def _requirements_file(wheels: Sequence[CachedWheel], requirements: Sequence[str
         yield path
 
 
-def _only_these(*, alone: bool) -> tuple[str, ...]:
+def _alone_options(*, alone: bool) -> tuple[str, ...]:
     return ("--no-deps", "--no-index") if alone else ()

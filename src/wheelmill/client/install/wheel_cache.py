@@ -104,7 +104,7 @@ class WheelCache:
                 wanted.url,
                 file,
                 promised=wanted.size,
-                received=lambda size: progress.received(filename, size, wanted.size),
+                received=lambda size: progress.show_download(filename, size, wanted.size),
             )
         found = download.sha256
         if found != (wanted.sha256 or found):

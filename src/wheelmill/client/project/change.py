@@ -148,7 +148,7 @@ def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[
             pinned = ", ".join(pin.dependency for pin in pins)
             yield f"{requirement} was changed to {pinned}: the wheels are linked to that torch"
     sources = UvSources(pyproject)
-    if not sources.by_hand(_TORCH):
+    if not sources.is_set_by_hand(_TORCH):
         sources.draw_from(_TORCH, pins)
     elif any(pin.index for pin in pins):
         cuda = ", ".join(sorted({str(resolution.environment.cuda) for resolution in resolutions}))

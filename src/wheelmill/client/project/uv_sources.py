@@ -42,7 +42,7 @@ class UvSources:
             self.document.prune("tool", "uv", "sources", key)
         self._drop_unused_indexes()
 
-    def by_hand(self, project: ProjectName) -> bool:
+    def is_set_by_hand(self, project: ProjectName) -> bool:
         """Whether somebody else said where a project comes from."""
         entries = _entries((self.document.table("tool", "uv", "sources") or {}).get(self._key(project), []))
         return any(not str(entry.get("index", "")).startswith(_OURS) for entry in entries)

@@ -10,8 +10,8 @@ from packaging.tags import Tag
 from packaging.utils import BuildTag
 from packaging.version import Version
 
-from wheelmill.client.built_for import BuiltFor
 from wheelmill.names import Architecture, ProjectName, Sha256
+from wheelmill.wheel.built_for import BuiltFor
 
 
 class SourceKind(StrEnum):

@@ -12,12 +12,12 @@ from packaging.tags import Tag, parse_tag
 from packaging.utils import BuildTag, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.built_for import BuiltFor
 from wheelmill.client.records import Candidate, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.links import SUFFIX, Group, Link
 from wheelmill.client.sources.pages import Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName, Sha256
+from wheelmill.wheel.built_for import BuiltFor
 
 Accepts = Callable[[Source, Group], bool]
 

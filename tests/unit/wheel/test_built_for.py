@@ -2,7 +2,7 @@
 
 import pytest
 
-from wheelmill.client.built_for import BuiltFor
+from wheelmill.wheel.built_for import BuiltFor
 
 
 @pytest.mark.parametrize(

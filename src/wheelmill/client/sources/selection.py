@@ -44,10 +44,10 @@ def read_sources(
     first = [source for text in extra for source in _sources_at(text, cache)]
     if chosen := list(named) or os.environ.get("WHEELMILL_SOURCES", "").split():
         return (*first, *(source for text in chosen for source in _sources_at(text, cache)))
-    shipped = _in_file(SHIPPED, cache)
+    shipped = _read_file(SHIPPED, cache)
     site = os.environ.get("WHEELMILL_SITE", shipped.site)
-    newer = newer_at(_web_url("WHEELMILL_SITE", site)) if site else None
-    return (*first, *(_in_file(newer, cache) if newer else shipped).sources)
+    newer = newer_at(_check_url("WHEELMILL_SITE", site)) if site else None
+    return (*first, *(_read_file(newer, cache) if newer else shipped).sources)
 
 
 def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
@@ -68,17 +68,17 @@ def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
             except ValueError as error:
                 raise UsageError(f"--source {text}: {error}") from None
         case _ if rest.startswith("//"):
-            is_simple = urlsplit(_web_url("--source", text)).path.rstrip("/").endswith("simple")
+            is_simple = urlsplit(_check_url("--source", text)).path.rstrip("/").endswith("simple")
             return (_source_at(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
         case _:
-            return _in_file(Path(text), cache).sources
+            return _read_file(Path(text), cache).sources
 
 
 def _source_at(kind: SourceKind, url: str) -> Source:
-    return Source(name=without_credentials(_web_url(f"--source {kind}", url)), kind=kind, url=url)
+    return Source(name=without_credentials(_check_url(f"--source {kind}", url)), kind=kind, url=url)
 
 
-def _web_url(given_by: str, text: str) -> str:
+def _check_url(given_by: str, text: str) -> str:
     try:
         parts = urlsplit(text)
     except ValueError:  # "https://[": no host that could be read
@@ -89,7 +89,7 @@ def _web_url(given_by: str, text: str) -> str:
     return text
 
 
-def _in_file(path: Path, cache: PageCache) -> SourceList:
+def _read_file(path: Path, cache: PageCache) -> SourceList:
     """Read a file, or what the cache keeps of exactly this content: reading YAML takes longer than choosing."""
     try:
         content = path.read_bytes()

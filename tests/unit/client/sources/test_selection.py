@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from wheelmill.client.records import Source, SourceKind
-from wheelmill.client.sources.known import read_sources
 from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.client.sources.selection import read_sources
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.system import resources
 
