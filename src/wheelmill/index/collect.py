@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
@@ -18,6 +17,7 @@ from wheelmill.index.rules import changed, faults_of_entry, name_faults, vanishe
 from wheelmill.index.tree import IndexFile, Site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -135,7 +135,7 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
         size=file.size,
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
         requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
-        metadata_sha256=Sha256(hashlib.sha256(content).hexdigest()) if has_sidecar else None,
+        metadata_sha256=sha256_of_bytes(content) if has_sidecar else None,
         uploaded_at=None,
         release=None,
         certificate=None,

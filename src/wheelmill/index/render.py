@@ -6,7 +6,6 @@ HTML is PEP 503 at repository version 1.4, where its specification is frozen (PE
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
@@ -20,6 +19,7 @@ from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, 
 from wheelmill.index.wheels_json import wheels_json
 from wheelmill.names import ProjectName
 from wheelmill.system import resources
+from wheelmill.system.files import sha256_of_bytes
 
 API_VERSION: Final = "1.4"
 LINKS: Final = b"<!-- links -->"
@@ -44,7 +44,7 @@ def pages_of(site: Site) -> Iterator[Page]:
 def pages_of_sources(content: bytes) -> Iterator[Page]:
     """Render the list of sources, so that clients learn of new ones without a new release, with its hash beside it."""
     yield SOURCES, [content]
-    yield SOURCES_HASH, [f"{hashlib.sha256(content).hexdigest()}  {SOURCES}\n".encode()]
+    yield SOURCES_HASH, [f"{sha256_of_bytes(content)}  {SOURCES}\n".encode()]
 
 
 def site_templates() -> Environment:

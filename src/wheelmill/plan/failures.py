@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system.files import sha256_of
+from wheelmill.system.files import sha256_of, sha256_of_bytes
 
 
 def inputs_of(target: BuildTarget) -> Sha256:
@@ -20,4 +19,4 @@ def inputs_of(target: BuildTarget) -> Sha256:
         *(package.memory_per_job, package.timeout, *(sha256_of(patch) for patch in package.patches)),
         *(sha256_of(path) for path in folder if path.is_file()),
     )
-    return Sha256(hashlib.sha256(repr(inputs).encode()).hexdigest())
+    return sha256_of_bytes(repr(inputs).encode())

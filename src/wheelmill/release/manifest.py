@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Final, Literal
 from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.smoke.verdict import Certificate, TestedWheel
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.record_files import record_from
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelName
@@ -70,7 +70,7 @@ def _entry_of(wheel: TestedWheel) -> ManifestEntry:
         filename=wheel.file.filename,
         sha256=wheel.file.sha256,
         size=wheel.file.size,
-        metadata_sha256=Sha256(hashlib.sha256(content).hexdigest()),
+        metadata_sha256=sha256_of_bytes(content),
         name=metadata.name,
         version=str(metadata.version),
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,

@@ -5,7 +5,6 @@ https://cyclonedx.org/docs/1.6/json/ - components of scope ``excluded`` took par
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 import warnings
 import zipfile
@@ -21,6 +20,7 @@ from packageurl import PackageURL
 
 from wheelmill.build.provenance import Provenance
 from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.pack import SOURCE_DATE_EPOCH
 
@@ -64,7 +64,7 @@ def _bundled(wheel: TestedWheel) -> Iterator[Component]:
         for member in archive.namelist():
             path = PurePosixPath(member)
             if path.parts[0].endswith(".libs") and not member.endswith("/"):
-                hashes = _hashes(hashlib.sha256(archive.read(member)).hexdigest())
+                hashes = _hashes(sha256_of_bytes(archive.read(member)))
                 yield Component(type=ComponentType.FILE, name=member, scope=ComponentScope.REQUIRED, hashes=hashes)
 
 

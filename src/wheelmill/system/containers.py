@@ -7,7 +7,6 @@ next run of the same person on the same machine removes the containers whose loc
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import platform
 import time
 import uuid
@@ -21,6 +20,7 @@ from platformdirs import user_cache_path
 
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import process
+from wheelmill.system.files import sha256_of_bytes
 
 LABEL: Final = "wheelmill"
 """Its value names the run. ``docker ps -a --filter label=wheelmill`` lists what is running."""
@@ -69,7 +69,7 @@ def claimed_run() -> Iterator[Run]:
     locks = user_cache_path("wheelmill") / "runs"
     locks.mkdir(parents=True, exist_ok=True)
     # Others may use the same daemon: what has no lock in this folder may have one in theirs.
-    place = hashlib.sha256(f"{platform.node()} {locks.resolve()}".encode()).hexdigest()[:12]
+    place = sha256_of_bytes(f"{platform.node()} {locks.resolve()}".encode())[:12]
     _remove_abandoned(locks, place)
     run = Run(id=f"{place}-{uuid.uuid4().hex}")
     with _held(locks / run.id):

@@ -19,6 +19,11 @@ def sha256_of(path: Path) -> Sha256:
         return Sha256(hashlib.file_digest(file, "sha256").hexdigest())
 
 
+def sha256_of_bytes(content: bytes) -> Sha256:
+    """Hash bytes in memory."""
+    return Sha256(hashlib.sha256(content).hexdigest())
+
+
 @contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Write a file that appears whole under its name, or not at all."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import process
+from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.progress import Progress
 
 _PULLS: Final = 3
@@ -57,7 +58,7 @@ def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progres
     Raises:
         UsageError: it cannot be made; with the last lines of what Docker printed.
     """
-    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(context.iterdir())}
+    files = {path.name: sha256_of(path) for path in sorted(context.iterdir())}
     key = hashlib.sha256(json.dumps([files, sorted(arguments.items())]).encode()).hexdigest()
     image = f"wheelmill/{name}:{key[:24]}"
     if _exists(image):

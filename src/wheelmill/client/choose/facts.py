@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
@@ -10,12 +9,13 @@ from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.config.model.compatibility import Compatibility, CudaRelease, TorchRelease
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.system import resources
+from wheelmill.system.files import sha256_of_bytes
 
 
 def read_facts(cache: PageCache) -> Compatibility:
     """Read the facts that ship, or what the cache keeps of exactly these."""
     content = (resources.CONFIG / "compatibility.yml").read_bytes()
-    key = f"compatibility/2:{hashlib.sha256(content).hexdigest()}"
+    key = f"compatibility/2:{sha256_of_bytes(content)}"
     kept = cache.fact(key)
     if kept is None:
         import yaml  # noqa: PLC0415 - not for what the cache has

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import tempfile
 import zipfile
@@ -14,6 +13,7 @@ from wheelmill.client.choose.inside import Inside
 from wheelmill.client.records import Candidate
 from wheelmill.errors import WheelmillError
 from wheelmill.names import Architecture
+from wheelmill.system.files import sha256_of_bytes
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -70,7 +70,7 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
         return None
     answer = web.get(f"{candidate.url}.metadata")
     promised = candidate.metadata_sha256
-    if not answer.ok or (promised and hashlib.sha256(answer.content).hexdigest() != promised):
+    if not answer.ok or (promised and sha256_of_bytes(answer.content) != promised):
         return None
     return answer.content
 

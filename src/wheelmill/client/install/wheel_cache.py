@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from platformdirs import user_cache_path
 from wheelmill.client.records import Candidate
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.system.files import atomic_write, sha256_of, write_bytes
+from wheelmill.system.files import atomic_write, sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class WheelCache:
         return self._download(wanted, filename, progress)
 
     def _download(self, wanted: WantedWheel, filename: str, progress: Progress) -> CachedWheel:
-        partial = self.directory / "partial" / f"{hashlib.sha256(wanted.url.encode()).hexdigest()}.whl"
+        partial = self.directory / "partial" / f"{sha256_of_bytes(wanted.url.encode())}.whl"
         with atomic_write(partial) as file:
             download = self.web.download(
                 wanted.url,
@@ -123,7 +122,7 @@ class WheelCache:
         return Sha256(memory.read_text()) if memory.exists() else None
 
     def _memory_of(self, url: str) -> Path:
-        return self.directory / "first-seen" / hashlib.sha256(url.encode()).hexdigest()
+        return self.directory / "first-seen" / sha256_of_bytes(url.encode())
 
 
 def wheel_cache_directory() -> Path:

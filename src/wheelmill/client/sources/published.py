@@ -6,7 +6,6 @@ the site may write both, as with everything that is installed from there.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import IntegrityError, WheelmillError
-from wheelmill.system.files import write_bytes
+from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.web.credentials import without_credentials
 
 _LIFETIME: Final = 24 * 60 * 60
@@ -37,7 +36,7 @@ class PublishedSources:
 
     def newer_at(self, site: str) -> Path | None:
         """The list of a site; None when none was ever read."""
-        kept = self.folder / f"sources-{hashlib.sha256(site.encode()).hexdigest()[:16]}.yml"
+        kept = self.folder / f"sources-{sha256_of_bytes(site.encode())[:16]}.yml"
         if not self.offline and (self.refresh or not _is_fresh(kept)):
             try:
                 _update(kept, site)
@@ -63,11 +62,11 @@ def _update(kept: Path, site: str) -> None:
     base = f"{site.rstrip('/')}/"
     with Web() as web:
         promised = web.read(f"{base}{SOURCES_HASH}").decode(errors="replace").partition(" ")[0]
-        if kept.exists() and hashlib.sha256(kept.read_bytes()).hexdigest() == promised:
+        if kept.exists() and sha256_of(kept) == promised:
             os.utime(kept)
             return
         content = web.read(f"{base}{SOURCES}")
-    if (found := hashlib.sha256(content).hexdigest()) != promised:
+    if (found := sha256_of_bytes(content)) != promised:
         raise IntegrityError(f"{SOURCES} has sha256 {found}; {SOURCES_HASH} says {promised or 'nothing'}")
     _check(content)
     write_bytes(kept, content)

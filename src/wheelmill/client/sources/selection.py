@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, ProjectName
 from wheelmill.system import resources
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.credentials import github_api, without_credentials
 
 SHIPPED: Final = resources.CONFIG / "sources.yml"
@@ -98,7 +98,7 @@ def _read_file(path: Path, cache: PageCache) -> SourceList:
             f"--source {path}: {error.strerror}",
             hint="give a file of sources, a URL, simple:URL, find-links:URL or github:OWNER/REPOSITORY",
         ) from None
-    key = f"sources/2:{path.suffix}:{github_api()}:{hashlib.sha256(content).hexdigest()}"
+    key = f"sources/2:{path.suffix}:{github_api()}:{sha256_of_bytes(content)}"
     kept = cache.fact(key)
     if kept is None:
         from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML

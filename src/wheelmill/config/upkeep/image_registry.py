@@ -6,7 +6,6 @@ https://distribution.github.io/distribution/spec/auth/token/
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 from wheelmill.config.model.images import ImageReference, is_digest
 from wheelmill.errors import NetworkError
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.answer import Answer
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials, origin_of
@@ -75,7 +75,7 @@ class ImageRegistry:
             answer = self._manifest("GET", image)  # the header is optional
         if answer.status == HTTPStatus.NOT_FOUND:
             return None
-        digest = answer.headers.get("Docker-Content-Digest") or f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
+        digest = answer.headers.get("Docker-Content-Digest") or f"sha256:{sha256_of_bytes(answer.content)}"
         if not is_digest(digest):
             raise NetworkError(f"{image.registry} gives {image.tagged} the digest {digest!r}, which is no sha256")
         return replace(image, digest=digest)

@@ -5,7 +5,6 @@ https://docs.github.com/en/rest/releases/assets
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from github.GitReleaseAsset import GitReleaseAsset
 from wheelmill.names import Sha256
 from wheelmill.release.github.answers import OutageError, RejectedError
 from wheelmill.release.github.calls import PAUSES, Calls
+from wheelmill.system.files import sha256_of_bytes
 
 _TOO_MANY_OUTAGES: Final = 3
 """In a row: then GitHub is out of reach, and the other files are not tried at once."""
@@ -37,7 +37,7 @@ class Asset:
     @classmethod
     def of_bytes(cls, name: str, content: bytes) -> Self:
         """A file that is on no disk."""
-        return cls(name=name, content=content, size=len(content), sha256=Sha256(hashlib.sha256(content).hexdigest()))
+        return cls(name=name, content=content, size=len(content), sha256=sha256_of_bytes(content))
 
     def open(self) -> BinaryIO:
         """Its bytes."""

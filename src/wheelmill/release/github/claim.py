@@ -10,7 +10,6 @@ https://docs.github.com/en/rest/git/tags#create-a-tag-object
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
@@ -20,6 +19,7 @@ from github.GitRef import GitRef
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.tags import date_tags, is_date_tag
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.name import WheelFile
 
 _MARK: Final = "contents: sha256:"
@@ -29,7 +29,7 @@ _MARK: Final = "contents: sha256:"
 def contents_of(wheels: Iterable[WheelFile]) -> Sha256:
     """Hash names and bytes of the wheels of a release."""
     lines = sorted(f"{wheel.sha256}  {wheel.filename}\n" for wheel in wheels)
-    return Sha256(hashlib.sha256("".join(lines).encode()).hexdigest())
+    return sha256_of_bytes("".join(lines).encode())
 
 
 def claim_tag(calls: Calls, contents: Sha256, *, published: Iterable[str], now: datetime) -> ReleaseTag:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.release.github.calls import PAUSES
 from wheelmill.release.github.download import Downloads
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
+from wheelmill.system.files import sha256_of_bytes
 
 
 def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str]) -> None:
@@ -43,7 +43,7 @@ def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str])
 def _fault(downloads: Downloads, tag: str, entry: ManifestEntry, *, whole: bool) -> str | None:
     sidecar = entry.filename + SIDECAR_SUFFIX
     try:
-        metadata = hashlib.sha256(downloads.read(tag, sidecar)).hexdigest()
+        metadata = sha256_of_bytes(downloads.read(tag, sidecar))
         if metadata != entry.metadata_sha256:
             return f"{sidecar} has sha256 {metadata} instead of {entry.metadata_sha256}"
         if (size := downloads.size(tag, entry.filename)) != entry.size:
