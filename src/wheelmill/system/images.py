@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -59,7 +58,7 @@ def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progres
         UsageError: it cannot be made; with the last lines of what Docker printed.
     """
     files = {path.name: sha256_of(path) for path in sorted(context.iterdir())}
-    key = hashlib.sha256(json.dumps([files, sorted(arguments.items())]).encode()).hexdigest()
+    key = sha256_of_bytes(json.dumps([files, sorted(arguments.items())]).encode())
     image = f"wheelmill/{name}:{key[:24]}"
     if _exists(image):
         return image
