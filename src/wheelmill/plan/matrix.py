@@ -139,7 +139,7 @@ def _target(cell: Cell, package: Package, config: Config) -> BuildTarget:
         source=config.lock.source_of(package, cell.version),
         toolkit=facts.cuda[cell.cuda].toolkit,
         torch_release=facts.torch[cell.torch].release if cell.torch else None,
-        torch_backend=cell.cuda.tag if cell.torch and facts.torch[cell.torch].default_cuda != cell.cuda else None,
+        torch_backend=facts.torch_backend(cell.torch, cell.cuda, cell.platform) if cell.torch else None,
         architectures=compilable(package, cell.cuda, facts),
         requirements=requirements.pinned if requirements else None,
         pythons=(cell.python,),

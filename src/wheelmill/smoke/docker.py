@@ -15,14 +15,13 @@ from typing import Final
 
 from wheelmill.config.model import Compatibility, ImageReference, Images
 from wheelmill.installers.mirror import mirror
-from wheelmill.names import CudaTag, Platform, PythonVersion
+from wheelmill.names import Platform, PythonVersion
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system import resources
 from wheelmill.system.containers import Container, claimed_run, started
 from wheelmill.system.images import base_image, own_image
 from wheelmill.system.progress import Progress
-from wheelmill.wheel.label import Label
 
 _PLATFORM: Final = Platform("linux", platform.machine())
 _DRIVER: Final = Path("/dev/nvidiactl")
@@ -98,18 +97,17 @@ class DockerEnvironments:
             images = [self._image(base, progress) for base in bases]
         if index.requires:
             progress.step(f"gathering what {contents.file.filename} needs on Python {python}")
-        backend = self._torch_backend(label)
-        mirror(index.requires, index.folder / _beside(python), python=python, platform=_PLATFORM, torch_backend=backend)
+        mirror(
+            index.requires,
+            index.folder / _beside(python),
+            python=python,
+            platform=_PLATFORM,
+            torch_backend=self.compatibility.torch_backend(label.torch, label.cuda, _PLATFORM)
+            if label and label.torch
+            else None,
+        )
         _let_everyone_read(index.folder)
         return [_environment(base, image, python, index, progress) for base, image in zip(bases, images, strict=True)]
-
-    def _torch_backend(self, label: Label | None) -> CudaTag | None:
-        """What uv calls the index with torch for this CUDA, unless the usual one has it."""
-        if label is None or label.torch is None:
-            return None
-        known = self.compatibility.torch.get(label.torch)
-        usual = known and known.default_cuda == label.cuda and _PLATFORM.machine == "x86_64"
-        return None if usual else label.cuda.tag
 
     def _image(self, base: ImageReference, progress: Progress) -> str:
         def here(reference: ImageReference) -> str:

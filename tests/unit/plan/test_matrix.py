@@ -10,6 +10,7 @@ from tests.unit.plan.examples import (
     BLACKWELL,
     CELL,
     CONFIG,
+    CUDA_12,
     CUDA_13,
     DEMO,
     FACTS,
@@ -53,6 +54,12 @@ def test_a_target_has_all_that_its_build_needs() -> None:
         architectures=(BLACKWELL,),
         pythons=(PY_12,),
     )
+
+
+def test_torch_comes_from_its_own_index_where_the_usual_one_has_none_for_the_cuda() -> None:
+    assert target(filters=replace(ONE, cudas=(CUDA_12,))).torch_backend == "cu128"
+    (on_arm,) = {each.torch_backend for each in make_plan(CONFIG, replace(ONE, platforms=(ARM,)), {}).targets}
+    assert on_arm == "cu130"
 
 
 def test_what_is_not_locked_yet_is_planned_without_a_source() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -22,9 +25,12 @@ from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
 from wheelmill.client.sources.published import PublishedSources
 from wheelmill.client.sources.selection import read_sources
-from wheelmill.client.sources.torch_backend import torch_backend_of, torch_index_of
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.names import ProjectName
+from wheelmill.errors import UsageError
+from wheelmill.names import CudaTag, ProjectName
+
+_TORCH_INDEX: Final = "WHEELMILL_TORCH_INDEX"
+"""The variable that names a mirror of torch's own indexes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +99,32 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
             resolution = inspect(choose_without, found.pages.cache, offline=search.offline).resolution
         else:
             resolution = choose_without(frozenset())
-        backend = torch_backend_of(resolution.environment, found.facts)
+        chosen = resolution.environment
+        backend = (
+            found.facts.torch_backend(chosen.torch, chosen.cuda, chosen.platform)
+            if chosen.torch and chosen.cuda
+            else None
+        )
         return replace(
             resolution,
             torch_backend=backend,
-            torch_index=torch_index_of(backend, found.facts) if backend else None,
+            torch_index=_torch_index(backend, found.facts) if backend else None,
             warnings=(*found.pages.warnings, *resolution.warnings),
         )
+
+
+def _torch_index(backend: CudaTag, facts: Compatibility) -> str:
+    """The simple index of torch for a CUDA, which a project has to name: what uv calls a backend is for `uv pip` only.
+
+    A mirror that the environment names, else the index of ``compatibility.yml``. In both, ``{cuda}`` is ``130``.
+
+    Raises:
+        UsageError: the variable is not a URL.
+    """
+    template = os.environ.get(_TORCH_INDEX) or facts.torch_index
+    if urlsplit(template).scheme not in ("http", "https"):
+        raise UsageError(f"{_TORCH_INDEX}: expected a URL such as https://mirror.example/cu{{cuda}}, not {template!r}")
+    return template.replace("{cuda}", backend.removeprefix("cu"))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.names import CudaTag, CudaVersion, Platform, PythonVersion, TorchVersion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,3 +58,14 @@ class Compatibility:
     def torch_pythons(self) -> tuple[PythonVersion, ...]:
         """Pythons that some torch is published for, ascending."""
         return tuple(sorted(frozenset[PythonVersion]().union(*(torch.python for torch in self.torch.values()))))
+
+    def torch_backend(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> CudaTag | None:
+        """Which of torch's own indexes to install it from, by the CUDA that they are for.
+
+        None where the usual package index has it, which is so for one CUDA on x86_64 Linux. Torch's own indexes have
+        it for every platform, so a torch that is not known yet comes from there, too.
+        https://docs.astral.sh/uv/guides/integration/pytorch/#installing-pytorch
+        """
+        known = self.torch.get(torch)
+        usual = known and known.default_cuda == cuda and platform == Platform("linux", "x86_64")
+        return None if usual else cuda.tag

@@ -1,4 +1,4 @@
-"""Where torch comes from when the usual index has it for another CUDA."""
+"""What is resolved beside the wheels: where torch comes from when the usual index has it for another CUDA."""
 
 from dataclasses import replace
 
@@ -11,12 +11,17 @@ from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaVersion, TorchVersion
+from wheelmill.names import CudaVersion, Platform, TorchVersion
 
 
-def resolved_for(server: PageServer, torch: str, cuda: str) -> Resolution:
+def resolved_for(server: PageServer, torch: str, cuda: str, platform: str = "linux_x86_64") -> Resolution:
     server.pages["/wheels/"] = Answer(links_page())
-    target = replace(TARGET, torch=TorchVersion.parse(torch), cuda=CudaVersion.parse(cuda))
+    target = replace(
+        TARGET,
+        torch=TorchVersion.parse(torch),
+        cuda=CudaVersion.parse(cuda),
+        platform=Platform.parse(platform),
+    )
     return resolve([Requirement("demo")], target, Search(named=(f"find-links:{server.url}/wheels/",), look=False))
 
 
@@ -28,6 +33,14 @@ def test_other_cudas_have_an_index_of_their_own(server: PageServer, facts: Compa
     found = resolved_for(server, "2.8", "12.6")
     assert found.torch_backend == "cu126"
     assert found.torch_index == facts.torch_index.replace("{cuda}", "126")
+
+
+@pytest.mark.parametrize(("torch", "cuda"), [("2.8", "12.8"), ("99.0", "13.0")])
+@pytest.mark.parametrize("platform", ["win_amd64", "linux_aarch64"])
+def test_elsewhere_the_usual_index_may_have_torch_without_cuda(
+    torch: str, cuda: str, platform: str, server: PageServer
+) -> None:
+    assert resolved_for(server, torch, cuda, platform).torch_backend == CudaVersion.parse(cuda).tag
 
 
 def test_a_mirror_takes_its_place(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
