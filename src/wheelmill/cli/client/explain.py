@@ -43,18 +43,18 @@ def explain(
         print(f"{mark} {verdict.candidate.filename}  [{verdict.candidate.source.name}]")  # noqa: T201
         if verdict.inside is not None:
             print(f"    inside: {verdict.inside}")  # noqa: T201
-        for refusal in verdict.against:
-            print(f"    {refusal.stage}: {refusal.reason}")  # noqa: T201
+        for mismatch in verdict.against:
+            print(f"    {mismatch.aspect}: {mismatch.reason}")  # noqa: T201
     _print_counts(explanation)
 
 
 def _print_counts(explanation: Explanation) -> None:
     counts = Counter(
-        stage for verdict in explanation.verdicts for stage in dict.fromkeys(each.stage for each in verdict.against)
+        aspect for verdict in explanation.verdicts for aspect in dict.fromkeys(each.aspect for each in verdict.against)
     )
     fits = sum(not verdict.against for verdict in explanation.verdicts)
-    stages = "".join(f", {count} refused for {stage}" for stage, count in counts.most_common())
-    print(f"{len(explanation.verdicts)} wheels: {fits} fit{stages}")  # noqa: T201
+    aspects = "".join(f", {count} refused for {aspect}" for aspect, count in counts.most_common())
+    print(f"{len(explanation.verdicts)} wheels: {fits} fit{aspects}")  # noqa: T201
 
 
 def _content(explanation: Explanation, *, fitting: bool) -> dict[str, object]:
@@ -73,7 +73,7 @@ def _verdict_content(verdict: Assessment) -> dict[str, object]:
         "url": candidate.url,
         "source": candidate.source.name,
         "fits": not verdict.against,
-        "refusals": [{"stage": refusal.stage, "reason": refusal.reason} for refusal in verdict.against],
+        "refusals": [{"stage": mismatch.aspect, "reason": mismatch.reason} for mismatch in verdict.against],
         "inside": None if isinstance(inside, str | None) else asdict(inside),
         "note": inside if isinstance(inside, str) else None,
     }

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.choose.fit import cudas_of, minimum_driver, refusals
+from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches
 from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
@@ -114,7 +114,7 @@ def _best(
     fitting = (
         candidate
         for candidate in candidates.get(canonicalize_name(requirement.name), ())
-        if candidate.url not in refused and next(refusals(candidate, requirement, target, facts), None) is None
+        if candidate.url not in refused and next(mismatches(candidate, requirement, target, facts), None) is None
     )
     return max(fitting, key=lambda candidate: preference(candidate, target), default=None)
 

@@ -8,11 +8,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose.choice import choose, preference
-from wheelmill.client.choose.fit import refusals
+from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.inside import Inside
 from wheelmill.client.choose.inspection import Inspection, inspect
 from wheelmill.client.choose.resolve import Search, open_finder
-from wheelmill.client.records import Candidate, Refusal, Resolution, TargetEnvironment
+from wheelmill.client.records import Candidate, Mismatch, Resolution, TargetEnvironment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Assessment:
     """What is said of one wheel."""
 
     candidate: Candidate
-    against: tuple[Refusal, ...]
+    against: tuple[Mismatch, ...]
     """Every reason; none when it fits."""
     inside: Inside | str | None
     """What a look into it shows, or why there was none; None for a wheel that would not be chosen in any case."""
@@ -61,7 +61,7 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
             Assessment(
                 candidate=candidate,
                 against=(
-                    *refusals(candidate, requirement, target, found.facts),
+                    *mismatches(candidate, requirement, target, found.facts),
                     *inspection.refused.get(candidate.url, ()),
                 ),
                 inside=inspection.seen.get(candidate.url),

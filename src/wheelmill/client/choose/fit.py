@@ -11,7 +11,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import Tag
 from packaging.version import Version
 
-from wheelmill.client.records import Candidate, Refusal, Source, Stage, TargetEnvironment
+from wheelmill.client.records import Aspect, Candidate, Mismatch, Source, TargetEnvironment
 from wheelmill.client.sources.links import Group
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
@@ -23,19 +23,19 @@ from wheelmill.wheel.platforms import Libc, tag_places
 _BEST_KNOWN: Final = Platform.parse("linux_x86_64")
 
 
-def refusals(
+def mismatches(
     candidate: Candidate, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
-) -> Iterator[Refusal]:
+) -> Iterator[Mismatch]:
     """Give every reason against a candidate."""
     yield from _of_tags(candidate.tags, target)
     yield from _of_label(candidate.label, candidate.source, target, facts)
     yield from _of_gpus(candidate.source, target)
     if not within(candidate.requires_python, target.full_python):
-        yield Refusal(stage=Stage.PYTHON, reason=f"requires Python {candidate.requires_python}")
+        yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {candidate.requires_python}")
     if not requirement.specifier.contains(candidate.version, prereleases=True):
-        yield Refusal(stage=Stage.VERSION, reason=f"is not {requirement.specifier}")
+        yield Mismatch(aspect=Aspect.VERSION, reason=f"is not {requirement.specifier}")
     if candidate.yanked is not None and not _named_exactly(requirement.specifier):
-        yield Refusal(stage=Stage.YANKED, reason=f"was yanked: {candidate.yanked or 'no reason given'}")
+        yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {candidate.yanked or 'no reason given'}")
 
 
 def group_fits(source: Source, group: Group, target: TargetEnvironment, facts: Compatibility) -> bool:
@@ -48,7 +48,7 @@ def group_fits(source: Source, group: Group, target: TargetEnvironment, facts: C
     return not against
 
 
-def _of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Refusal, ...]:
+def _of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Mismatch, ...]:
     accepted = target.tag_places
     if any(tag in accepted for tag in tags):
         return ()
@@ -58,7 +58,7 @@ def _of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Refusal, 
 @functools.cache
 def _against_tags(
     tags: frozenset[Tag], python: PythonVersion, platform: Platform, libc: Libc | None
-) -> tuple[Refusal, ...]:
+) -> tuple[Mismatch, ...]:
     accepted = tag_places(python, platform, libc)
     found = []
     platforms = {tag.platform for tag in accepted}
@@ -67,29 +67,27 @@ def _against_tags(
         newer = any(tag.platform.startswith("manylinux") and Platform.of_tag(tag.platform) == platform for tag in tags)
         has = f"{platform} with {libc}" if libc else platform
         found.append(
-            Refusal(stage=Stage.GLIBC if newer else Stage.PLATFORM, reason=f"is for {shown}, the target is {has}")
+            Mismatch(aspect=Aspect.GLIBC if newer else Aspect.PLATFORM, reason=f"is for {shown}, the target is {has}")
         )
     abis = {(tag.interpreter, tag.abi) for tag in accepted}
     if not any((tag.interpreter, tag.abi) in abis for tag in tags):
         shown = ", ".join(sorted({f"{tag.interpreter}-{tag.abi}" for tag in tags}))
-        found.append(Refusal(stage=Stage.PYTHON, reason=f"is for {shown}, the target is {python.abi}"))
+        found.append(Mismatch(aspect=Aspect.PYTHON, reason=f"is for {shown}, the target is {python.abi}"))
     return tuple(found)
 
 
-def _of_label(label: BuiltFor, source: Source, target: TargetEnvironment, facts: Compatibility) -> Iterator[Refusal]:
+def _of_label(label: BuiltFor, source: Source, target: TargetEnvironment, facts: Compatibility) -> Iterator[Mismatch]:
     if reason := _against_cuda(label, target):
-        yield Refusal(stage=Stage.CUDA, reason=reason)
+        yield Mismatch(aspect=Aspect.CUDA, reason=reason)
     if reason := _against_torch(label, source, target):
-        yield Refusal(stage=Stage.TORCH, reason=reason)
+        yield Mismatch(aspect=Aspect.TORCH, reason=reason)
     abi = abi_of(target, facts)
     if None not in (abi, label.cxx11_abi) and label.cxx11_abi != abi:
-        old, new = "from before C++11", "of C++11"
-        reason = (
-            f"has the C++ ABI {new if label.cxx11_abi else old}, torch {target.torch} has the one {new if abi else old}"
-        )
-        yield Refusal(stage=Stage.ABI, reason=reason)
+        own, wanted = ("C++11" if is_new else "old C++" for is_new in (label.cxx11_abi, abi))
+        reason = f"has the {own} ABI, torch {target.torch} has the {wanted} ABI"
+        yield Mismatch(aspect=Aspect.ABI, reason=reason)
     if reason := _against_driver(label, target, facts):
-        yield Refusal(stage=Stage.DRIVER, reason=reason)
+        yield Mismatch(aspect=Aspect.DRIVER, reason=reason)
 
 
 def _against_cuda(label: BuiltFor, target: TargetEnvironment) -> str | None:
@@ -100,7 +98,7 @@ def _against_cuda(label: BuiltFor, target: TargetEnvironment) -> str | None:
     if label.cuda_major is None:
         return None
     if target.cpu_only:
-        return f"is built for CUDA {label.cuda or label.cuda_major}, the target's torch for none"
+        return f"is built for CUDA {label.cuda or label.cuda_major}, the target's torch is built without CUDA"
     if target.cuda is None:
         return None
     if label.cuda_major != target.cuda.major:
@@ -160,15 +158,15 @@ def minimum_driver(cuda: CudaVersion, facts: Compatibility) -> str | None:
     return facts.cuda[nearest].minimum_driver if nearest else None
 
 
-def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Refusal]:
+def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:
     if not source.gpus:
         return
     names = ", ".join(architecture.sm for architecture in source.gpus)
     if not target.gpus:
-        yield Refusal(stage=Stage.GPU, reason=f"is for {names} only, and the target's GPU is not known")
+        yield Mismatch(aspect=Aspect.GPU, reason=f"is for {names} only, and the target's GPU is not known")
     for gpu in target.gpus:
         if not any(runs_on(architecture, gpu.capability) for architecture in source.gpus):
-            yield Refusal(stage=Stage.GPU, reason=f"is for {names} only, the target has {gpu.capability.sm}")
+            yield Mismatch(aspect=Aspect.GPU, reason=f"is for {names} only, the target has {gpu.capability.sm}")
 
 
 def within(specifier: str | None, version: Version) -> bool:

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.choose.fit import admits_torch, within
-from wheelmill.client.records import Candidate, Refusal, Stage, TargetEnvironment
+from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.names import Architecture
 from wheelmill.wheel.gpu_code import lacks_code_for
@@ -62,20 +62,20 @@ def recall_inside(candidate: Candidate, cache: PageCache) -> Inside | None:
     return _inside_of(kept) if kept else None
 
 
-def refusals_inside(inside: Inside, candidate: Candidate, target: TargetEnvironment) -> Iterator[Refusal]:
+def mismatches_inside(inside: Inside, candidate: Candidate, target: TargetEnvironment) -> Iterator[Mismatch]:
     """Give every reason against a wheel that shows inside it."""
     if not within(inside.requires_python, target.full_python):
-        yield Refusal(stage=Stage.PYTHON, reason=f"requires Python {inside.requires_python}")
+        yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {inside.requires_python}")
     for wanted in map(_torch_requirement, inside.requires_dist):
         if wanted and target.torch and not admits_torch(wanted.specifier, target):
-            yield Refusal(stage=Stage.TORCH, reason=f"requires {wanted}, the target has {target.torch}")
+            yield Mismatch(aspect=Aspect.TORCH, reason=f"requires {wanted}, the target has {target.torch}")
     if inside.glibc and target.libc and target.libc.lacks(Version(inside.glibc)):
-        yield Refusal(stage=Stage.GLIBC, reason=f"its code needs glibc {inside.glibc}, the target has {target.libc}")
+        yield Mismatch(aspect=Aspect.GLIBC, reason=f"its code needs glibc {inside.glibc}, the target has {target.libc}")
     if inside.cuda_major and target.cuda and inside.cuda_major != target.cuda.major:
         reason = f"its code is linked to CUDA {inside.cuda_major}, the target has {target.cuda}"
-        yield Refusal(stage=Stage.CUDA, reason=reason)
+        yield Mismatch(aspect=Aspect.CUDA, reason=reason)
     if None not in (inside.cxx11_abi, target.cxx11_abi) and inside.cxx11_abi != target.cxx11_abi:
-        yield Refusal(stage=Stage.ABI, reason="its code has another C++ ABI than the target's torch")
+        yield Mismatch(aspect=Aspect.ABI, reason="its code has another C++ ABI than the target's torch")
     for gpu in target.gpus if inside.sass or inside.ptx else ():
         against = lacks_code_for(
             gpu.capability,
@@ -85,7 +85,7 @@ def refusals_inside(inside: Inside, candidate: Candidate, target: TargetEnvironm
             cuda=candidate.label.cuda,
         )
         if against:
-            yield Refusal(stage=Stage.GPU, reason=against)
+            yield Mismatch(aspect=Aspect.GPU, reason=against)
 
 
 def _torch_requirement(text: str) -> Requirement | None:

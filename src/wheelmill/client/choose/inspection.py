@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from wheelmill.client.choose.inside import Inside, keep_inside, recall_inside, refusals_inside
+from wheelmill.client.choose.inside import Inside, keep_inside, mismatches_inside, recall_inside
 from wheelmill.client.choose.look import LookError, look_into
 from wheelmill.client.choose.released import told_by_release
-from wheelmill.client.records import Candidate, Choice, Refusal, Resolution
+from wheelmill.client.records import Candidate, Choice, Mismatch, Resolution
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.names import ProjectName
 
@@ -31,7 +31,7 @@ class Inspection:
     """The choices, with what their wheels require."""
     seen: Mapping[str, Inside | str]
     """What each wheel that was looked into shows, by its URL, or why it could not be looked into."""
-    refused: Mapping[str, Sequence[Refusal]]
+    refused: Mapping[str, Sequence[Mismatch]]
     """What speaks against those that were left out, by their URLs."""
 
 
@@ -47,13 +47,13 @@ def inspect(choose_without: Callable[[frozenset[str]], Resolution], cache: PageC
         The last choice; its warnings say what was left out, and why.
     """
     seen: dict[str, Inside | str] = {}
-    refused: dict[str, Sequence[Refusal]] = {}
+    refused: dict[str, Sequence[Mismatch]] = {}
     warnings: list[str] = []
     for _ in range(_ROUNDS):
         resolution = choose_without(frozenset(refused))
         looks = _looks(resolution, cache, offline=offline)
         seen |= {resolution.choices[name].candidate.url: look for name, look in looks.items()}
-        against = list(_refusals(resolution, looks))
+        against = list(_mismatches(resolution, looks))
         if not against:
             break
         for candidate, reasons in against:
@@ -94,11 +94,11 @@ def _look(choice: Choice, web: Web) -> Inside | str:
         return str(error)
 
 
-def _refusals(resolution: Resolution, looks: Looks) -> Iterator[tuple[Candidate, Sequence[Refusal]]]:
+def _mismatches(resolution: Resolution, looks: Looks) -> Iterator[tuple[Candidate, Sequence[Mismatch]]]:
     """The wheels that do not fit, with every reason."""
     for name, look in looks.items():
         candidate = resolution.choices[name].candidate
-        against = () if isinstance(look, str) else tuple(refusals_inside(look, candidate, resolution.environment))
+        against = () if isinstance(look, str) else tuple(mismatches_inside(look, candidate, resolution.environment))
         if against:
             yield candidate, against
 

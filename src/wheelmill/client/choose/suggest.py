@@ -10,34 +10,34 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.choose.fit import cudas_of, minimum_driver, refusals
-from wheelmill.client.records import Candidate, Refusal, Stage, TargetEnvironment, Unresolved
+from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches
+from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 
 _COST: Final = {
-    Stage.GPU: 1,
-    Stage.VERSION: 2,
-    Stage.TORCH: 3,
-    Stage.CUDA: 4,
-    Stage.ABI: 4,
-    Stage.PYTHON: 10,
-    Stage.DRIVER: 20,
-    Stage.GLIBC: 30,
+    Aspect.GPU: 1,
+    Aspect.VERSION: 2,
+    Aspect.TORCH: 3,
+    Aspect.CUDA: 4,
+    Aspect.ABI: 4,
+    Aspect.PYTHON: 10,
+    Aspect.DRIVER: 20,
+    Aspect.GLIBC: 30,
 }
 """How much it takes a person to change each; what is missing here cannot be changed."""
 
 _SHOWN: Final = {
-    Stage.PLATFORM: "for another platform",
-    Stage.GLIBC: "for a newer glibc",
-    Stage.PYTHON: "for another Python",
-    Stage.CUDA: "for another CUDA",
-    Stage.TORCH: "for another torch",
-    Stage.ABI: "for another C++ ABI",
-    Stage.DRIVER: "for a newer driver",
-    Stage.GPU: "for certain GPUs",
-    Stage.VERSION: "for another version",
-    Stage.YANKED: "yanked",
+    Aspect.PLATFORM: "for another platform",
+    Aspect.GLIBC: "for a newer glibc",
+    Aspect.PYTHON: "for another Python",
+    Aspect.CUDA: "for another CUDA",
+    Aspect.TORCH: "for another torch",
+    Aspect.ABI: "for another C++ ABI",
+    Aspect.DRIVER: "for a newer driver",
+    Aspect.GPU: "for certain GPUs",
+    Aspect.VERSION: "for another version",
+    Aspect.YANKED: "yanked",
 }
 
 _ELSEWHERE: Final = "'wheelmill search' lists what sources have; --extra-source names another one"
@@ -55,12 +55,12 @@ def explain_absence(
         facts: which torch there is for which CUDA.
     """
     project = canonicalize_name(requirement.name)
-    against = [(candidate, list(refusals(candidate, requirement, target, facts))) for candidate in candidates]
+    against = [(candidate, list(mismatches(candidate, requirement, target, facts))) for candidate in candidates]
     if not against:
         return Unresolved(project=project, reason="no source has a wheel of it", suggestion=_ELSEWHERE)
-    counts = Counter(stage for _, found in against for stage in {refusal.stage for refusal in found})
-    stages = sorted(filter(counts.get, _SHOWN), key=lambda stage: -counts[stage])
-    reasons = ", ".join(f"{counts[stage]} {_SHOWN[stage]}" for stage in stages) or "for a torch that is not known"
+    counts = Counter(aspect for _, found in against for aspect in {mismatch.aspect for mismatch in found})
+    aspects = sorted(filter(counts.get, _SHOWN), key=lambda aspect: -counts[aspect])
+    reasons = ", ".join(f"{counts[aspect]} {_SHOWN[aspect]}" for aspect in aspects) or "for a torch that is not known"
     return Unresolved(
         project=project,
         reason=f"{len(against)} wheels, none for {target}: {reasons}",
@@ -70,7 +70,7 @@ def explain_absence(
 
 def _smallest_change(
     requirement: Requirement,
-    against: Sequence[tuple[Candidate, list[Refusal]]],
+    against: Sequence[tuple[Candidate, list[Mismatch]]],
     target: TargetEnvironment,
     facts: Compatibility,
 ) -> str | None:
@@ -79,61 +79,65 @@ def _smallest_change(
         (cost, change)
         for candidate, found in newest_first
         if (cost := _cost(candidate, found, target)) is not None
-        and (change := _change(candidate, requirement, {refusal.stage for refusal in found}, target, facts))
+        and (change := _change(candidate, requirement, {mismatch.aspect for mismatch in found}, target, facts))
     ]
     return min(changes, key=lambda each: each[0], default=(None, None))[1]
 
 
-def _cost(candidate: Candidate, found: list[Refusal], target: TargetEnvironment) -> tuple[int, int, int] | None:
+def _cost(candidate: Candidate, found: list[Mismatch], target: TargetEnvironment) -> tuple[int, int, int] | None:
     """How big the change is: what has to be changed, then how far torch and CUDA are away."""
-    stages = {refusal.stage for refusal in found}
-    if not stages or not stages <= _COST.keys():
+    aspects = {mismatch.aspect for mismatch in found}
+    if not aspects or not aspects <= _COST.keys():
         return None
     torch, cuda = candidate.label.torch, candidate.label.cuda
     torch_steps = abs(torch.minor - target.torch.minor) if torch and target.torch else 0
     cuda_steps = (
         abs(10 * (cuda.major - target.cuda.major) + cuda.minor - target.cuda.minor) if cuda and target.cuda else 0
     )
-    return sum(_COST[stage] for stage in stages), torch_steps, cuda_steps
+    return sum(_COST[aspect] for aspect in aspects), torch_steps, cuda_steps
 
 
 def _change(
-    candidate: Candidate, requirement: Requirement, stages: set[Stage], target: TargetEnvironment, facts: Compatibility
+    candidate: Candidate,
+    requirement: Requirement,
+    aspects: set[Aspect],
+    target: TargetEnvironment,
+    facts: Compatibility,
 ) -> str | None:
     """The options to give and the things to change.
 
     None when that would need a torch that was never published, or would bring other reasons against the candidate.
     """
-    another_torch = bool({Stage.TORCH, Stage.CUDA} & stages)
-    torch = _torch_of(candidate, facts) if Stage.TORCH in stages else target.torch or candidate.label.torch
+    another_torch = bool({Aspect.TORCH, Aspect.CUDA} & aspects)
+    torch = _torch_of(candidate, facts) if Aspect.TORCH in aspects else target.torch or candidate.label.torch
     cuda = (
-        _cuda_of(candidate, torch, target.platform, facts) if Stage.CUDA in stages or not target.cuda else target.cuda
+        _cuda_of(candidate, torch, target.platform, facts) if Aspect.CUDA in aspects or not target.cuda else target.cuda
     )
-    python = _python_of(candidate) if Stage.PYTHON in stages else target.python
-    if python is None or (Stage.TORCH in stages and torch is None) or (candidate.label.cuda_major and cuda is None):
+    python = _python_of(candidate) if Aspect.PYTHON in aspects else target.python
+    if python is None or (Aspect.TORCH in aspects and torch is None) or (candidate.label.cuda_major and cuda is None):
         return None
     changed = replace(target, torch=torch, cuda=cuda, python=python)
     if python != target.python:
         changed = replace(changed, python_release=None)
     if another_torch:  # then it is not the installed torch that is meant
         changed = replace(changed, cpu_only=False, cxx11_abi=None, torch_release=None)
-    left = {refusal.stage for refusal in refusals(candidate, requirement, changed, facts)}
-    if not left <= stages - {Stage.TORCH, Stage.CUDA, Stage.PYTHON}:
+    left = {mismatch.aspect for mismatch in mismatches(candidate, requirement, changed, facts)}
+    if not left <= aspects - {Aspect.TORCH, Aspect.CUDA, Aspect.PYTHON}:
         return None
     is_open = target.torch is None or target.cuda is None
     if (another_torch or is_open) and not _is_published(torch, cuda, python, target.platform, facts):
         return None
     changes = {
-        Stage.TORCH: f"--torch {torch}",
-        Stage.CUDA: f"--cuda {cuda}",
-        Stage.PYTHON: f"--python {python}",
-        Stage.GPU: f"--gpu {next(iter(candidate.source.gpus), '')}",
-        Stage.VERSION: f"{canonicalize_name(requirement.name)}=={candidate.version.public}",
-        Stage.ABI: "a torch with the other C++ ABI",
-        Stage.DRIVER: f"driver {minimum_driver(cuda, facts) if cuda else None} or newer",
-        Stage.GLIBC: "a Linux with a newer glibc",
+        Aspect.TORCH: f"--torch {torch}",
+        Aspect.CUDA: f"--cuda {cuda}",
+        Aspect.PYTHON: f"--python {python}",
+        Aspect.GPU: f"--gpu {next(iter(candidate.source.gpus), '')}",
+        Aspect.VERSION: f"{canonicalize_name(requirement.name)}=={candidate.version.public}",
+        Aspect.ABI: "a torch with the other C++ ABI",
+        Aspect.DRIVER: f"driver {minimum_driver(cuda, facts) if cuda else None} or newer",
+        Aspect.GLIBC: "a Linux with a newer glibc",
     }
-    return " ".join(text for stage, text in changes.items() if stage in stages)
+    return " ".join(text for aspect, text in changes.items() if aspect in aspects)
 
 
 def _torch_of(candidate: Candidate, facts: Compatibility) -> TorchVersion | None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from wheelmill.client.records.candidates import Candidate, Source, SourceKind, SourceList
-from wheelmill.client.records.resolution import Choice, Refusal, Resolution, Stage, Unresolved
+from wheelmill.client.records.resolution import Aspect, Choice, Mismatch, Resolution, Unresolved
 from wheelmill.client.records.target import Gpu, TargetEnvironment
 
 __all__ = [
+    "Aspect",
     "Candidate",
     "Choice",
     "Gpu",
-    "Refusal",
+    "Mismatch",
     "Resolution",
     "Source",
     "SourceKind",
     "SourceList",
-    "Stage",
     "TargetEnvironment",
     "Unresolved",
 ]

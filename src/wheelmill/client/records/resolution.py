@@ -14,7 +14,7 @@ from wheelmill.client.records.target import TargetEnvironment
 from wheelmill.names import CudaTag, ProjectName, TorchVersion
 
 
-class Stage(StrEnum):
+class Aspect(StrEnum):
     """What a candidate fails at. The values are part of the commands' JSON."""
 
     PLATFORM = "platform"
@@ -34,10 +34,10 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refusal:
+class Mismatch:
     """Why one candidate does not fit."""
 
-    stage: Stage
+    aspect: Aspect
     reason: str
 
 

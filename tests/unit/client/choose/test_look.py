@@ -11,9 +11,9 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, in_pieces
 from tests.unit.client.conftest import TARGET, candidates, chosen
 from tests.wheels import write_wheel
-from wheelmill.client.choose.inside import Inside, refusals_inside
+from wheelmill.client.choose.inside import Inside, mismatches_inside
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Gpu, Resolution, Stage, TargetEnvironment
+from wheelmill.client.records import Aspect, Gpu, Resolution, TargetEnvironment
 from wheelmill.names import Architecture
 from wheelmill.wheel.platforms import Libc
 
@@ -141,10 +141,10 @@ def test_code_for_another_cuda_or_gpu_is_left_out(site: Site, library: bytes) ->
     assert "has no machine code for sm_80" in warning
 
 
-def stages(inside: Inside, **target: object) -> list[Stage]:
+def aspects(inside: Inside, **target: object) -> list[Aspect]:
     (candidate,) = candidates([OLD])
     described = replace(TARGET, **target)  # type: ignore[arg-type]  # fields of the target
-    return [refusal.stage for refusal in refusals_inside(inside, candidate, described)]
+    return [mismatch.aspect for mismatch in mismatches_inside(inside, candidate, described)]
 
 
 def test_every_reason_is_given() -> None:
@@ -155,9 +155,9 @@ def test_every_reason_is_given() -> None:
         cuda_major=13,
         cxx11_abi=False,
     )
-    assert stages(inside, cxx11_abi=True) == [Stage.PYTHON, Stage.TORCH, Stage.GLIBC, Stage.CUDA, Stage.ABI]
-    assert stages(inside, libc=Libc("glibc", 2, 35), torch=None, cuda=None) == [Stage.PYTHON]
-    assert stages(Inside(requires_dist=("torch==2.8.1",), requires_python=None)) == []
-    assert stages(Inside(requires_dist=("torch==2.8.1",), requires_python=None), torch_release="2.8.0+cu128") == [
-        Stage.TORCH
+    assert aspects(inside, cxx11_abi=True) == [Aspect.PYTHON, Aspect.TORCH, Aspect.GLIBC, Aspect.CUDA, Aspect.ABI]
+    assert aspects(inside, libc=Libc("glibc", 2, 35), torch=None, cuda=None) == [Aspect.PYTHON]
+    assert aspects(Inside(requires_dist=("torch==2.8.1",), requires_python=None)) == []
+    assert aspects(Inside(requires_dist=("torch==2.8.1",), requires_python=None), torch_release="2.8.0+cu128") == [
+        Aspect.TORCH
     ]

@@ -85,7 +85,7 @@ def test_explain_shows_what_is_inside_and_what_speaks_against_it(released: Relea
     assert str(verdict.inside) == "needs glibc 2.28 and CUDA 12; machine code for sm_80, sm_90a"
     (verdict,) = explain(Requirement("demo"), BLACKWELL, search).verdicts
     assert isinstance(verdict.inside, Inside)
-    assert [refusal.stage for refusal in verdict.against] == ["gpu"]
+    assert [mismatch.aspect for mismatch in verdict.against] == ["gpu"]
 
 
 @pytest.mark.parametrize(
