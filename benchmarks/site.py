@@ -20,7 +20,7 @@ if Path(sys.prefix) != VENV and (VENV / "bin" / "python").exists():
 
 from playwright.sync_api import sync_playwright  # noqa: E402 - only .venv has it
 
-from wheelmill.index.serve import serving  # noqa: E402
+from wheelmill.index.serve import serve_folder  # noqa: E402
 from wheelmill.index.site.pages import site_pages  # noqa: E402
 from wheelmill.index.tree import IndexFile, Site, Tree  # noqa: E402
 from wheelmill.index.write import write_site  # noqa: E402
@@ -94,7 +94,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         write_site(site_pages(site_of(count)), Path(name))
         content = (Path(name) / "index.html").read_bytes()
-        with serving(Path(name)) as url:
+        with serve_folder(Path(name)) as url:
             figures = {"bytes": len(content), "compressed": len(gzip.compress(content)), **measure(url)}
     print(json.dumps({"wheels": count, **figures}))
 

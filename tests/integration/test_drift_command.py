@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.torch_index import write_torch_index
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 from wheelmill.system import resources
 
 Wheels = dict[str, tuple[str, ...] | None]
@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of the index that commands are set to."""
     root = tmp_path / "index"
-    with serving(root) as url:
+    with serve_folder(root) as url:
         monkeypatch.setenv("UV_DEFAULT_INDEX", f"{url}simple/")
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         yield root

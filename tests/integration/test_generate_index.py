@@ -11,7 +11,7 @@ from pypi_simple import IndexPage
 
 from tests.integration.conftest import Command
 from tests.wheels import write_wheel
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 
 LABELLED = "demo-1.0+cu130-py3-none-any.whl"
 FOR_CUDA_128 = "demo-1.0+cu128-py3-none-any.whl"
@@ -63,7 +63,7 @@ def test_a_folder_that_is_not_there_is_a_usage_error(python: Command, tmp_path: 
 def url(python: Command, wheels: Path) -> Iterator[str]:
     """Of the served index."""
     generate(python, wheels)
-    with serving(wheels.parent) as url:
+    with serve_folder(wheels.parent) as url:
         yield f"{url}site/"
 
 

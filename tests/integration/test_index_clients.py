@@ -15,7 +15,7 @@ from tests import simple_server
 from tests.integration.conftest import Command
 from tests.simple_server import HTML, JSON, Answer
 from tests.unit.release.conftest import NOW, certified_wheel
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
@@ -61,7 +61,7 @@ def negotiating(folder: Path) -> Iterator[str]:
         yield f"{server.url}/"
 
 
-@pytest.fixture(params=[serving, negotiating], ids=["HTML", "JSON"])
+@pytest.fixture(params=[serve_folder, negotiating], ids=["HTML", "JSON"])
 def index(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
     with request.param(folder) as url:
         yield f"{url}site/cu130/simple/"

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from tests.github_server import REPOSITORY, TOKEN
 from tests.real.conftest import ROOT, portable_demo
 from tests.real.github_emulator import Front
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 
 ACTIONS: Final = Path(__file__).parent / "actions"
 PINNED: Final = re.compile(r"uses: ([\w-]+/[\w-]+)(?:/[\w-]+)?@([0-9a-f]{40})")
@@ -151,7 +151,7 @@ def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
     git(repository, "commit", "--quiet", "--message=demo")
     git(repository, "remote", "add", "origin", f"https://github.com/{REPOSITORY}.git")
     (served / "releases").mkdir(parents=True)
-    with serving(served) as url:
+    with serve_folder(served) as url:
         in_a_folder = {"WHEELMILL_STORE": f"dir:{served / 'releases'}", "WHEELMILL_BASE_URL": f"{url}releases"}
         yield Host(
             repository=repository,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.wheel_site import add_wheel, write_site
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 from wheelmill.names import PythonVersion
 
 pytestmark = pytest.mark.real
@@ -66,7 +66,7 @@ def site(tmp_path: Path) -> Path:
 @pytest.fixture
 def variables(site: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
     """An environment in which this site is the only index and no cache has anything."""
-    with serving(site) as url:
+    with serve_folder(site) as url:
         yield {
             **{name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PIP_", "VIRTUAL_"))},
             "PATH": f"{BASE.parent}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}/usr/bin{os.pathsep}/bin",

@@ -17,7 +17,7 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
@@ -124,7 +124,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     write_site(
         pages_of(site_of_folder(folder / "torch" / "wheels", "wheels", warn=lambda _text: None)), folder / "torch"
     )
-    with serving(folder) as url:
+    with serve_folder(folder) as url:
         yield Index(url)
 
 

@@ -23,7 +23,7 @@ from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
 from wheelmill.config.model import Listing
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
@@ -62,7 +62,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     where = folder / "some" / "where"
     pipeline.build_index(store, Listing(), base_url="../../releases", output=where, catalogue=catalogue)
     (folder / "empty").mkdir()
-    with serving(folder) as url:
+    with serve_folder(folder) as url:
         yield url
 
 

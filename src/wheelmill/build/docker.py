@@ -57,7 +57,7 @@ class DockerBuilder:
     ) -> Compiled:
         """Compile through cibuildwheel; see `Builder`."""
         bases = self.images.of_cuda(target.cell.cuda)
-        with containers.claimed_run() as run:
+        with containers.claim_run() as run:
             check_free_disk(workspace)
             image = self._image(target, bases, progress)
             progress.step(f"{target.cell.id}: preparing {describe(target, bases.toolkit)}")
@@ -139,7 +139,7 @@ def _take_back(folder: Path, image: str, run: containers.Run) -> None:
     """Give files that a container made to the person who runs this; containers make them as root."""
     if os.getuid() != 0:
         owner = f"{os.getuid()}:{os.getgid()}"
-        with containers.started(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as helper:
+        with containers.start_container(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as helper:
             helper.run(["chown", "--recursive", owner, str(_CACHE)])
 
 

@@ -13,7 +13,7 @@ from wheelmill.errors import CompileError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.elf import shared_objects_of
-from wheelmill.wheel.metadata import dist_info_of, is_pure, labelled, read_metadata
+from wheelmill.wheel.metadata import add_label, dist_info_of, is_pure, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.pack import pack, unpack
 from wheelmill.wheel.record import record_of
@@ -40,7 +40,7 @@ def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output
             old.rename(unpacked / (stem + suffix))
     dist_info = unpacked / f"{stem}.dist-info"
     metadata = dist_info / "METADATA"
-    metadata.write_bytes(labelled(metadata.read_bytes(), version=name.version, torch=target.cell.torch))
+    metadata.write_bytes(add_label(metadata.read_bytes(), version=name.version, torch=target.cell.torch))
     (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
     finished = output / name.filename
     pack(unpacked, finished)

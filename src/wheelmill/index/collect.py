@@ -76,7 +76,7 @@ def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: 
     return IndexFile(
         name=name,
         filename=entry.filename,
-        url=folder + _quoted(entry.filename),
+        url=folder + _quote_name(entry.filename),
         sha256=entry.sha256,
         size=entry.size,
         requires_python=entry.requires_python,
@@ -130,7 +130,7 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
     return IndexFile(
         name=name,
         filename=path.name,
-        url=_folder(base_url) + _quoted(path.name),
+        url=_folder(base_url) + _quote_name(path.name),
         sha256=file.sha256,
         size=file.size,
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
@@ -153,13 +153,13 @@ def _folder(url: str, name: str = "") -> str:
     """
     if "?" in url or "#" in url:
         raise SiteError(f"expected the URL of a folder, without ? or #, not {url!r}")
-    return posixpath.join(url, _quoted(name), "")
+    return posixpath.join(url, _quote_name(name), "")
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     """A file name in a URL; ``+`` becomes ``%2B``, which object stores would take for a space."""
-    return "%2B".join(map(_quoted_part, name.split("+")))
+    return "%2B".join(map(_quote_part, name.split("+")))
 
 
-_quoted_part: Final = lru_cache(maxsize=4096)(quote)
+_quote_part: Final = lru_cache(maxsize=4096)(quote)
 """Before the label stands what wheels of a version share, and from it on what those of a label share."""

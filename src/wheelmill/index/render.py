@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic_core import to_json
 
-from wheelmill.index.rows import html_row, json_row, seen_from
+from wheelmill.index.rows import html_row, json_row, rows_for_page
 from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree
 from wheelmill.index.wheels_json import wheels_json
 from wheelmill.names import ProjectName
@@ -85,11 +85,11 @@ def _project_details(
             continue
         path = f"{tree.folder}/{project}/index.html"
         links = b"\n".join([html[file.filename] for file in listed])
-        yield path, [html_head, seen_from(path, links), html_tail]
+        yield path, [html_head, rows_for_page(path, links), html_tail]
         path = f"{tree.folder}/{project}/index.json"
         head = to_json({**json_head, "versions": _versions(listed)}).removesuffix(b"}")
         rows = b",\n".join([json[file.filename] for file in listed])
-        yield path, [head, b',"files":[\n', seen_from(path, rows), b"\n]}\n"]
+        yield path, [head, b',"files":[\n', rows_for_page(path, rows), b"\n]}\n"]
 
 
 def _versions(files: Iterable[IndexFile]) -> list[str]:

@@ -56,7 +56,7 @@ def json_row(file: IndexFile) -> bytes:
     return written if is_absolute(file.url) else _URL + ROOT.encode() + written.removeprefix(_URL)
 
 
-def seen_from(page: str, content: bytes) -> bytes:
+def rows_for_page(page: str, content: bytes) -> bytes:
     """Rows as they stand on a page, which is given by its path below the root of the site."""
     return content.replace(ROOT.encode(), b"../" * page.count("/"))
 

@@ -45,7 +45,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serving(directory: Path, port: int = 0) -> Iterator[str]:
+def serve_folder(directory: Path, port: int = 0) -> Iterator[str]:
     """Serve a folder on 127.0.0.1 while the context is open.
 
     Args:

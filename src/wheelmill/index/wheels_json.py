@@ -56,7 +56,7 @@ def facts_of(file: IndexFile) -> dict[str, object]:
         "yanked": file.yanked,
         "trees": file.trees,
         "attestation": file.attestation,
-        **_certified(file.certificate),
+        **_facts_of_certificate(file.certificate),
     }
 
 
@@ -75,7 +75,7 @@ def _texts(tags: frozenset[Tag]) -> list[str]:
     return sorted(map(str, tags))
 
 
-def _certified(certificate: Certificate | None) -> dict[str, object]:
+def _facts_of_certificate(certificate: Certificate | None) -> dict[str, object]:
     """What smoke saw in a wheel and how it was built, without the lists of what stood beside it."""
     if certificate is None:
         return {"evidence": None, "tried": [], "built": None}

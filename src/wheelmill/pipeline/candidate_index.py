@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.index.collect import site_of_folder
 from wheelmill.index.render import pages_of
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.release.manifest import SIDECAR_SUFFIX
 from wheelmill.smoke.environment import CandidateIndex
@@ -30,7 +30,7 @@ def serve_candidate(folder: Path, wheels: Collection[WheelFile]) -> Iterator[Can
         write_bytes(files / (wheel.filename + SIDECAR_SUFFIX), metadata_bytes(wheel.path))
     site = site_of_folder(files, "../files", warn=lambda _text: None)
     write_site(pages_of(site), folder / "site")
-    with serving(folder) as url:
+    with serve_folder(folder) as url:
         yield CandidateIndex(folder=folder, path="site/simple/", url=url, requires=_required_of_others(wheels))
 
 

@@ -69,7 +69,7 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
     return tuple(Group(id=name, targets=tuple(targets)) for name, targets in groups.items())
 
 
-def waiting_in(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+def waiting_groups(groups: tuple[Group, ...]) -> tuple[Group, ...]:
     """Those that cannot start yet: jobs run side by side, and these require wheels that others of them build."""
     made = {_place(group, group.targets[0].cell.project) for group in groups}
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from wheelmill.names import ReleaseTag
 from wheelmill.plan.targets import Cell, PastBuild
 from wheelmill.release.manifest import Manifest
-from wheelmill.release.store import Publication, Refusal, Store
+from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import QUIET, Progress
 
@@ -34,7 +34,7 @@ def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progr
         entry.filename: (entry.sha256, manifest.tag) for manifest in store.manifests() for entry in manifest.wheels
     }
     clashes = tuple(
-        Refusal(
+        RefusedWheel(
             filename=wheel.file.filename,
             reason=f"was published in {tag} with other bytes; a published wheel never changes: raise the version",
         )

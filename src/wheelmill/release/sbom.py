@@ -35,8 +35,8 @@ def sbom_of(wheel: TestedWheel) -> bytes:
     itself = _distribution(name.project, str(name.version), {"file_name": wheel.file.filename}, wheel.file.sha256)
     itself.bom_ref.value = wheel.file.filename
     itself.pedigree = Pedigree(ancestors=[_source_of(provenance)]) if provenance else None
-    contained = [*_bundled(wheel), *(_linked(provenance) if provenance else ())]
-    used = list(_used(provenance)) if provenance else []
+    contained = [*_bundled_libraries(wheel), *(_linked_libraries(provenance) if provenance else ())]
+    used = list(_build_inputs(provenance)) if provenance else []
     for number, component in enumerate((*contained, *used), start=1):
         component.bom_ref.value = f"{number}: {component.name}"  # the library's own are random
     bill = Bom(
@@ -58,7 +58,7 @@ def _source_of(provenance: Provenance) -> Component:
     return source
 
 
-def _bundled(wheel: TestedWheel) -> Iterator[Component]:
+def _bundled_libraries(wheel: TestedWheel) -> Iterator[Component]:
     """The libraries that auditwheel copied in: they lie in a folder whose name ends in ``.libs``."""
     with zipfile.ZipFile(wheel.file.path) as archive:
         for member in archive.namelist():
@@ -68,13 +68,13 @@ def _bundled(wheel: TestedWheel) -> Iterator[Component]:
                 yield Component(type=ComponentType.FILE, name=member, scope=ComponentScope.REQUIRED, hashes=hashes)
 
 
-def _linked(provenance: Provenance) -> Iterator[Component]:
+def _linked_libraries(provenance: Provenance) -> Iterator[Component]:
     """What the linker put in, as far as packages.yml says it."""
     if provenance.expectations.cudart == "static":
         yield Component(name="cudart_static", version=provenance.toolkit, scope=ComponentScope.REQUIRED)
 
 
-def _used(provenance: Provenance) -> Iterator[Component]:
+def _build_inputs(provenance: Provenance) -> Iterator[Component]:
     """What the build took place with."""
     excluded = ComponentScope.EXCLUDED
     yield Component(type=ComponentType.APPLICATION, name="cuda-toolkit", version=provenance.toolkit, scope=excluded)

@@ -26,7 +26,7 @@ def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refusal:
+class RefusedWheel:
     """A wheel that was not released, and why."""
 
     filename: str
@@ -38,7 +38,7 @@ class Publication:
     """What became of wheels that were to be released."""
 
     releases: tuple[Manifest, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[RefusedWheel, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

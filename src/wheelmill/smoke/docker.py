@@ -19,7 +19,7 @@ from wheelmill.names import Platform, PythonVersion
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system import resources
-from wheelmill.system.containers import Container, claimed_run, started
+from wheelmill.system.containers import Container, claim_run, start_container
 from wheelmill.system.images import base_image, own_image
 from wheelmill.system.progress import Progress
 
@@ -93,7 +93,7 @@ class DockerEnvironments:
         label = contents.name.label
         python = python or PythonVersion(*sys.version_info[:2])
         bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain]
-        with claimed_run():  # says what is wrong with Docker, if anything is, before it is asked for images
+        with claim_run():  # says what is wrong with Docker, if anything is, before it is asked for images
             images = [self._image(base, progress) for base in bases]
         if index.requires:
             progress.step(f"gathering what {contents.file.filename} needs on Python {python}")
@@ -125,7 +125,7 @@ def _environment(
     mount = f"type=bind,source={index.folder},target={_INDEX},readonly"
     gpus = ["--gpus", "all"] if _DRIVER.exists() else []
     progress.step(f"in a container of {base.tagged}")
-    with claimed_run() as run, started(image, run, [*_OPTIONS, *gpus, "--mount", mount]) as container:
+    with claim_run() as run, start_container(image, run, [*_OPTIONS, *gpus, "--mount", mount]) as container:
         container.run([interpreter, "-m", "venv", "--without-pip", f"{_FOLDER}/venv"], env=_ENVIRONMENT)
         container.start([interpreter, "-m", "http.server", "8000", "--bind", "127.0.0.1", "--directory", _INDEX])
         container.run([interpreter, "-c", _WAIT], timeout=_LONGEST_WAIT)

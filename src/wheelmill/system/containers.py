@@ -59,7 +59,7 @@ class Container:
 
 
 @contextmanager
-def claimed_run() -> Iterator[Run]:
+def claim_run() -> Iterator[Run]:
     """Begin a run: what earlier ones left is removed first, what this one leaves is removed at its end.
 
     Raises:
@@ -72,7 +72,7 @@ def claimed_run() -> Iterator[Run]:
     place = sha256_of_bytes(f"{platform.node()} {locks.resolve()}".encode())[:12]
     _remove_abandoned(locks, place)
     run = Run(id=f"{place}-{uuid.uuid4().hex}")
-    with _held(locks / run.id):
+    with _hold(locks / run.id):
         try:
             yield run
         finally:
@@ -80,7 +80,7 @@ def claimed_run() -> Iterator[Run]:
 
 
 @contextmanager
-def started(image: str, run: Run, options: Sequence[str]) -> Iterator[Container]:
+def start_container(image: str, run: Run, options: Sequence[str]) -> Iterator[Container]:
     """Start a container of an image and remove it at the end, with the volumes that only it has.
 
     Args:
@@ -124,7 +124,7 @@ def _check_daemon() -> None:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
+def _hold(path: Path) -> Iterator[None]:
     """Hold a lock; the file gets its name once it is locked, so that nobody finds it free."""
     unnamed = path.with_name(f".{path.name}")
     with unnamed.open("w") as lock:

@@ -53,7 +53,7 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
             own.unlink(missing_ok=True)
 
 
-def git_in(checkout: Path, *arguments: str) -> str:
+def run_git(checkout: Path, *arguments: str) -> str:
     """Run git in a checkout of this machine, with this machine's settings: they say whom it trusts.
 
     Raises:

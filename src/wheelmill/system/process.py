@@ -61,9 +61,9 @@ def run(
     """
     words = [str(word) for word in argv]
     lines: deque[str] = deque(maxlen=TAIL_LINES if log else None)
-    with _started(words, cwd=cwd, env=env) as child, _deadline(child, timeout) as late:
+    with _start(words, cwd=cwd, env=env) as child, _deadline(child, timeout) as late:
         try:
-            for line in _printed_by(child, words, log):
+            for line in _lines_of(child, words, log):
                 lines.append(line)
                 if on_line:
                     on_line(line.rstrip())
@@ -79,7 +79,7 @@ def run(
     return "".join(lines)
 
 
-def _printed_by(child: subprocess.Popen[str], words: list[str], log: Path | None) -> Iterator[str]:
+def _lines_of(child: subprocess.Popen[str], words: list[str], log: Path | None) -> Iterator[str]:
     """Every line as it comes, once it is in the log."""
     assert child.stdout is not None  # noqa: S101 - it was asked for as a pipe
     if log is None:
@@ -111,7 +111,7 @@ def _deadline(child: subprocess.Popen[str], timeout: float | None) -> Iterator[t
             alarm.cancel()
 
 
-def _started(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None) -> subprocess.Popen[str]:
+def _start(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
             words,

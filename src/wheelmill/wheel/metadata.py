@@ -52,7 +52,7 @@ def is_pure(wheel_file: bytes) -> bool:
     return str(BytesParser().parsebytes(wheel_file)["Root-Is-Purelib"]).strip().lower() == "true"
 
 
-def labelled(content: bytes, *, version: Version, torch: TorchVersion | None) -> bytes:
+def add_label(content: bytes, *, version: Version, torch: TorchVersion | None) -> bytes:
     """Write a labelled version, and the torch that the label names, into METADATA.
 
     A requirement on torch that upstream wrote becomes the narrower pin: an extension loads only beside the torch minor

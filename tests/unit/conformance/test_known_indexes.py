@@ -14,7 +14,7 @@ from wheelmill.conformance.run import check_folder, check_url
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 
 NAMES = ("demo-1.0-py3-none-any.whl", "demo-1.0+cu130-py3-none-any.whl")
@@ -43,7 +43,7 @@ def test_our_own_index_has_no_findings_as_a_folder(site: Path) -> None:
 
 
 def test_our_own_index_has_no_findings_on_a_server(site: Path) -> None:
-    with serving(site.parent) as url:
+    with serve_folder(site.parent) as url:
         report = check_url(f"{url}site/cu130/torch2.11/simple", everything=True, politeness=AT_ONCE)
     assert report.findings == ()
     assert report.examined == 2
@@ -68,7 +68,7 @@ def test_a_flipped_byte_in_our_own_index_is_found(site: Path) -> None:
 def test_a_listing_of_folders_has_no_hashes_and_no_version(tmp_path: Path) -> None:
     for name in NAMES:
         write_wheel(tmp_path / "demo" / name)
-    with serving(tmp_path) as url:
+    with serve_folder(tmp_path) as url:
         report = check_url(url, politeness=AT_ONCE)
     assert found(report) == {"503.4": 1, "503.7": 2, "629.1": 2}
     assert report.findings[0].message == "the link 'demo/' leads to 'demo/'"
@@ -77,7 +77,7 @@ def test_a_listing_of_folders_has_no_hashes_and_no_version(tmp_path: Path) -> No
 def test_a_listing_of_wheels_is_no_list_of_projects(tmp_path: Path) -> None:
     for name in NAMES:
         write_wheel(tmp_path / name)
-    with serving(tmp_path) as url:
+    with serve_folder(tmp_path) as url:
         report = check_url(url, politeness=AT_ONCE)
     assert found(report) == {"503.4": 2, "629.1": 1}
     assert report.projects == 0

@@ -9,7 +9,7 @@ from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import pages_of
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 
 
@@ -18,7 +18,7 @@ def test_a_site_tells_the_next_one_what_it_has(release: Release, tmp_path: Path)
     write_site(pages_of(site_of_releases(manifests, "")), tmp_path / "site")
     expected = {entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels}
     assert deployed_wheels(str(tmp_path / "site")) == expected
-    with serving(tmp_path / "site") as url:
+    with serve_folder(tmp_path / "site") as url:
         assert deployed_wheels(url) == deployed_wheels(url.rstrip("/")) == expected
 
 
@@ -26,7 +26,7 @@ def test_a_place_without_an_index_is_an_error_that_says_what_to_do(tmp_path: Pat
     with pytest.raises(SiteError, match=r"/wheels\.json cannot be read: No such file") as refusal:
         deployed_wheels(str(tmp_path))
     assert refusal.value.hint == "leave --previous out for the first index at a place"
-    with serving(tmp_path) as url, pytest.raises(SiteError, match=r"/wheels\.json cannot be read: .*404"):
+    with serve_folder(tmp_path) as url, pytest.raises(SiteError, match=r"/wheels\.json cannot be read: .*404"):
         deployed_wheels(url)
 
 

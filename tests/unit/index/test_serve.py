@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from wheelmill.errors import UsageError
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 
 NAME = "demo-1.0+cu130-py3-none-any.whl"
 
@@ -21,7 +21,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "site" / "simple").mkdir(parents=True)
     (folder / "site" / "simple" / "index.html").write_bytes(b"the list")
     (folder / "site" / NAME).write_bytes(b"the wheel")
-    with serving(folder / "site") as url:
+    with serve_folder(folder / "site") as url:
         yield url
 
 
@@ -62,7 +62,7 @@ def test_nothing_is_said(url: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_nothing_is_said_of_clients_that_hang_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "large").write_bytes(bytes(32 << 20))
-    with serving(tmp_path) as url:
+    with serve_folder(tmp_path) as url:
         connection = HTTPConnection("127.0.0.1", urlsplit(url).port, timeout=10)
         connection.request("GET", "/large")
         connection.getresponse().read(1)
@@ -72,12 +72,15 @@ def test_nothing_is_said_of_clients_that_hang_up(tmp_path: Path, capfd: pytest.C
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
-    with serving(tmp_path) as url, pytest.raises(UsageError, match=f"cannot serve at 127.0.0.1:{urlsplit(url).port}: "):
-        serving(tmp_path, urlsplit(url).port or 0).__enter__()
+    with (
+        serve_folder(tmp_path) as url,
+        pytest.raises(UsageError, match=f"cannot serve at 127.0.0.1:{urlsplit(url).port}: "),
+    ):
+        serve_folder(tmp_path, urlsplit(url).port or 0).__enter__()
 
 
 def test_serving_ends_with_the_context(tmp_path: Path) -> None:
-    with serving(tmp_path) as url:
+    with serve_folder(tmp_path) as url:
         assert get(url, "/")[0] == 200
     with pytest.raises(ConnectionRefusedError):
         get(url, "/")

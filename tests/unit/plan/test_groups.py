@@ -8,7 +8,7 @@ from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, PY_12, V1, V2, X86
 from tests.unit.plan.examples import CELL as EXAMPLE
 from wheelmill.cli.factory.plan import matrix_content
 from wheelmill.names import ProjectName, PythonVersion, project_name
-from wheelmill.plan.groups import MAX_ATTESTED, MAX_JOBS, groups_of, sample_of, shards_of, waiting_in
+from wheelmill.plan.groups import MAX_ATTESTED, MAX_JOBS, groups_of, sample_of, shards_of, waiting_groups
 from wheelmill.plan.targets import BuildTarget, Cell, Plan
 from wheelmill.release.github.quotas import QUOTAS
 
@@ -64,8 +64,8 @@ def test_a_group_waits_for_those_it_requires_of_the_same_cuda_and_torch() -> Non
     user = requiring("user", demo.cell.project)
     elsewhere = replace(user, cell=replace(user.cell, cuda=CUDA_12))
     groups = groups_of(Plan(targets=(demo, user, elsewhere), skips=()))
-    assert waiting_in(groups) == (groups[1],)
-    assert waiting_in(groups[1:]) == ()
+    assert waiting_groups(groups) == (groups[1],)
+    assert waiting_groups(groups[1:]) == ()
 
 
 def test_the_matrices_hold_each_group_once_and_name_those_that_wait() -> None:

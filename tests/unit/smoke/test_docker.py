@@ -39,7 +39,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         asked.update(options, requirements=requirements, folder=folder)
 
     monkeypatch.setattr(docker, "_PLATFORM", Platform("linux", "x86_64"))
-    monkeypatch.setattr(docker, "claimed_run", nullcontext)
+    monkeypatch.setattr(docker, "claim_run", nullcontext)
     monkeypatch.setattr(docker, "base_image", base_image)
     monkeypatch.setattr(docker, "own_image", own_image)
     monkeypatch.setattr(docker, "mirror", mirror)

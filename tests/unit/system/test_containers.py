@@ -12,15 +12,15 @@ import pytest
 
 from tests.fake_docker import FakeDocker, Reply
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.system.containers import Container, Run, claimed_run, ran_out_of_memory, started
+from wheelmill.system.containers import Container, Run, claim_run, ran_out_of_memory, start_container
 
 RUN = Run(id="a-run")
 ENDS = [None, ValueError, KeyboardInterrupt, SystemExit]
 
 HOLD = """
 import time
-from wheelmill.system.containers import claimed_run
-with claimed_run() as run:
+from wheelmill.system.containers import claim_run
+with claim_run() as run:
     print(run.id, flush=True)
     time.sleep(60)
 """
@@ -64,7 +64,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(docker: FakeDocker, l
     run_id = killed_run()
     assert [path.name for path in locks.iterdir()] == [run_id]
     docker.has_containers({run_id: ("first", "second")})
-    with claimed_run() as run:
+    with claim_run() as run:
         assert removed(docker) == ["first", "second"]
         assert [path.name for path in locks.iterdir()] == [run.id]
 
@@ -73,15 +73,15 @@ def test_what_a_run_of_a_living_process_has_stays(docker: FakeDocker, locks: Pat
     dead = killed_run()
     with run_of_another_process() as (alive, _process):
         docker.has_containers({dead: ("old",), alive: ("young",)})
-        with claimed_run() as run:
+        with claim_run() as run:
             assert removed(docker) == ["old"]
             assert {path.name for path in locks.iterdir()} == {alive, run.id}
 
 
 def test_two_runs_of_one_process_leave_each_other_alone(docker: FakeDocker) -> None:
-    with claimed_run() as first:
+    with claim_run() as first:
         docker.has_containers({first.id: ("first",)})
-        with claimed_run() as second:
+        with claim_run() as second:
             assert second.label != first.label
             assert removed(docker) == []
 
@@ -90,14 +90,14 @@ def test_a_lock_that_was_deleted_is_free(docker: FakeDocker, locks: Path) -> Non
     run_id = killed_run()
     (locks / run_id).unlink()
     docker.has_containers({run_id: ("lost",)})
-    with claimed_run():
+    with claim_run():
         assert removed(docker) == ["lost"]
 
 
 def test_another_person_on_the_same_daemon_keeps_what_runs_there(docker: FakeDocker, tmp_path: Path) -> None:
     with run_of_another_process(tmp_path / "cache of another person") as (run_id, _process):
         docker.has_containers({run_id: ("theirs",), "of-another-machine": ("far",)})
-        with claimed_run():
+        with claim_run():
             assert removed(docker) == []
 
 
@@ -106,13 +106,13 @@ def test_only_one_cleans_up_after_a_run(docker: FakeDocker, locks: Path, tmp_pat
     run_id = killed_run()
     docker.has_containers({run_id: ("left",)})
     docker.reply(("rm",), Reply(does=f"flock --nonblock {locks / run_id} true; echo $? > {tmp_path / 'other'}"))
-    with claimed_run():
+    with claim_run():
         assert (tmp_path / "other").read_text() == "1\n"
 
 
 @pytest.mark.parametrize("end", ENDS)
 def test_a_run_takes_its_containers_with_it(end: type[BaseException] | None, docker: FakeDocker, locks: Path) -> None:
-    with pytest.raises(end) if end else nullcontext(), claimed_run() as run:
+    with pytest.raises(end) if end else nullcontext(), claim_run() as run:
         docker.has_containers({run.id: ("own",)})
         if end:
             raise end
@@ -125,7 +125,10 @@ def test_a_container_lives_as_long_as_its_context(end: type[BaseException] | Non
     docker.answer("create", says="WARNING: no swap limit\nc0ffee\n")
     docker.answer("start")
     docker.answer("rm")
-    with pytest.raises(end) if end else nullcontext(), started("image:1", RUN, ["--network", "none"]) as container:
+    with (
+        pytest.raises(end) if end else nullcontext(),
+        start_container("image:1", RUN, ["--network", "none"]) as container,
+    ):
         assert container == Container(id="c0ffee")
         assert docker.asked("start") == [["start", "c0ffee"]]
         assert removed(docker) == []
@@ -142,7 +145,7 @@ def test_a_container_that_does_not_start_is_removed(docker: FakeDocker) -> None:
     docker.answer("create", says="c0ffee\n")
     docker.reply(("start",), Reply("no such network", exit_code=1))
     docker.answer("rm")
-    with pytest.raises(ProcessError), started("image:1", RUN, []):
+    with pytest.raises(ProcessError), start_container("image:1", RUN, []):
         pytest.fail("it did not start")
     assert removed(docker) == ["c0ffee"]
 
@@ -177,7 +180,7 @@ def test_the_daemon_knows_whether_memory_was_used_up(docker: FakeDocker, events:
 
 def test_a_machine_without_docker_is_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="there is no docker on this machine") as refusal, claimed_run():
+    with pytest.raises(UsageError, match="there is no docker on this machine") as refusal, claim_run():
         pytest.fail("there is no docker")
     assert refusal.value.hint == "install Docker, or use --sandbox local"
 
@@ -185,7 +188,7 @@ def test_a_machine_without_docker_is_told_what_to_do(tmp_path: Path, monkeypatch
 def test_a_daemon_that_does_not_answer_is_named_with_what_to_do(docker: FakeDocker, locks: Path) -> None:
     docker.reply(("version",), Reply("Cannot connect to the daemon at unix:///var/run/docker.sock.", exit_code=1))
     message = r"^Docker does not answer: Cannot connect .*docker\.sock"
-    with pytest.raises(UsageError, match=message) as refusal, claimed_run():
+    with pytest.raises(UsageError, match=message) as refusal, claim_run():
         pytest.fail("there is no daemon")
     assert refusal.value.hint == "start its daemon: systemctl start docker"
     assert not locks.exists()

@@ -6,7 +6,7 @@ from packaging.version import Version
 
 from tests.wheels import write_wheel
 from wheelmill.names import TorchVersion
-from wheelmill.wheel.metadata import dist_info_of, is_pure, labelled, metadata_bytes, read_metadata
+from wheelmill.wheel.metadata import add_label, dist_info_of, is_pure, metadata_bytes, read_metadata
 
 LABELLED = Version("1.0+cu128torch2.8")
 TORCH = TorchVersion(2, 8)
@@ -45,7 +45,7 @@ HEAD = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n"
 def test_the_label_changes_nothing_but_the_version(rest: str) -> None:
     before, after = f"{HEAD}{rest}", f"{HEAD.replace('1.0', '1.0+cu130')}{rest}"
 
-    assert labelled(before.encode(), version=Version("1.0+cu130"), torch=None).decode() == after
+    assert add_label(before.encode(), version=Version("1.0+cu130"), torch=None).decode() == after
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_label_changes_nothing_but_the_version(rest: str) -> None:
 def test_the_pin_stands_for_what_upstream_required_of_torch(torch: str) -> None:
     content = f"{HEAD}Requires-Dist: numpy\nRequires-Dist: {torch}\nRequires-Dist: einops\nSummary: ä\n\ntext\n"
 
-    metadata = read_metadata(labelled(content.encode(), version=LABELLED, torch=TORCH))
+    metadata = read_metadata(add_label(content.encode(), version=LABELLED, torch=TORCH))
 
     assert metadata.version == LABELLED
     assert {str(requirement) for requirement in metadata.requires_dist or ()} == {"torch==2.8.*", "numpy", "einops"}
@@ -63,7 +63,7 @@ def test_the_pin_stands_for_what_upstream_required_of_torch(torch: str) -> None:
 
 @pytest.mark.parametrize("rest", ["Requires-Dist: numpy", "no field\nRequires-Dist: numpy\n", "Summary: a\n \ntext"])
 def test_the_pin_stands_among_the_fields_however_they_end(rest: str) -> None:
-    metadata = read_metadata(labelled(f"{HEAD}{rest}".encode(), version=LABELLED, torch=TORCH))
+    metadata = read_metadata(add_label(f"{HEAD}{rest}".encode(), version=LABELLED, torch=TORCH))
 
     assert "torch==2.8.*" in map(str, metadata.requires_dist or ())
     assert metadata.version == LABELLED
@@ -82,7 +82,7 @@ def test_the_pin_stands_among_the_fields_however_they_end(rest: str) -> None:
 def test_other_requirements_are_kept_beside_the_pin(other: str) -> None:
     content = f"{HEAD}Requires-Dist: {other}\n\n"
 
-    metadata = read_metadata(labelled(content.encode(), version=LABELLED, torch=TORCH))
+    metadata = read_metadata(add_label(content.encode(), version=LABELLED, torch=TORCH))
 
     assert {str(requirement) for requirement in metadata.requires_dist or ()} == {"torch==2.8.*", other}
 
@@ -90,7 +90,7 @@ def test_other_requirements_are_kept_beside_the_pin(other: str) -> None:
 def test_a_requirement_that_nobody_understands_is_kept() -> None:
     content = f"{HEAD}Requires-Dist: torch is nice\n\n"
 
-    assert b"\nRequires-Dist: torch is nice\n" in labelled(content.encode(), version=LABELLED, torch=TORCH)
+    assert b"\nRequires-Dist: torch is nice\n" in add_label(content.encode(), version=LABELLED, torch=TORCH)
 
 
 def test_metadata_is_read_although_fields_are_unknown_or_dated() -> None:

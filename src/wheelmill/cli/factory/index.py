@@ -14,7 +14,7 @@ from wheelmill.cli.factory.index_check import check
 from wheelmill.cli.factory.inputs import ConfigOption, StoreOption, folder_at, own_config_at, store_at
 from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.config.listing import load_listing
-from wheelmill.index.serve import project_lists_below, root_of, serving
+from wheelmill.index.serve import project_lists_below, root_of, serve_folder
 from wheelmill.index.tree import SOURCES
 
 app = typer.Typer(no_args_is_help=True, help="Generate, serve and check static package indexes.")
@@ -88,7 +88,7 @@ def serve(
     """Serve a site on 127.0.0.1 until interrupted."""
     lists = project_lists_below(directory)
     root = root_of(directory)
-    with serving(root, port) as url:
+    with serve_folder(root, port) as url:
         for path in lists:
             STDERR.print(f"{url}{path.relative_to(root).as_posix()}/")
         STDERR.print("stop with Ctrl-C")

@@ -82,5 +82,5 @@ def store_at(text: str, *, must_exist: bool = False) -> Store:
     if kind == "github":
         from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
 
-        return GitHubStore(repository=Repository.named(place, os.environ))
+        return GitHubStore(repository=Repository.parse(place, os.environ))
     raise UsageError(f"--store: expected dir:PATH or github:OWNER/REPO, not {text!r}")

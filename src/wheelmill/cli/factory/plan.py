@@ -17,7 +17,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT
 from wheelmill.config.upkeep.changes import changed_since
 from wheelmill.plan.estimate import Estimate, estimate
-from wheelmill.plan.groups import Group, groups_of, sample_of, shards_of, waiting_in
+from wheelmill.plan.groups import Group, groups_of, sample_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Filters, Plan
 from wheelmill.release.publish import past_builds, published_cells
@@ -76,7 +76,7 @@ def plan(
 def matrix_content(planned: Plan, quotas: Quotas) -> dict[str, object]:
     """The shards as GitHub reads them, ``{include: [...]}``, and the groups that only a later run can build."""
     groups = groups_of(planned)
-    waiting = waiting_in(groups)
+    waiting = waiting_groups(groups)
     ready = tuple(group for group in groups if group not in waiting)
     return {
         "shards": [

@@ -12,7 +12,7 @@ from wheelmill.config.load import LOCK, PACKAGES
 from wheelmill.config.model import Config
 from wheelmill.errors import ConfigurationError, ProcessError, UsageError
 from wheelmill.names import ProjectName
-from wheelmill.system.git import git_in
+from wheelmill.system.git import run_git
 
 Entries = Mapping[tuple[str, str], object]
 """What ``packages.yml`` and ``packages.lock`` say, by section and project."""
@@ -30,8 +30,10 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
     """
     folder = config.directory
     try:
-        commit = git_in(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
-        touched = [Path(name) for name in git_in(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")]
+        commit = run_git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
+        touched = [
+            Path(name) for name in run_git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")
+        ]
     except ProcessError as error:
         raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
     was, now = _entries_at(folder, commit), _entries_in(folder)
@@ -48,7 +50,7 @@ def _entries_at(folder: Path, commit: str) -> Entries:
     with tempfile.TemporaryDirectory(prefix="wheelmill-") as old:
         for name in (PACKAGES, LOCK):
             with suppress(ProcessError):  # it was not there
-                (Path(old) / name).write_text(git_in(folder, "show", f"{commit}:./{name}"), encoding="utf-8")
+                (Path(old) / name).write_text(run_git(folder, "show", f"{commit}:./{name}"), encoding="utf-8")
         return _entries_in(Path(old))
 
 

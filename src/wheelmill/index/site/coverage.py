@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wheelmill.index.site.pythons import let_in
+from wheelmill.index.site.pythons import covered_pythons
 from wheelmill.index.site.wheels import Variant
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchVersion
@@ -107,7 +107,7 @@ def grids_of(project: ProjectName, version: str, variants: Iterable[Variant], co
     every_python = tuple(sorted(pythons))
     for variant, label in labelled:
         row = outcomes.setdefault(variant.kind.platform, {}).setdefault((label.torch, label.cuda), {})
-        row.update(dict.fromkeys(let_in(every_python, variant.pythons), _BUILT))
+        row.update(dict.fromkeys(covered_pythons(every_python, variant.pythons), _BUILT))
     return tuple(_grid(platform, outcomes[platform]) for platform in sorted(outcomes, reverse=True))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypedDict, TypeVar
 
 from wheelmill.config.model import Package
-from wheelmill.index.site.pythons import let_in
+from wheelmill.index.site.pythons import covered_pythons
 from wheelmill.index.site.wheels import Variant
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, ProjectName, PythonVersion
@@ -61,12 +61,12 @@ def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Ca
     """
     every_variant = [variant for of_project in variants.values() for variant in of_project]
     every_label = [variant.kind.label for variant in every_variant if variant.kind.label]
-    pythons = _numbered(sorted(_pythons(every_variant, catalogue)))
-    cudas = _numbered(sorted({label.cuda for label in every_label}))
-    torches = _numbered(sorted({label.torch for label in every_label if label.torch}))
-    versions = _numbered(variant.kind.version for variant in every_variant)
-    platforms = _numbered((variant.kind.platform, variant.kind.glibc) for variant in every_variant)
-    codes = _numbered((variant.kind.sass, variant.kind.ptx) for variant in every_variant)
+    pythons = _numbers_of(sorted(_pythons(every_variant, catalogue)))
+    cudas = _numbers_of(sorted({label.cuda for label in every_label}))
+    torches = _numbers_of(sorted({label.torch for label in every_label if label.torch}))
+    versions = _numbers_of(variant.kind.version for variant in every_variant)
+    platforms = _numbers_of((variant.kind.platform, variant.kind.glibc) for variant in every_variant)
+    codes = _numbers_of((variant.kind.sass, variant.kind.ptx) for variant in every_variant)
     rows: list[list[int | list[int]]] = [
         [
             number,
@@ -75,7 +75,7 @@ def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Ca
             torches[kind.label.torch] if kind.label and kind.label.torch else -1,
             platforms[kind.platform, kind.glibc],
             codes[kind.sass, kind.ptx],
-            [pythons[python] for python in let_in(pythons, variant.pythons)],
+            [pythons[python] for python in covered_pythons(tuple(pythons), variant.pythons)],
         ]
         for number, of_project in enumerate(variants.values())
         for variant in of_project
@@ -116,7 +116,7 @@ def _beneath(name: ProjectName, direct: Mapping[ProjectName, Sequence[ProjectNam
     return found
 
 
-def _numbered(values: Iterable[Value]) -> dict[Value, int]:
+def _numbers_of(values: Iterable[Value]) -> dict[Value, int]:
     """Give each value the number of its place in a list."""
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 

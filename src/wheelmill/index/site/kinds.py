@@ -54,7 +54,7 @@ class Kind:
     @property
     def architectures(self) -> str:
         """``9.0, 12.0+PTX``: as people write them."""
-        return _written(self.sass, self.ptx)
+        return _text_of(self.sass, self.ptx)
 
 
 # An index has thousands of wheels with few different versions, tags and architectures.
@@ -77,7 +77,7 @@ def _platform_of(tags: frozenset[Tag]) -> tuple[str, str | None]:
 
 
 @cache
-def _written(sass: tuple[Architecture, ...], ptx: tuple[Architecture, ...]) -> str:
+def _text_of(sass: tuple[Architecture, ...], ptx: tuple[Architecture, ...]) -> str:
     both = [f"{each.capability}{'+PTX' if each in ptx else ''}" for each in sass]
     return ", ".join([*both, *(f"{each.capability} (PTX)" for each in ptx if each not in sass)])
 

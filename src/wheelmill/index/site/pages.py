@@ -12,7 +12,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from wheelmill.index.render import Page, site_templates
-from wheelmill.index.rows import href, seen_from
+from wheelmill.index.rows import href, rows_for_page
 from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.format import duration, listed, size, span
@@ -70,7 +70,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
     of_package = templates.get_template("site/package.html")
     for package in packages:
         path = f"packages/{package.name}/index.html"
-        yield path, [seen_from(path, of_package.render(root="../../", package=package).encode())]
+        yield path, [rows_for_page(path, of_package.render(root="../../", package=package).encode())]
     for file in sorted((resources.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Self
@@ -37,7 +36,7 @@ class Pythons:
             return cls(oldest=PythonVersion.parse(tag.interpreter.removeprefix("py")), only=False)
         return cls(oldest=PythonVersion.parse(tag.interpreter if tag.abi == "none" else tag.abi), only=True)
 
-    def let_in(self, python: PythonVersion) -> bool:
+    def allows(self, python: PythonVersion) -> bool:
         """Whether a wheel of these tags installs on a Python."""
         if self.oldest is None or self.only:
             return self.oldest in (None, python)
@@ -60,11 +59,7 @@ def pythons_of(tags: frozenset[Tag]) -> Pythons | None:
         return None
 
 
-def let_in(pythons: Iterable[PythonVersion], wheels: Iterable[Pythons]) -> tuple[PythonVersion, ...]:
-    """Those of some Pythons that one of some wheels installs on."""
-    return _let_in(tuple(pythons), tuple(wheels))
-
-
 @cache
-def _let_in(pythons: tuple[PythonVersion, ...], wheels: tuple[Pythons, ...]) -> tuple[PythonVersion, ...]:
-    return tuple(python for python in pythons if any(wheel.let_in(python) for wheel in wheels))
+def covered_pythons(pythons: tuple[PythonVersion, ...], wheels: tuple[Pythons, ...]) -> tuple[PythonVersion, ...]:
+    """Those of some Pythons that one of some wheels installs on."""
+    return tuple(python for python in pythons if any(wheel.allows(python) for wheel in wheels))

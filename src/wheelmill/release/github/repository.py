@@ -25,7 +25,7 @@ class Repository:
     """Needed to publish; published releases can be read without one."""
 
     @classmethod
-    def named(cls, full_name: str, environment: Mapping[str, str]) -> Self:
+    def parse(cls, full_name: str, environment: Mapping[str, str]) -> Self:
         """Read a name, and the rest from the variables that GitHub sets in its jobs.
 
         https://docs.github.com/en/actions/reference/workflows-and-actions/variables

@@ -24,7 +24,7 @@ from wheelmill.release.github.probe import probe
 from wheelmill.release.github.quotas import QUOTAS, reason_to_refuse
 from wheelmill.release.github.repository import Repository
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
-from wheelmill.release.store import Publication, Quotas, Refusal, files_beside
+from wheelmill.release.store import Publication, Quotas, RefusedWheel, files_beside
 from wheelmill.release.tags import is_date_tag
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import atomic_write
@@ -87,7 +87,7 @@ class GitHubStore:
         """See `Store.publish`."""
         self.check_can_publish()
         reasons = {wheel.file.filename: reason_to_refuse(wheel.file) for wheel in wheels}
-        refusals = tuple(Refusal(filename=name, reason=reason) for name, reason in reasons.items() if reason)
+        refusals = tuple(RefusedWheel(filename=name, reason=reason) for name, reason in reasons.items() if reason)
         accepted = [wheel for wheel in wheels if not reasons[wheel.file.filename]]
         if not accepted:
             return Publication(releases=(), refusals=refusals)
@@ -100,7 +100,7 @@ class GitHubStore:
 
     def _release(
         self, wheels: Sequence[TestedWheel], now: datetime, calls: Calls
-    ) -> tuple[Manifest, tuple[Refusal, ...]]:
+    ) -> tuple[Manifest, tuple[RefusedWheel, ...]]:
         """Claim a tag, fill its draft, publish it, and look at it from outside."""
         published = {release.tag_name for release in all_releases(calls) if not release.draft}
         tag = claim_tag(calls, contents_of(wheel.file for wheel in wheels), published=published, now=now)
@@ -125,7 +125,7 @@ class GitHubStore:
         publish_draft(calls, draft, title=title_of(manifest), body=body_of(manifest, self.repository))
         with downloads_from(self.repository, self.pace.clock) as downloads:
             probe(downloads, manifest, unhashed=sent.unhashed)
-        return manifest, tuple(Refusal(filename=name, reason=fault) for name, fault in refusals.items())
+        return manifest, tuple(RefusedWheel(filename=name, reason=fault) for name, fault in refusals.items())
 
 
 def _assets_of(wheel: TestedWheel) -> tuple[Asset, ...]:

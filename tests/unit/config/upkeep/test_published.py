@@ -9,7 +9,7 @@ import pytest
 from tests.torch_index import write_torch_index
 from wheelmill.config.upkeep.published import PublishedTorch, published_torch
 from wheelmill.errors import IntegrityError
-from wheelmill.index.serve import serving
+from wheelmill.index.serve import serve_folder
 from wheelmill.installers.package_index import configured_index
 from wheelmill.names import CudaVersion, PythonVersion, TorchVersion
 
@@ -21,7 +21,7 @@ CUDA_130 = ("cuda-toolkit[cublas,cudart]==13.0.2; platform_system == 'Linux'",)
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of the index that this machine is set to."""
-    with serving(tmp_path) as url:
+    with serve_folder(tmp_path) as url:
         monkeypatch.setenv("UV_DEFAULT_INDEX", f"{url}simple/")
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         configured_index.cache_clear()

@@ -29,7 +29,7 @@ def variants(manifests: tuple[Manifest, ...]) -> tuple[Variant, ...]:
 )
 def test_tags_let_pythons_in(tag: tuple[str, str], lets_in: list[str], keeps_out: list[str], text: str) -> None:
     pythons = Pythons.of(Tag(*tag, "linux_x86_64"))
-    assert [each for each in (*lets_in, *keeps_out) if pythons.let_in(PythonVersion.parse(each))] == lets_in
+    assert [each for each in (*lets_in, *keeps_out) if pythons.allows(PythonVersion.parse(each))] == lets_in
     assert str(pythons) == text
 
 

@@ -44,5 +44,5 @@ def store(github: GitHub, clock: FakeClock) -> GitHubStore:
 
 
 def store_on(github: GitHub, clock: FakeClock) -> GitHubStore:
-    repository = Repository.named(REPOSITORY, github.environment)
+    repository = Repository.parse(REPOSITORY, github.environment)
     return GitHubStore(repository=repository, pace=Pace(Clock(now=clock.now, sleep=clock.sleep)))

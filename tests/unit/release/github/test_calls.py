@@ -38,7 +38,7 @@ def told() -> Told:
 @pytest.fixture
 def calls(github: GitHub, clock: FakeClock, told: Told) -> Calls:
     pace = Pace(Clock(now=clock.now, sleep=clock.sleep))
-    return Calls(Repository.named(REPOSITORY, github.environment), pace, told)
+    return Calls(Repository.parse(REPOSITORY, github.environment), pace, told)
 
 
 def answering(github: GitHub, *answers: Answer) -> None:
@@ -170,4 +170,4 @@ def test_a_call_without_an_answer_names_no_token(calls: Calls, github: GitHub) -
     with pytest.raises(RejectedError) as failure:
         all_releases(calls)
     assert github.environment["GITHUB_TOKEN"] not in failure.value.explained
-    assert github.environment["GITHUB_TOKEN"] not in repr(Repository.named(REPOSITORY, github.environment))
+    assert github.environment["GITHUB_TOKEN"] not in repr(Repository.parse(REPOSITORY, github.environment))

@@ -17,7 +17,7 @@ def test_silence_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_TIMEOUT", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         api_url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        repository = replace(Repository.named(REPOSITORY, {}), api_url=api_url)
+        repository = replace(Repository.parse(REPOSITORY, {}), api_url=api_url)
         calls = Calls(repository, Pace(), QUIET)
         with pytest.raises(ReleaseError, match="timed out"):
             calls.write("asking", lambda: list(calls.repository.get_releases()))
@@ -25,7 +25,7 @@ def test_silence_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_host_of_uploads_has_the_same_patience() -> None:
     """PyGithub makes its connection without a timeout."""
-    repository = Repository.named(REPOSITORY, {})
+    repository = Repository.parse(REPOSITORY, {})
     requester = connection.connect(repository).requester
     uploads = requester._Requester__customConnection("https://uploads.github.com/repos")  # type: ignore[attr-defined]  # noqa: SLF001 - what is under test
     assert uploads.timeout == 120

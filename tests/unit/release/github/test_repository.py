@@ -7,7 +7,7 @@ from wheelmill.release.github import Repository
 
 
 def test_a_job_on_github_needs_nothing_set() -> None:
-    repository = Repository.named("octo/wheels", {})
+    repository = Repository.parse("octo/wheels", {})
     assert (repository.api_url, repository.token) == ("https://api.github.com", None)
     wheel = "demo-1.0+cu130-py3-none-any.whl"
     assert repository.download("v2026-11-21", wheel) == (
@@ -21,7 +21,7 @@ def test_the_variables_of_a_job_lead_to_another_server() -> None:
         "GITHUB_SERVER_URL": "https://ghe.test/",
         "GITHUB_TOKEN": "t",
     }
-    repository = Repository.named("octo/wheels", environment)
+    repository = Repository.parse("octo/wheels", environment)
     assert repository.api_url == "https://ghe.test/api/v3"
     assert repository.downloads == "https://ghe.test/octo/wheels/releases/download"
 
@@ -31,4 +31,4 @@ def test_the_variables_of_a_job_lead_to_another_server() -> None:
 )
 def test_what_is_no_repository_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match=r"expected github:OWNER/REPO, not 'github:"):
-        Repository.named(text, {})
+        Repository.parse(text, {})

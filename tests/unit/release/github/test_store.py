@@ -272,7 +272,7 @@ def test_publishing_takes_a_token_and_reading_does_not(
 ) -> None:
     publish(store_on(github, clock), wheels[:1], now=NOW)
     anonymous = {name: value for name, value in github.environment.items() if name != "GITHUB_TOKEN"}
-    store = GitHubStore(repository=Repository.named(REPOSITORY, anonymous))
+    store = GitHubStore(repository=Repository.parse(REPOSITORY, anonymous))
     assert len(store.manifests()) == 1
     with pytest.raises(UsageError, match="GITHUB_TOKEN is not set"):
         publish(store, wheels, now=NOW)
