@@ -17,7 +17,7 @@ from github.Requester import HTTPRequestsConnectionClass
 from tests.github_server import Call, Fault, GitHub, serving
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
-from wheelmill.errors import ReleaseError
+from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
 
@@ -74,7 +74,7 @@ def _runs(github: GitHub, wheels: list[TestedWheel], number: int, fault: str) ->
     try:
         with killed_after(github, number if fault == KILLED else None):
             publish(store_on(github, FakeClock()), wheels, now=NOW)
-    except (ReleaseError, KilledError):
+    except (NetworkError, ReleaseError, KilledError):
         github.faults.clear()
         publish(store_on(github, FakeClock()), wheels, now=NOW)
         return 2

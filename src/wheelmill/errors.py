@@ -12,12 +12,16 @@ Only the command line catches these; a traceback is a bug.
     +- SmokeError            5
     |  +- RefusedError       5   the wheel itself is at fault: trying again changes nothing
     +- ReleaseError          6
+    |  +- RejectedError      6   GitHub will not do what it was asked
     +- SiteError             7   the index
     +- NoWheelError          8   nothing there fits the target
     +- InstallError          2   uv or pip could not do it; what they said is in the message
     +- FindingsError         9   something that was examined has faults, which were told
     +- IntegrityError        9   bytes are not what their hash says
     +- NetworkError         10   a server did not answer, or not with what was asked for
+       +- LookError         10   a wheel could not be looked into from afar
+
+    TimeIsOver, no Exception, stops whatever runs; whoever set the limit says `TimeOverError`.
 """
 
 from __future__ import annotations
@@ -97,6 +101,15 @@ class ReleaseError(WheelmillError):
     exit_code = 6
 
 
+class RejectedError(ReleaseError):
+    """The host of the releases understood a call and will not do it."""
+
+    def __init__(self, message: str, *, exists: bool, hint: str | None) -> None:
+        super().__init__(message, hint=hint)
+        self.exists = exists
+        """Whether the reason is that there is such a thing already."""
+
+
 class SiteError(WheelmillError):
     """The index could not be generated."""
 
@@ -131,3 +144,11 @@ class NetworkError(WheelmillError):
     """A server cannot be reached, is busy, or does not have what was asked for."""
 
     exit_code = 10
+
+
+class LookError(NetworkError):
+    """A wheel could not be looked into without downloading it."""
+
+
+class TimeIsOver(BaseException):
+    """Stops whatever runs; no `Exception`, so that nothing on the way takes it for a failure of its own."""

@@ -14,7 +14,7 @@ from wheelmill.conformance.pages import Document
 from wheelmill.errors import IntegrityError, NetworkError
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import own_credentials, without_credentials
-from wheelmill.web.retries import Sleep
+from wheelmill.web.retries import Retries, Sleep
 
 MAX_PAGE: Final = 128 << 20
 """Bytes of a page. The largest project lists have half a million entries in 40 MB."""
@@ -59,7 +59,7 @@ class Fetcher:
             agent="wheelmill-index-check",
             before=self._wait_for_turn,
             mounts={f"all://{urlsplit(ORIGIN).hostname}": FolderTransport(folder)} if folder else {},
-            sleep=sleep,
+            retries=Retries(sleep),
         )
 
     def __enter__(self) -> Self:

@@ -12,7 +12,15 @@ from pathlib import Path
 from wheelmill.build.builder import Builder, build_wheel
 from wheelmill.build.provenance import provenance_path
 from wheelmill.config.model import Config
-from wheelmill.errors import BuildError, CompileError, RefusedError, ReleaseError, SmokeError, WheelmillError
+from wheelmill.errors import (
+    BuildError,
+    CompileError,
+    RefusedError,
+    ReleaseError,
+    SmokeError,
+    TimeIsOver,
+    WheelmillError,
+)
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.candidate_index import serve_candidate
 from wheelmill.pipeline.publishing import build_index, catalogue_of
@@ -27,7 +35,7 @@ from wheelmill.smoke.environment import SmokeEnvironments
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify
 from wheelmill.system.progress import Progress
-from wheelmill.system.time import TimeIsOver, time_limit
+from wheelmill.system.time import time_limit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from wheelmill.build.provenance import provenance_of
-from wheelmill.errors import ReleaseError
+from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.names import PythonVersion
 from wheelmill.smoke.available import AvailableWheel, find_required
 from wheelmill.smoke.environment import ServeIndex, SmokeEnvironments
@@ -74,7 +74,7 @@ def _try(
             required = {python: _required(contents, python, available, folder) for python in contents.pythons}
         except LookupError as error:
             return (Finding(code=Code.ENVIRONMENT, detail=f"it requires {error}, of which there is no wheel for it"),)
-        except ReleaseError as error:
+        except (NetworkError, ReleaseError) as error:
             return (Finding(code=Code.ENVIRONMENT, detail=str(error)),)
         outcome: list[CleanRoom | Finding] = []
         with serve_index(folder, {contents.file}.union(*required.values())) as index:

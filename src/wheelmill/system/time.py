@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
+from wheelmill.errors import TimeIsOver
+
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
@@ -16,10 +18,6 @@ class Clock:
 
     now: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
-
-
-class TimeIsOver(BaseException):
-    """Stops whatever runs; no `Exception`, so that nothing on the way takes it for a failure of its own."""
 
 
 @contextmanager

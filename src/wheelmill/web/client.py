@@ -23,7 +23,7 @@ from wheelmill.errors import IntegrityError, NetworkError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.web.answer import Answer, Download
 from wheelmill.web.credentials import Credentials, authorization_for, origin_of, without_credentials
-from wheelmill.web.retries import Retries, Sleep
+from wheelmill.web.retries import FAILED, SAFE, Retries
 
 PARALLEL: Final = 16
 """Requests that run side by side."""
@@ -36,6 +36,7 @@ SECONDS: Final = 240.0
 BYTES_PER_SECOND: Final = 64 << 10
 """What a download has to keep up, on the whole."""
 
+_RETRIES: Final = Retries()
 _SILENCE: Final = 30
 """Seconds without a byte."""
 _CONNECT: Final = 10.0
@@ -56,8 +57,8 @@ class Web:
         agent: what servers are told that asks.
         before: called with the URL before each request, redirects and further tries too; what it raises stops it.
         mounts: what answers in the place of some servers, as httpx has it.
+        retries: which requests are sent again, and when.
         seconds: that a request may take, see `SECONDS`.
-        sleep: waits between tries.
 
     Raises:
         UsageError: the proxy or the certificates that the environment names cannot be used.
@@ -71,12 +72,12 @@ class Web:
         agent: str = "wheelmill",
         before: Callable[[str], None] = lambda _url: None,
         mounts: Mapping[str, httpx.BaseTransport] | None = None,
+        retries: Retries = _RETRIES,
         seconds: float = SECONDS,
-        sleep: Sleep = time.sleep,
     ) -> None:
         self._credentials = credentials
         self._seconds = seconds
-        self._retries = Retries(sleep)
+        self._retries = retries
         try:
             self._client = httpx.Client(
                 limits=httpx.Limits(max_connections=connections),
@@ -134,15 +135,45 @@ class Web:
         headers |= {"If-None-Match": etag} if etag else {}
         headers |= {"If-Modified-Since": modified} if modified else {}
         headers |= {"Range": f"bytes={span}", "Accept-Encoding": "identity"} if span else {}
+        headers |= {"Authorization": authorization} if authorization else {}
+        return self.send(method, url, headers, limit=limit)
+
+    def send(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        body: bytes | IO[bytes] = b"",
+        size: int = 0,
+        limit: int = MAX_CONTENT,
+        refusals: bool = False,
+    ) -> Answer:
+        """Send a request, also one that changes something: that is not sent again.
+
+        Args:
+            method: of the request, see RFC 9110, section 9.
+            url: see `get`.
+            headers: an Authorization takes the place of the one that `credentials` gives.
+            body: what is sent; a file is read while it is sent.
+            size: bytes of the body, for which there is more time.
+            limit: bytes of the content of the answer, unpacked.
+            refusals: whether the content of an answer is read that says no.
+
+        Raises:
+            NetworkError: see `get`.
+        """
         content = bytearray()
 
         def read(pieces: Iterator[bytes], status: int) -> None:
             content.clear()
-            if not span or status == HTTPStatus.PARTIAL_CONTENT:
+            if (refusals or status < HTTPStatus.MULTIPLE_CHOICES) and (
+                status == HTTPStatus.PARTIAL_CONTENT or "Range" not in headers
+            ):
                 for piece in pieces:
                     content.extend(piece)
 
-        answer = self._ask(method, url, headers, read, limit=limit, authorization=authorization)
+        answer = self._ask(method, url, headers, read, limit=limit, body=body, size=size)
         return Answer(
             url=str(answer.url),
             status=answer.status_code,
@@ -192,8 +223,10 @@ class Web:
         """
         digest, size = hashlib.sha256(), 0
 
-        def read(pieces: Iterator[bytes], _status: int = HTTPStatus.OK) -> None:
+        def read(pieces: Iterator[bytes], status: int = HTTPStatus.OK) -> None:
             nonlocal digest, size
+            if status != HTTPStatus.OK:
+                return
             if size:
                 file.seek(0)
                 file.truncate()
@@ -222,41 +255,40 @@ class Web:
         read: Callable[[Iterator[bytes], int], None],
         *,
         limit: int,
-        authorization: str | None = None,
+        body: bytes | IO[bytes] = b"",
+        size: int = 0,
     ) -> httpx.Response:
-        """Follow redirects to an answer that is none; `read` has had its content then, from the beginning for each try.
+        """Follow redirects to an answer that is none; `read` is given its content, for each try from the beginning.
 
         A credential is for the server that the URL names, and is not sent across a redirect to another one.
         """
         shown = without_credentials(url)
-        clock = _Clock(shown, self._seconds)
-        timeouts = {"connect": _CONNECT, "read": clock, "write": clock}
-        exchange = RetryTransport(_Exchange(self._client, read, clock, limit), self._retries)
+        clock = _Clock(shown, self._seconds + size / BYTES_PER_SECOND)
+        exchange = _Exchange(self._client, read, clock, limit)
+        sent = {name: value for name, value in headers.items() if name != "Authorization"}
         at = shown
         try:
-            credential = authorization or self._credentials(url)
+            credential = headers.get("Authorization") or self._credentials(url)
             for _ in range(_REDIRECTS + 1):
                 own = {"Authorization": credential} if credential and origin_of(at) == origin_of(shown) else {}
                 request = self._client.build_request(
-                    method, at, headers={**headers, **own}, extensions={"timeout": timeouts}
+                    method, at, headers={**sent, **own}, content=body, extensions={"timeout": clock.timeouts}
                 )
-                answer = exchange.handle_request(request)
-                if self._retries.is_retryable_status_code(answer.status_code):
-                    raise NetworkError(f"{shown} does not answer: {answer.status_code} {answer.reason_phrase}{_TRIED}")
+                answer = RetryTransport(exchange, self._retries).handle_request(request)
+                if answer.status_code in FAILED or self._retries.is_retryable_status_code(answer.status_code):
+                    outcome = f"{answer.status_code} {answer.reason_phrase}"
+                    raise NetworkError(f"{shown} does not answer: {outcome}{exchange.tried}")
                 if not answer.has_redirect_location:
                     return answer
                 before, at = at, without_credentials(urljoin(at, answer.headers["Location"]))
-                if urlsplit(at).scheme not in ("https", urlsplit(before).scheme):
+                if urlsplit(at).scheme not in ("https", urlsplit(before).scheme) or method not in SAFE:
                     raise NetworkError(f"{shown} leads from {urlsplit(before).scheme} to {at}")
         except httpx.TransportError as error:
-            tried = _TRIED if self._retries.is_retryable_exception(error) else ""
-            raise NetworkError(f"{shown} does not answer: {str(error) or type(error).__name__}{tried}") from None
+            reason = str(error) or type(error).__name__
+            raise NetworkError(f"{shown} does not answer: {reason}{exchange.tried}") from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise NetworkError(f"{shown}: {error}") from None
         raise NetworkError(f"{shown} leads through more than {_REDIRECTS} redirects")
-
-
-_TRIED: Final = "; tried 3 times"
 
 
 class _Exchange(httpx.BaseTransport):
@@ -266,12 +298,19 @@ class _Exchange(httpx.BaseTransport):
         self, client: httpx.Client, read: Callable[[Iterator[bytes], int], None], clock: _Clock, limit: int
     ) -> None:
         self._client, self._read, self._clock, self._limit = client, read, clock, limit
+        self._tries = 0
+
+    @property
+    def tried(self) -> str:
+        """What to say of tries in vain, when there was more than one."""
+        return f"; tried {self._tries} times" if self._tries > 1 else ""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it, and read what comes where it succeeds."""
+        """Send it, and read what comes."""
+        self._tries += 1
         answer = self._client.send(request, stream=True)
         try:
-            if answer.is_success:
+            if not answer.has_redirect_location and answer.status_code not in FAILED:
                 self._read(self._pieces(answer), answer.status_code)
         finally:
             answer.close()
@@ -297,6 +336,7 @@ class _Clock:
 
     def __init__(self, url: str, seconds: float) -> None:
         self.url, self.seconds = url, seconds
+        self.timeouts = {"connect": _CONNECT, "read": self, "write": self}
         self._began = time.monotonic()
 
     def __index__(self) -> int:

@@ -5,7 +5,8 @@ https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -17,28 +18,44 @@ from wheelmill.errors import NetworkError
 Sleep = Callable[[float], None]
 """Waits for so many seconds."""
 
-_BUSY: Final = (HTTPStatus.TOO_MANY_REQUESTS, *range(500, 600))
+SAFE: Final = frozenset({"GET", "HEAD"})
+"""Methods that change nothing (RFC 9110, section 9.2.1)."""
+FAILED: Final = frozenset(range(500, 600))
+"""Statuses of a server that is at fault itself."""
+
+_PAUSES: Final = (1.0, 2.0)
 _LONGEST_PAUSE: Final = 60.0
 """Seconds. A server that asks for more is not asked again."""
 
 
 class Retries(Retry):
-    """Three tries, with pauses of one and two seconds, or longer ones where the server asks for them.
+    """What is sent again: requests that change nothing, when the server is busy or cannot be reached.
 
     Args:
         sleep: waits between tries.
+        pauses: seconds between tries, where the server does not ask for more.
+        statuses: of answers that may be others a little later.
         attempts_made: tries that failed so far, beside the first.
     """
 
-    def __init__(self, sleep: Sleep, *, attempts_made: int = 0) -> None:
+    def __init__(
+        self,
+        sleep: Sleep = time.sleep,
+        *,
+        pauses: Sequence[float] = _PAUSES,
+        statuses: Collection[int] = FAILED | {HTTPStatus.TOO_MANY_REQUESTS},
+        attempts_made: int = 0,
+    ) -> None:
         super().__init__(
-            total=2, status_forcelist=_BUSY, backoff_factor=0.5, backoff_jitter=0, attempts_made=attempts_made
+            total=len(pauses), allowed_methods=SAFE, status_forcelist=statuses, attempts_made=attempts_made
         )
-        self._sleep = sleep
+        self._sleep, self._pauses = sleep, pauses
 
     def increment(self) -> Retries:
         """Count one more try."""
-        return Retries(self._sleep, attempts_made=self.attempts_made + 1)
+        return Retries(
+            self._sleep, pauses=self._pauses, statuses=self.status_forcelist, attempts_made=self.attempts_made + 1
+        )
 
     def sleep(self, response: httpx.Response | Exception) -> None:
         """Wait before the next try.
@@ -50,7 +67,7 @@ class Retries(Retry):
         if isinstance(response, httpx.Response) and (asked := asked_pause(response.headers)) > _LONGEST_PAUSE:
             outcome = f"{response.status_code} {response.reason_phrase}"
             raise NetworkError(f"{response.request.url} does not answer: {outcome}; try again in {asked:.0f} seconds")
-        self._sleep(max(asked, self.backoff_strategy()))
+        self._sleep(max(asked, self._pauses[self.attempts_made - 1]))
 
 
 def asked_pause(headers: Mapping[str, str]) -> float:

@@ -5,8 +5,9 @@ import time
 
 import pytest
 
+from wheelmill.errors import TimeIsOver
 from wheelmill.system import process
-from wheelmill.system.time import TimeIsOver, time_limit
+from wheelmill.system.time import time_limit
 
 
 def test_what_runs_is_stopped_and_the_programs_it_started_are_ended() -> None:

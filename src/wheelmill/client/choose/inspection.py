@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from wheelmill.client.choose.inside import Inside, keep_inside, mismatches_inside, recall_inside
-from wheelmill.client.choose.look import LookError, look_into
+from wheelmill.client.choose.look import look_into
 from wheelmill.client.choose.released import told_by_release
 from wheelmill.client.records import Candidate, Choice, Mismatch, Resolution
 from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.errors import LookError
 from wheelmill.names import ProjectName
 
 if TYPE_CHECKING:

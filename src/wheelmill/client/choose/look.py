@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from wheelmill.client.choose.inside import Inside
 from wheelmill.client.records import Candidate
-from wheelmill.errors import WheelmillError
+from wheelmill.errors import LookError, WheelmillError
 from wheelmill.names import Architecture
 from wheelmill.system.files import sha256_of_bytes
 
@@ -25,10 +25,6 @@ _MOST_CODE: Final = 4 << 20
 _MOST_UNPACKED: Final = 64 << 20
 _PIECE: Final = 256 << 10
 """Bytes that are asked for at once while code is read."""
-
-
-class LookError(WheelmillError):
-    """A wheel could not be looked into."""
 
 
 def look_into(candidate: Candidate, web: Web) -> Inside:

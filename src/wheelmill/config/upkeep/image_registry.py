@@ -21,7 +21,7 @@ from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.answer import Answer
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials, origin_of
-from wheelmill.web.retries import Sleep
+from wheelmill.web.retries import Retries, Sleep
 
 _API_HOSTS: Final[Mapping[str, str]] = {"docker.io": "registry-1.docker.io"}
 """Where the API of a registry is, if not under the host in the names of its images. There is one such registry:
@@ -49,7 +49,7 @@ class ImageRegistry:
 
     def __init__(self, *, plain_http_on_loopback: bool = False, sleep: Sleep = time.sleep) -> None:
         self._plain_http_on_loopback = plain_http_on_loopback
-        self._web = Web(credentials=no_credentials, before=self._refuse_plain_http, sleep=sleep)
+        self._web = Web(credentials=no_credentials, before=self._refuse_plain_http, retries=Retries(sleep))
         self._tokens: dict[str, str] = {}
 
     def __enter__(self) -> Self:

@@ -15,9 +15,10 @@ from typing import BinaryIO, Final, Self
 from github.GitRelease import GitRelease
 from github.GitReleaseAsset import GitReleaseAsset
 
+from wheelmill.errors import NetworkError, RejectedError
 from wheelmill.names import Sha256
-from wheelmill.release.github.answers import OutageError, RejectedError
-from wheelmill.release.github.calls import PAUSES, Calls
+from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.connection import PAUSES
 from wheelmill.system.files import sha256_of_bytes
 
 _TOO_MANY_OUTAGES: Final = 3
@@ -125,7 +126,7 @@ def _fault(wanted: Asset, found: _Listed | None) -> str | None:
 def _remove(calls: Calls, listed: _Listed) -> None:
     try:
         calls.write(f"removing {listed.name}", listed.asset.delete_asset)
-    except (OutageError, RejectedError) as error:  # the next listing shows whether it is gone
+    except (NetworkError, RejectedError) as error:  # the next listing shows whether it is gone
         calls.progress.line(str(error))
 
 
@@ -141,7 +142,7 @@ def _upload(calls: Calls, release: GitRelease, assets: Sequence[Asset]) -> dict[
         except RejectedError as error:
             if not error.exists:
                 rejected[asset.name] = str(error)
-        except OutageError as error:
+        except NetworkError as error:
             calls.progress.step(str(error))
             outages += 1
             if outages == _TOO_MANY_OUTAGES:

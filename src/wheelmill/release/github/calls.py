@@ -7,57 +7,62 @@ first. That is also how a publication goes on that was interrupted: what is ther
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
-import requests
 from github import BadAttributeException, GithubException, RateLimitExceededException
+from github.Repository import Repository as Repo
 
-from wheelmill.errors import ReleaseError
-from wheelmill.release.github.answers import OutageError, RejectedError, understood
-from wheelmill.release.github.connection import connect
+from wheelmill.errors import NetworkError, RejectedError, WheelmillError
+from wheelmill.release.github.connection import PAUSES, WebRequester
 from wheelmill.release.github.pace import Pace
 from wheelmill.release.github.repository import Repository
 from wheelmill.system.progress import Progress
 
-PAUSES: Final = (1.0, 10.0, 60.0)
-"""Seconds between tries of something that failed on the other side."""
+_HINTS: Final = {
+    401: "GITHUB_TOKEN is not a token that is valid now",
+    403: "GITHUB_TOKEN needs the permission 'contents: write' for this repository",
+    404: "is there such a repository, and may GITHUB_TOKEN see it?",
+}
 
 Found = TypeVar("Found")
 
 
 class Calls:
-    """Makes calls."""
+    """Makes calls; a context manager that keeps connections open."""
 
     def __init__(self, repository: Repository, pace: Pace, progress: Progress) -> None:
-        self._github = connect(repository)
+        self._requester = WebRequester(repository, pace.clock)
         self._pace = pace
         self.clock = pace.clock
         self.progress = progress
-        self.repository = self._github.get_repo(repository.full_name)
+        self.repository = Repo(self._requester, url=f"/repos/{repository.full_name}")
+
+    def __enter__(self) -> Self:
+        """Keep connections open until the context is left."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close them."""
+        self._requester.close()
 
     def read(self, what: str, call: Callable[[], Found]) -> Found:
-        """Make a call that changes nothing, up to four times.
+        """Make a call that changes nothing, again while GitHub fails.
 
         Args:
             what: the call in words, for errors.
             call: makes it.
 
         Raises:
-            OutageError: GitHub failed each time.
+            NetworkError: GitHub failed each time.
             RejectedError: GitHub will not do it.
         """
-        for pause in PAUSES:
-            try:
-                return self._answer(what, call)
-            except OutageError:
-                self.clock.sleep(pause)
         return self._answer(what, call)
 
     def write(self, what: str, call: Callable[[], Found]) -> Found:
         """Make a call that changes something, once.
 
         Raises:
-            OutageError: GitHub failed; the change may have been made.
+            NetworkError: GitHub failed; the change may have been made.
             RejectedError: GitHub will not do it.
         """
         return self._answer(what, call, before=lambda: self._pace.before_write(self.progress))
@@ -71,10 +76,10 @@ class Calls:
             make: makes it; calls the API itself.
 
         Raises:
-            OutageError: GitHub failed each time.
+            NetworkError: GitHub failed each time.
             RejectedError: GitHub will not make it, and it is not there.
         """
-        failure: ReleaseError = OutageError(what)
+        failure: WheelmillError = NetworkError(what)
         for pause in (*PAUSES, 0.0):
             if (found := find()) is not None:
                 return found
@@ -84,7 +89,7 @@ class Calls:
                 if not error.exists:
                     raise
                 failure = error
-            except OutageError as error:
+            except NetworkError as error:
                 failure = error
             self.clock.sleep(pause)
         if (found := find()) is not None:
@@ -107,15 +112,31 @@ class Calls:
                     limited=isinstance(error, RateLimitExceededException),
                 )
                 if pause is None:
-                    raise understood(what, error) from None
+                    raise _rejection(what, error) from None
                 waited += pause
                 self._pace.wait(pause, "GitHub has had too many calls", self.progress)
-            except (requests.RequestException, BadAttributeException, AssertionError, ValueError) as error:
-                raise OutageError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
+            except NetworkError as error:
+                raise NetworkError(f"{what}: {error}") from None
+            except (BadAttributeException, AssertionError, ValueError) as error:
+                raise NetworkError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
 
     def _wait_for_quota(self) -> None:
         """Not to ask when the last answer said that nothing is left (https://docs.github.com/rest/rate-limit)."""
-        requester = self._github.requester
-        if requester.rate_limiting[0] == 0:
-            seconds = requester.rate_limiting_resettime + 1 - self.clock.now()
+        if self._requester.quota_left == 0:
+            seconds = self._requester.quota_resets + 1 - self.clock.now()
             self._pace.wait(seconds, "GitHub's quota is used up", self.progress)
+
+
+def _rejection(what: str, error: GithubException) -> RejectedError:
+    """Say what GitHub answered, and what to do about it.
+
+    https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api
+    """
+    data = error.data if isinstance(error.data, dict) else {}
+    said = str(data.get("message") or "")
+    errors = data.get("errors")
+    details = [each for each in errors if isinstance(each, dict)] if isinstance(errors, list) else []
+    more = "; ".join(str(each.get("message") or f"{each.get('field')}: {each.get('code')}") for each in details)
+    message = f"{what}: GitHub answers {error.status} {said}{f' ({more})' if more else ''}".rstrip()
+    exists = any(each.get("code") == "already_exists" for each in details) or said == "Reference already exists"
+    return RejectedError(message, exists=exists, hint=_HINTS.get(error.status))

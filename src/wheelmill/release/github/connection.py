@@ -1,42 +1,130 @@
-"""PyGithub, set up to leave waiting and trying again to those who know what they ask for."""
+"""PyGithub's requests, sent through the one door to the network."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import json
+from http import HTTPStatus
+from typing import Any, BinaryIO, Final
+from urllib.parse import urlsplit
 
-from github import Auth, Github
+from github.Auth import Token
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 
+from wheelmill.errors import NetworkError
 from wheelmill.release.github.repository import Repository
+from wheelmill.system.time import Clock
+from wheelmill.web.client import Web
+from wheelmill.web.credentials import no_credentials
+from wheelmill.web.retries import FAILED, Retries
 
-_TIMEOUT: Final = 120
-"""Seconds without a byte from the other side."""
+PAUSES: Final = (1.0, 10.0, 60.0)
+"""Seconds between tries of something that failed on the other side."""
 
-
-def connect(repository: Repository) -> Github:
-    """Make a client that asks once, and at once; nothing is asked yet."""
-    Requester.injectConnectionClasses(_Http, _Https)
-    return Github(
-        base_url=repository.api_url,
-        auth=Auth.Token(repository.token) if repository.token else None,
-        per_page=100,
-        retry=0,
-        timeout=_TIMEOUT,
-        seconds_between_requests=0,
-        seconds_between_writes=0,
-        lazy=True,
-    )
+_PER_PAGE: Final = 100
 
 
-class _Https(HTTPSRequestsConnectionClass):
-    """Waits for a limited time also for the host that takes uploads, which PyGithub would wait for without end."""
+class WebRequester(Requester):
+    """Asks once, and at once; what failed on the other side is asked again where it changes nothing.
 
-    def __init__(self, host: str, port: int | None = None, **settings: Any) -> None:  # noqa: ANN401 - passed on
-        super().__init__(host, port, **{**settings, "timeout": settings.get("timeout") or _TIMEOUT})
+    PyGithub lets `requestJson` ask for everything but uploads. Its own connections, which it still makes for other
+    hosts, are not used.
+    """
 
+    def __init__(self, repository: Repository, clock: Clock) -> None:
+        super().__init__(
+            auth=Token(repository.token) if repository.token else None,
+            base_url=repository.api_url,
+            timeout=0,
+            user_agent="wheelmill",
+            per_page=_PER_PAGE,
+            verify=True,
+            retry=None,
+            pool_size=None,
+            lazy=True,
+        )
+        self._web = Web(
+            credentials=no_credentials,  # PyGithub knows the token and where it may be sent
+            retries=Retries(clock.sleep, pauses=PAUSES, statuses=FAILED),
+        )
+        self.quota_left: int | None = None
+        """Calls that are left, as the last answer told."""
+        self.quota_resets = 0
+        """When there are more, in seconds since the epoch."""
 
-class _Http(HTTPRequestsConnectionClass):
-    """The same for a server without TLS."""
+    def requestJson(  # noqa: N802, PLR0917 - named by PyGithub
+        self,
+        verb: str,
+        url: str,
+        parameters: dict[str, Any] | None = None,
+        headers: dict[str, Any] | None = None,
+        input: Any | None = None,  # noqa: A002, ANN401 - the same
+        cnx: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass | None = None,  # noqa: ARG002 - the same
+        follow_302_redirect: bool = False,  # noqa: ARG002, FBT001, FBT002 - the same
+    ) -> tuple[int, dict[str, Any], str]:
+        """Ask for something, or change it.
 
-    def __init__(self, host: str, port: int | None = None, **settings: Any) -> None:  # noqa: ANN401 - passed on
-        super().__init__(host, port, **{**settings, "timeout": settings.get("timeout") or _TIMEOUT})
+        Raises:
+            NetworkError: GitHub does not answer.
+        """
+        body = b"" if input is None else json.dumps(input).encode()
+        return self._send(verb, url, parameters, {"Content-Type": "application/json"} | (headers or {}), body)
+
+    def requestMemoryBlobAndCheck(  # noqa: N802, PLR0917 - named by PyGithub
+        self,
+        verb: str,
+        url: str,
+        parameters: Any,  # noqa: ANN401 - the same
+        headers: dict[str, Any],
+        file_like: BinaryIO,
+        cnx: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass | None = None,  # noqa: ARG002 - the same
+    ) -> tuple[dict[str, Any], Any]:
+        """Send a file.
+
+        Raises:
+            NetworkError: GitHub does not answer.
+        """
+        status, answered, text = self._send(
+            verb, url, parameters, headers, file_like, size=int(headers["Content-Length"])
+        )
+        data = json.loads(text)
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise self.createException(status, answered, data)
+        return answered, data
+
+    def _send(
+        self,
+        verb: str,
+        url: str,
+        parameters: dict[str, Any] | None,
+        headers: dict[str, Any],
+        body: bytes | BinaryIO,
+        *,
+        size: int = 0,
+    ) -> tuple[int, dict[str, Any], str]:
+        if self.auth:
+            self.auth.authentication(headers)
+        place = f"{self.base_url.rstrip('/')}{url}" if url.startswith("/") else url
+        self._refuse_stranger(place)
+        answer = self._web.send(
+            verb,
+            self.add_parameters_to_url(place, parameters or {}),
+            headers,
+            body=body,
+            size=size,
+            refusals=True,
+        )
+        received = {name.lower(): value for name, value in answer.headers.items()}
+        if (left := received.get("x-ratelimit-remaining", "")).isdecimal():
+            self.quota_left = int(left)
+            self.quota_resets = int(reset) if (reset := received.get("x-ratelimit-reset", "")).isdecimal() else 0
+        return answer.status, received, answer.content.decode(errors="replace")
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._web.close()
+
+    def _refuse_stranger(self, url: str) -> None:
+        """Send the token to the server of the API, and to those beside it such as ``uploads.github.com``."""
+        host = urlsplit(url).hostname or ""
+        if host != self.hostname and not host.endswith(f".{self.hostname.removeprefix('api.')}"):
+            raise NetworkError(f"{self.hostname} leads to {host}, which is another server")

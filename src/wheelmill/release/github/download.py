@@ -16,6 +16,7 @@ from wheelmill.release.github.repository import Repository
 from wheelmill.system.time import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
+from wheelmill.web.retries import Retries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,5 +46,5 @@ class Downloads:
 @contextmanager
 def downloads_from(repository: Repository, clock: Clock) -> Iterator[Downloads]:
     """Keep connections open while files are read."""
-    with Web(credentials=no_credentials, sleep=clock.sleep) as web:
+    with Web(credentials=no_credentials, retries=Retries(clock.sleep)) as web:
         yield Downloads(repository=repository, clock=clock, web=web)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from wheelmill.errors import NetworkError, ReleaseError
-from wheelmill.release.github.calls import PAUSES
+from wheelmill.release.github.connection import PAUSES
 from wheelmill.release.github.download import Downloads
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes

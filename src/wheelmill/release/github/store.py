@@ -52,8 +52,8 @@ class GitHubStore:
 
     def manifests(self) -> tuple[Manifest, ...]:
         """See `Store.manifests`; the newest first."""
-        calls = Calls(self.repository, self.pace, QUIET)
-        tags = [release.tag_name for release in all_releases(calls) if not release.draft]
+        with Calls(self.repository, self.pace, QUIET) as calls:
+            tags = [release.tag_name for release in all_releases(calls) if not release.draft]
         with downloads_from(self.repository, self.pace.clock) as downloads:
             return tuple(
                 manifest_from(downloads.read(tag, MANIFEST), tag=tag, source=self.repository.download(tag, MANIFEST))
@@ -63,7 +63,8 @@ class GitHubStore:
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Store.assets`; the list of releases has them."""
-        releases = all_releases(Calls(self.repository, self.pace, QUIET))
+        with Calls(self.repository, self.pace, QUIET) as calls:
+            releases = all_releases(calls)
         return {ReleaseTag(release.tag_name): frozenset(each.name for each in release.assets) for release in releases}
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
@@ -91,7 +92,8 @@ class GitHubStore:
         accepted = [wheel for wheel in wheels if not reasons[wheel.file.filename]]
         if not accepted:
             return Publication(releases=(), refusals=refusals)
-        manifest, late = self._release(accepted, now, Calls(self.repository, self.pace, progress))
+        with Calls(self.repository, self.pace, progress) as calls:
+            manifest, late = self._release(accepted, now, calls)
         return Publication(releases=(manifest,), refusals=(*refusals, *late))
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere

@@ -1,6 +1,7 @@
 """Calls wait when GitHub says so, and say what went wrong."""
 
 import json
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -8,10 +9,10 @@ import pytest
 
 from tests.github_server import REPOSITORY, Answer, Call, Fault, GitHub
 from tests.unit.release.github.conftest import FakeClock
-from wheelmill.errors import ReleaseError
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github import Repository
-from wheelmill.release.github.answers import OutageError, RejectedError
-from wheelmill.release.github.calls import PAUSES, Calls
+from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.connection import PAUSES
 from wheelmill.release.github.drafts import all_releases
 from wheelmill.release.github.pace import Pace
 from wheelmill.system.progress import Progress
@@ -36,9 +37,10 @@ def told() -> Told:
 
 
 @pytest.fixture
-def calls(github: GitHub, clock: FakeClock, told: Told) -> Calls:
+def calls(github: GitHub, clock: FakeClock, told: Told) -> Iterator[Calls]:
     pace = Pace(Clock(now=clock.now, sleep=clock.sleep))
-    return Calls(Repository.parse(REPOSITORY, github.environment), pace, told)
+    with Calls(Repository.parse(REPOSITORY, github.environment), pace, told) as calls:
+        yield calls
 
 
 def answering(github: GitHub, *answers: Answer) -> None:
@@ -113,7 +115,7 @@ def test_reading_is_tried_again(calls: Calls, github: GitHub, clock: FakeClock) 
 
 def test_an_outage_ends(calls: Calls, github: GitHub) -> None:
     github.faults = dict.fromkeys(range(100), Fault.BEFORE)
-    with pytest.raises(OutageError, match="listing releases: GitHub answers 502"):
+    with pytest.raises(NetworkError, match=r"listing releases: .* does not answer: 502"):
         all_releases(calls)
     assert len(github.calls) == 1 + len(PAUSES)
 
@@ -138,7 +140,7 @@ def test_a_refusal_says_what_to_do(calls: Calls, github: GitHub, status: HTTPSta
 def test_an_answer_that_cannot_be_read_is_an_outage(calls: Calls, github: GitHub, content: Any) -> None:
     text = content if isinstance(content, str) else json.dumps(content)
     github.always = lambda _call: (200, {}, text)
-    with pytest.raises(OutageError, match="gave no answer that can be read"):
+    with pytest.raises(NetworkError, match="gave no answer that can be read"):
         calls.read("reading", lambda: [release.tag_name for release in calls.repository.get_releases()])
 
 

@@ -1,31 +1,34 @@
-"""A server that takes a connection and says nothing is not waited for without end."""
+"""PyGithub asks through the one client; GitHub's token goes to GitHub."""
 
-import socket
-from dataclasses import replace
+import io
 
 import pytest
 
-from tests.github_server import REPOSITORY
-from wheelmill.errors import ReleaseError
-from wheelmill.release.github import Repository, connection
+from tests.github_server import REPOSITORY, GitHub
+from tests.page_server import page_server
+from wheelmill.errors import NetworkError
+from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.connection import WebRequester
 from wheelmill.release.github.pace import Pace
 from wheelmill.system.progress import QUIET
+from wheelmill.system.time import Clock
 
 
-def test_silence_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_TIMEOUT", 1)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        api_url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        repository = replace(Repository.parse(REPOSITORY, {}), api_url=api_url)
-        calls = Calls(repository, Pace(), QUIET)
-        with pytest.raises(ReleaseError, match="timed out"):
-            calls.write("asking", lambda: list(calls.repository.get_releases()))
+def test_the_token_is_sent_to_no_other_server(github: GitHub) -> None:
+    with page_server() as stranger:
+        other = stranger.url.replace("127.0.0.1", "localhost")
+        requester = WebRequester(Repository.parse(REPOSITORY, github.environment), Clock())
+        with pytest.raises(NetworkError, match="leads to localhost"):
+            requester.requestMemoryBlobAndCheck("POST", other, {}, {"Content-Length": "0"}, io.BytesIO())
+        assert stranger.asked == []
 
 
-def test_the_host_of_uploads_has_the_same_patience() -> None:
-    """PyGithub makes its connection without a timeout."""
-    repository = Repository.parse(REPOSITORY, {})
-    requester = connection.connect(repository).requester
-    uploads = requester._Requester__customConnection("https://uploads.github.com/repos")  # type: ignore[attr-defined]  # noqa: SLF001 - what is under test
-    assert uploads.timeout == 120
+def test_every_process_may_use_pygithub_in_its_own_way(github: GitHub) -> None:
+    import github as pygithub  # noqa: PLC0415 - the fixture has its name
+    from github.Requester import HTTPSRequestsConnectionClass, Requester  # noqa: PLC0415
+
+    Calls(Repository.parse(REPOSITORY, github.environment), Pace(), QUIET)
+    own = pygithub.Github().requester
+    assert type(own) is Requester
+    assert own._Requester__httpsConnectionClass is HTTPSRequestsConnectionClass  # type: ignore[attr-defined]  # noqa: SLF001 - what was replaced before

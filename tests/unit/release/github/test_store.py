@@ -11,7 +11,7 @@ import pytest
 from tests.github_server import HEAD, REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
-from wheelmill.errors import ReleaseError, UsageError
+from wheelmill.errors import NetworkError, ReleaseError, UsageError
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github import assets as wanted
 from wheelmill.release.github.quotas import MAX_WHEELS
@@ -66,7 +66,7 @@ def test_assets_of_every_page_are_compared(github: GitHub, clock: FakeClock, whe
 
 def test_an_abandoned_draft_is_completed(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     github.faults = dict.fromkeys(range(15, 1000), Fault.BEFORE)
-    with pytest.raises(ReleaseError, match="502"):
+    with pytest.raises(NetworkError, match="502"):
         publish(store, wheels, now=NOW)
     (draft,) = github.releases
     assert draft.draft
@@ -82,7 +82,7 @@ def test_an_abandoned_draft_is_completed(store: GitHubStore, github: GitHub, whe
 
 def test_a_draft_of_other_wheels_is_left_alone(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     github.faults = dict.fromkeys(range(15, 1000), Fault.BEFORE)
-    with pytest.raises(ReleaseError):
+    with pytest.raises(NetworkError):
         publish(store, wheels, now=NOW)
     github.faults.clear()
     (manifest,) = publish(store, wheels[:1], now=NOW).releases
@@ -97,7 +97,7 @@ def test_the_second_draft_of_a_lost_answer_is_removed(
     store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
 ) -> None:
     github.faults = dict.fromkeys(range(10, 1000), Fault.BEFORE)
-    with pytest.raises(ReleaseError):
+    with pytest.raises(NetworkError):
         publish(store, wheels, now=NOW)
     github.faults.clear()
     github.releases += [Release(2000 + number, "v2026-11-21", "", "", draft=True) for number in range(2)]
