@@ -46,12 +46,12 @@ class Builder(Protocol):
         """Compile and repair a target's wheel.
 
         Args:
-            target: what to build.
+            target: the build target: one cell of the plan.
             source: the folder with its build files, patched.
             workspace: an empty folder for everything else; it keeps its path.
             policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
-            log: gets everything that is printed.
-            progress: told of every stage and every line.
+            log: the file that gets everything that is printed.
+            progress: shows each stage, and the lines that programs print.
 
         Raises:
             BuildError: it failed; with the last lines of the log.
@@ -63,11 +63,11 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
     """Build one target.
 
     Args:
-        target: what to build.
-        builder: where it is compiled.
+        target: the build target: one cell of the plan.
+        builder: compiles it, on this machine or in a container.
         policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
         output: the folder for the wheel, its provenance and ``<target>.log``.
-        progress: told of every stage and every line.
+        progress: shows each stage, and the lines that programs print.
 
     Raises:
         BuildError: it failed; with the last lines of the log.

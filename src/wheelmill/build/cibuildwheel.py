@@ -42,11 +42,11 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
     """Build and repair a wheel in a container.
 
     Args:
-        build: what, in which image, with what.
+        build: the target, the image and the environment of the build.
         source: the folder with the project's build files.
-        workspace: gets the settings and the wheel.
-        log: gets everything that is printed.
-        progress: told of every line.
+        workspace: the folder for the settings and the wheel.
+        log: the file that gets everything that is printed.
+        progress: shows the lines that programs print.
 
     Raises:
         ProcessError: cibuildwheel failed, or its time was over.

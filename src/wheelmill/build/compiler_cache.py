@@ -60,7 +60,7 @@ def cache_of(target: BuildTarget, toolkit: str, workspace: Path, python_include:
     """Open the cache of a target's group, with compilers in its workspace.
 
     Args:
-        target: what is built.
+        target: the build target: one cell of the plan.
         toolkit: the CUDA toolkit release: ccache sees the bytes of nvcc, but not those of what nvcc calls.
         workspace: the folder of the build.
         python_include: the headers of the build's Python, as the build will see them.

@@ -23,9 +23,9 @@ def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output
     """Label and pack a wheel.
 
     Args:
-        repaired: what auditwheel made.
-        target: what it was made for.
-        workspace: a folder for what lies between.
+        repaired: the wheel that auditwheel repaired.
+        target: the build target that it was made for.
+        workspace: the folder for intermediate files.
         output: the folder for the finished wheel.
     """
     unpacked = workspace / "unpacked"

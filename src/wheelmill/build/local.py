@@ -59,11 +59,11 @@ def build_raw_wheel(
     Args:
         source: the folder with ``pyproject.toml`` or ``setup.py``.
         destination: the folder for the wheel.
-        environment: what the backend runs in.
+        environment: the environment that the build backend runs in.
         arguments: whether the project's own build requirements are installed, and settings for its backend.
         timeout: seconds after which the backend is ended; None lets it run.
-        log: gets everything that is printed.
-        progress: told of every line.
+        log: the file that gets everything that is printed.
+        progress: shows the lines that programs print.
 
     Raises:
         CompileError: the backend failed; with the last lines it printed.

@@ -40,7 +40,7 @@ def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
 
     Args:
         policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
-        platform: decides the machine.
+        platform: the platform, whose machine auditwheel is told.
     """
     excludes = (word for pattern in PROVIDED_BY_OTHERS for word in ("--exclude", pattern))
     return ("repair", "--plat", _wanted(policy, platform), *excludes)

@@ -21,7 +21,7 @@ def variables_of(target: BuildTarget, parallelism: Parallelism) -> dict[str, str
     """What a build is told wherever it runs.
 
     Args:
-        target: what is built.
+        target: the build target: one cell of the plan.
         parallelism: how many compilers may run at once.
     """
     package = target.package

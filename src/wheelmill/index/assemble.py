@@ -18,10 +18,10 @@ def site_of(files: Iterable[IndexFile], faults: Sequence[str], listing: Listing,
     """Make the site of files, if nothing is wrong.
 
     Args:
-        files: in any order.
+        files: the wheels of the site, in any order.
         faults: what is wrong with files that are not among them.
-        listing: the status of projects.
-        hint: what to do about faults.
+        listing: the status of projects and yanked wheels.
+        hint: the advice that a fault is reported with.
 
     Raises:
         SiteError: with these faults, and with every two files that contradict each other.

@@ -38,7 +38,7 @@ def site_of_releases(
     """Make the site of all releases.
 
     Args:
-        manifests: of every release.
+        manifests: the manifests of all releases.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         listing: which wheels are yanked or removed, and the status of projects.
         absent: the names of files that a manifest names and its release lacks, by the release's tag.

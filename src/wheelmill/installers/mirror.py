@@ -35,9 +35,9 @@ def mirror(
     """Put into a folder the wheels that requirements need, and what those need in their turn.
 
     Args:
-        requirements: PEP 508.
+        requirements: the requirements, in the form of PEP 508.
         folder: gets the wheels, which may be links to a cache: do not write to them.
-        python: the CPython they are for.
+        python: the CPython that the packages are for.
         platform: the system they are for; its glibc is at least 2.28.
         torch_backend: ``cu128`` takes torch from the index that uv knows for that CUDA.
 

@@ -43,9 +43,9 @@ class PackageFolder:
         """Install wheels from the index that pip or uv is configured with; source distributions are refused.
 
         Args:
-            requirements: PEP 508.
+            requirements: the requirements, in the form of PEP 508.
             torch_backend: ``cu128`` takes torch from the index that uv knows for that CUDA.
-            log: gets what uv prints.
+            log: the file that gets what uv prints.
 
         Raises:
             ProcessError: uv could not.

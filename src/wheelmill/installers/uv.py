@@ -79,7 +79,7 @@ def compile_requirements(
     """Find versions of wheels that fit together (https://docs.astral.sh/uv/pip/compile/); only metadata is downloaded.
 
     Args:
-        requirements: PEP 508.
+        requirements: the requirements, in the form of PEP 508.
         options: of ``uv pip compile``, such as what the wheels are for.
         output: the name of the file that uv writes, which says its format.
         kept: an earlier content of that file, whose versions stay where they still fit.

@@ -73,9 +73,9 @@ def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bo
     """Make an empty virtual environment, replacing what was there.
 
     Args:
-        directory: where.
+        directory: the folder of the new environment.
         python: which interpreter to look for; None takes the running one, and so does its own version.
-        with_pip: whether pip is put into it.
+        with_pip: whether pip is installed into it.
 
     Raises:
         ProcessError: this machine has no such interpreter and uv cannot get one.

@@ -33,9 +33,9 @@ def release_folder(directory: Path, store: Store, *, attestation: str | None = N
 
     Args:
         directory: has the wheels, with their certificates beside them.
-        store: where releases are kept.
+        store: the store that gets the new release.
         attestation: the address of the attestation of all these wheels.
-        progress: told of what takes long.
+        progress: shows the steps that take long.
 
     Raises:
         ReleaseError: one of them did not, or the store cannot be read or written.
@@ -61,10 +61,10 @@ def build_index(
     """Regenerate the site of all releases.
 
     Args:
-        store: where the releases are.
+        store: the store with the releases.
         listing: which wheels are yanked or removed, and the status of projects.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
-        output: the site's folder.
+        output: the folder that the site is written to.
         previous: the folder or URL of the site that people use now; nothing that it has may change or vanish.
         catalogue: what else is known of packages; without it, pages for people show only what is built.
         sources: the ``sources.yml`` that clients of this site take.
@@ -83,7 +83,7 @@ def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:
     """Plan everything that a configuration holds, as if nothing were published.
 
     Args:
-        config: what is built.
+        config: the configuration that the packages are built from.
         failures: builds that failed; those whose inputs changed since count as not tried.
     """
     return Catalogue(

@@ -119,7 +119,7 @@ def summary_of(plan: Path, reports: Path) -> Summary:
     """Compare what was planned with what the jobs say.
 
     Args:
-        plan: what ``wheelmill plan --matrix`` printed.
+        plan: the file with the output of ``wheelmill plan --matrix``.
         reports: a folder of what ``wheelmill run --json`` printed, a file ``GROUP.json`` for each group.
 
     Raises:
@@ -147,7 +147,7 @@ def markdown_of(summary: Summary, *, rerun: str | None) -> str:
     """Show a summary as GitHub shows Markdown.
 
     Args:
-        summary: what to show.
+        summary: the summary of a plan and its jobs.
         rerun: the command that runs failed groups again.
     """
     rows = [

@@ -36,8 +36,8 @@ def estimate(plan: Plan, past: Iterable[PastBuild], *, runners: int | None = Non
     """Add up what the targets' projects cost on average before.
 
     Args:
-        plan: what would be built.
-        past: what was built.
+        plan: the plan whose hours are wanted.
+        past: the builds of published wheels, with their seconds and bytes.
         runners: machines that work at the same time; None has one for each job.
     """
     records: dict[ProjectName, list[PastBuild]] = {}

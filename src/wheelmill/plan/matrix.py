@@ -24,10 +24,10 @@ def make_plan(
     """Sort every cell that the filters name into targets and skips.
 
     Args:
-        config: what can be built.
+        config: the configuration: packages and facts.
         filters: what is wanted. Values that ``config`` does not know become skips that say so.
         published: the cells that a release already holds.
-        failures: builds that failed before.
+        failures: the records of builds that failed before.
 
     Returns:
         Targets in an order in which a package comes after those that it requires.

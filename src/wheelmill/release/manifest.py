@@ -84,9 +84,9 @@ def manifest_from(content: bytes, *, tag: str, source: str) -> Manifest:
     """Read the manifest of a release.
 
     Args:
-        content: of ``manifest.json``.
+        content: the bytes of ``manifest.json``.
         tag: of the release that it was found in.
-        source: where it was found, for the errors.
+        source: the path or URL that errors name.
 
     Raises:
         ReleaseError: it is no manifest, it is another release's, or it names files that are not wheels.

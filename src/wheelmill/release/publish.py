@@ -18,10 +18,10 @@ def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progr
     """Release the wheels that no release has yet.
 
     Args:
-        store: where releases are kept.
-        wheels: what passed smoke.
+        store: the store that gets the new release.
+        wheels: the wheels that passed smoke.
         now: the time of publication, in UTC.
-        progress: told of what takes long.
+        progress: shows the steps that take long.
 
     Returns:
         The new releases, none when every wheel was published before, byte for byte; and the wheels that cannot be

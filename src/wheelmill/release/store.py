@@ -95,7 +95,7 @@ class Store(Protocol):
         Args:
             wheels: at least one, and no more than its quota.
             now: the time of publication, in UTC.
-            progress: told of what takes long.
+            progress: shows the steps that take long.
 
         Returns:
             The release, and the wheels that the store did not take; no release when it took none.

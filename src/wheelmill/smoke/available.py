@@ -44,7 +44,7 @@ def find_required(
     """Find what a wheel requires on one Python, and what that requires in its turn.
 
     Args:
-        cell: what the wheel was built for.
+        cell: the cell that the wheel was built for.
         python: the interpreter that all of them are installed into.
         requires: the projects that the wheel requires.
         available: the wheels to choose from.
@@ -76,8 +76,8 @@ def check_required(target: BuildTarget, available: Sequence[AvailableWheel]) -> 
     """Look for what a wheel will need beside it, before hours are spent on building it.
 
     Args:
-        target: what would be built.
-        available: the wheels that there are.
+        target: the build target that needs other wheels.
+        available: the wheels that can be installed beside it.
 
     Raises:
         BuildError: there is no wheel of it for the same Python, CUDA and torch.

@@ -85,10 +85,10 @@ class SmokeEnvironments(Protocol):
         """Say which environments a wheel must pass, one after the other.
 
         Args:
-            contents: the wheel.
+            contents: the opened wheel, with its evidence.
             python: the interpreter in them; None takes the version of the running one.
-            index: what the wheel is installed from.
-            progress: told of what takes long.
+            index: the index that the wheel is installed from.
+            progress: shows the steps that take long.
 
         Raises:
             ProcessError: what an environment needs cannot be had; entering one may raise this as well.
@@ -104,8 +104,8 @@ def evaluate(environment: SmokeEnvironment, answer: type[Answer], code: str, *ar
     Args:
         environment: where the code runs. A wheel that was installed in it may change what is printed.
         answer: the type that the JSON must be of.
-        code: prints JSON.
-        arguments: what the code finds in ``sys.argv[1:]``.
+        code: the Python code, which prints one JSON value.
+        arguments: the values of ``sys.argv[1:]`` for the code.
 
     Raises:
         ProcessError: the code failed, or printed something else.

@@ -59,7 +59,7 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
     """Read a wheel, or say why it cannot be read.
 
     Args:
-        file: any file at all.
+        file: the file, which need not be a wheel.
         provenance: how it was built, if that is known.
     """
     try:

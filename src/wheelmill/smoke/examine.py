@@ -36,7 +36,7 @@ def examine_wheel(
     A certificate that it had is taken away: what counts is what is found now.
 
     Args:
-        file: the wheel.
+        file: the wheel file to examine.
         environments: makes the environments that it is installed into.
         serve_index: makes and serves the index that it is installed from.
         available: wheels of which those that it requires are installed beside it.

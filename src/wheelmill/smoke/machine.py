@@ -48,7 +48,7 @@ def absent_libraries(evidence: Evidence, expectations: Expectations, environment
     """Libraries that a wheel rightly expects of its machine and that this one lacks, so that it cannot be imported.
 
     Args:
-        evidence: the libraries that it needs.
+        evidence: the evidence of a wheel, with the libraries that it needs.
         expectations: which of them a machine may lack; the driver always is one.
         environment: where torch is installed already, if the wheel needs it.
     """

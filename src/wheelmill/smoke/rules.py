@@ -18,7 +18,7 @@ def findings_of(contents: Contents, *, max_size: int | None = None) -> tuple[Fin
     """Apply every rule.
 
     Args:
-        contents: what the wheel's bytes show.
+        contents: the opened wheel, with its evidence.
         max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
     """
     own = (finding for rule in RULES for finding in rule(contents))

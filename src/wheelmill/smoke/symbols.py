@@ -47,7 +47,7 @@ def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, with
     """Find what neither Python nor torch nor CUDA defines.
 
     Args:
-        contents: the wheel.
+        contents: the opened wheel, with its evidence.
         environment: where it is not installed yet, and torch is if it needs that.
         without_cuda: whether the environment lacks libraries of CUDA that the wheel rightly expects of its machine.
 

@@ -37,12 +37,12 @@ def try_in_environments(
     """Install a wheel whose bytes had no findings, and import it.
 
     Args:
-        contents: the wheel.
+        contents: the opened wheel, with its evidence.
         python: the interpreter to try it on; None takes the version of the running one.
-        environments: makes the clean environments.
-        index: has the wheel.
+        environments: makes clean environments, on this machine or in containers.
+        index: the throw-away index that has the wheel.
         requirements: exact ones, on it and on the wheels of that index that it cannot do without.
-        progress: told of what takes long.
+        progress: shows the steps that take long.
 
     Returns:
         The environments it was imported in, and what went wrong in the next one: the first failed step is the last.

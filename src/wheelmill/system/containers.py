@@ -104,8 +104,8 @@ def ran_out_of_memory(run: Run, *, since: int) -> bool:
     """Whether the kernel ended a process in one of a run's containers because its memory was used up.
 
     Args:
-        run: the run.
-        since: Unix time from which on to look.
+        run: the identifier of the run.
+        since: the Unix time from which on events count, in seconds.
     """
     filters = ("--filter", f"label={run.label}", "--filter", "event=oom")
     return bool(

@@ -24,9 +24,9 @@ def base_image(tagged: str, digest: str, *, progress: Progress) -> str:
     One that is here already is taken when its digest or its ID, which is a hash as well, is the one that is asked for.
 
     Args:
-        tagged: ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04``.
-        digest: ``sha256:...``.
-        progress: told of a pull.
+        tagged: the image with its tag: ``docker.io/nvidia/cuda:13.0.2-devel-ubuntu24.04``.
+        digest: the digest that it is pinned to: ``sha256:...``.
+        progress: shows the lines of a pull.
 
     Raises:
         UsageError: the registry does not give it.
@@ -49,10 +49,10 @@ def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progres
     """Have an image made of a Dockerfile of ours; one that was made of the same files and arguments is taken as it is.
 
     Args:
-        name: of the Dockerfile: ``build`` or ``runtime``.
-        arguments: its build arguments.
+        name: the name of the Dockerfile: ``build`` or ``runtime``.
+        arguments: the build arguments of the Dockerfile.
         context: a folder with the Dockerfile and all that it copies.
-        progress: told when it is made.
+        progress: shows the step when the image has to be built.
 
     Raises:
         UsageError: it cannot be made; with the last lines of what Docker printed.

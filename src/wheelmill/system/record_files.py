@@ -36,9 +36,9 @@ def record_from(content: bytes, record_type: type[Record], *, source: str) -> Re
     """Read a record from the JSON that `record_bytes` gave.
 
     Args:
-        content: the JSON.
-        record_type: what it should hold.
-        source: where it is from, for the error.
+        content: the JSON text of the record.
+        record_type: the dataclass that the text must fit.
+        source: the path or URL that errors name.
 
     Raises:
         IntegrityError: it does not hold such a record.

@@ -27,7 +27,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     A host ends a job that takes too long without asking, and what it had done is lost.
 
     Args:
-        seconds: None sets no limit.
+        seconds: the seconds until the limit; None sets none.
 
     Raises:
         TimeIsOver: the time was not enough.

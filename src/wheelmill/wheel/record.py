@@ -20,7 +20,7 @@ def record_of(directory: Path, dist_info: str) -> bytes:
     """Write the RECORD of an unpacked wheel.
 
     Args:
-        directory: the unpacked wheel.
+        directory: the folder with the unpacked wheel.
         dist_info: the name of its ``.dist-info`` folder.
     """
     own_name = f"{dist_info}/RECORD"

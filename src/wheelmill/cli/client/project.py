@@ -53,9 +53,9 @@ def resolve_for_all(
     """Choose wheels for every target, all with one torch and one CUDA.
 
     Args:
-        requirements: one for each project.
+        requirements: the requirements, at most one for each project.
         targets: the options that say what the wheels are for.
-        search: those that say where to look.
+        search: the options that say where to look.
         torch: taken where no torch is installed and none was given.
         build: whether a wheel that nobody has is built; what was built here before is taken in any case.
 

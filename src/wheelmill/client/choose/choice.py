@@ -53,7 +53,7 @@ def choose(
     """Choose a wheel for every requirement, all for one torch and one CUDA.
 
     Args:
-        requirements: one for each project.
+        requirements: the requirements, at most one for each project.
         environment: the target; what it leaves open is decided here.
         candidates: the wheels of each project, in the order of their sources.
         facts: which torch there is for which CUDA, and what CUDA needs of the driver.

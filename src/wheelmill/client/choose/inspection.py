@@ -40,9 +40,9 @@ def inspect(choose_without: Callable[[frozenset[str]], Resolution], cache: PageC
     """Look into the wheels that are chosen, and choose without those that do not fit after all.
 
     Args:
-        choose_without: chooses, leaving out wheels with these URLs.
-        cache: keeps what was seen.
-        offline: whether to do with what it has.
+        choose_without: chooses again, without the wheels at these URLs.
+        cache: the cache of what wheels were seen to hold.
+        offline: whether to use only what the cache has.
 
     Returns:
         The last choice; its warnings say what was left out, and why.

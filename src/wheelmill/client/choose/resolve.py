@@ -75,7 +75,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
     """Find the wheels for requirements.
 
     Args:
-        requirements: one for each project.
+        requirements: the requirements, at most one for each project.
         environment: the target; what it leaves open is decided for all of them together.
         search: the sources to look in, and how.
 

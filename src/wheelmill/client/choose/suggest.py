@@ -49,10 +49,10 @@ def explain_absence(
     """Say why no candidate fits, and what to change.
 
     Args:
-        requirement: what was asked for.
-        target: what it was chosen for.
+        requirement: the requirement that no wheel fits.
+        target: the environment that a wheel was looked for.
         candidates: every wheel of the project, also those that were never considered for this target.
-        facts: which torch there is for which CUDA.
+        facts: the facts of ``compatibility.yml`` about torch and CUDA.
     """
     project = canonicalize_name(requirement.name)
     against = [(candidate, list(mismatches(candidate, requirement, target, facts))) for candidate in candidates]

@@ -22,9 +22,9 @@ def faults_of_environment(
     """Compare what is installed with torch, and torch with the driver.
 
     Args:
-        environment: as it was detected.
+        environment: the environment as it was detected.
         installed: every distribution, those too that another one of the same name hides.
-        facts: what each CUDA needs of the driver.
+        facts: the facts of ``compatibility.yml`` about CUDA and its drivers.
     """
     if environment.driver and environment.cuda:
         needed = minimum_driver(environment.cuda, facts)

@@ -87,7 +87,7 @@ def install_locked(
         cache: the wheels on disk, where new ones are put, too.
         installer: uv or pip, for the interpreter of the environment.
         exactly: whether what the lock does not hold is removed.
-        progress: shows the downloads.
+        progress: shows a bar for each download.
 
     Raises:
         NoWheelError: the lock is not for this environment.

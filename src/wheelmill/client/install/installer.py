@@ -25,7 +25,7 @@ class Installer(Protocol):
         """Install wheels from disk.
 
         Args:
-            wheels: replace other versions that are installed.
+            wheels: the wheels, which replace other versions that are installed.
             requirements: what must hold beside them, such as ``torch==2.11.*``.
             alone: whether nothing else is installed; otherwise what they require comes from the configured index.
             torch_backend: ``cu128`` takes torch for that CUDA; None takes the one of the configured index.

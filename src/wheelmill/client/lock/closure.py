@@ -37,13 +37,13 @@ def closure_of(
     """Find what requirements need in an environment; only metadata is downloaded.
 
     Args:
-        requirements: PEP 508.
+        requirements: the requirements, in the form of PEP 508.
         without: projects that are left out, whoever requires them: their wheels were chosen already.
-        environment: what it is for.
+        environment: the environment that the packages are for.
         torch_backend: ``cu128`` takes torch for that CUDA; None takes the one of the configured index.
         known: a lock whose versions are kept where they still fit.
         offline: whether to do with what uv's own cache has.
-        progress: told of every line that uv prints.
+        progress: shows the lines that uv prints.
 
     Returns:
         Entries of a lock: wheels only.

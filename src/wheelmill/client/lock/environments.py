@@ -69,11 +69,11 @@ def lock_environments(
     """Find everything that environments get.
 
     Args:
-        resolutions: what was chosen, for each environment.
+        resolutions: the choices for each environment.
         beside: what else is wanted in each, such as the other dependencies of a project.
         known: the lock as it was, whose versions are kept where they fit.
         cache: gets the wheels whose hash, size or requirements their source does not tell.
-        progress: told of what is done.
+        progress: shows downloads, and the lines that uv prints.
 
     Raises:
         InstallError: the requirements do not fit together, or the package index does not answer.

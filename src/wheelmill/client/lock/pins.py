@@ -56,7 +56,7 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
     named by its URL and its hash.
 
     Args:
-        resolutions: one for each environment.
+        resolutions: the choices for each environment.
 
     Returns:
         By the name each is installed under. One pin where one serves all environments, else one for each.

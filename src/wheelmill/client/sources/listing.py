@@ -53,9 +53,9 @@ def candidates_of(
     """List the wheels of a project.
 
     Args:
-        project: as it is asked for.
+        project: the name of the project as the user wrote it.
         places: where to look, in the order of preference.
-        pages: has read them.
+        pages: the pages that were read from those places.
         accepts: whether wheels with these tags and this local version are wanted at all.
     """
     found: dict[tuple[str, str | None], Candidate] = {}

@@ -29,7 +29,7 @@ class Pages:
         """Read pages.
 
         Args:
-            cache: where they are kept.
+            cache: the cache of pages that were read before.
             offline: whether to do with what the cache has.
             refresh: whether to ask for pages that are still fresh, too.
         """

@@ -32,8 +32,8 @@ def read_sources(
 
     Args:
         named: ``--source``, which replaces those that ship; so does ``WHEELMILL_SOURCES``, where words are sources.
-        extra: ``--extra-source``, which come before the others.
-        cache: keeps files that were read.
+        extra: the sources of ``--extra-source``, which come first.
+        cache: the cache of source files that were read before.
         newer_at: gives the list of a site, to be read in place of the one that ships; None when it has none. The site
             is the one that the shipped list names, or ``WHEELMILL_SITE``; empty, that leaves it at the shipped list.
 
