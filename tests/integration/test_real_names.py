@@ -13,7 +13,7 @@ from wheelmill.config.load import load_config
 from wheelmill.config.model import BuildArguments, Expectations, Package
 from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
 from wheelmill.names import Platform, PythonVersion, project_name, project_version
-from wheelmill.plan.possible import impossible
+from wheelmill.plan.obstacles import find_obstacle
 from wheelmill.plan.targets import Cell
 from wheelmill.system import resources
 from wheelmill.wheel.label import Label
@@ -101,7 +101,7 @@ def cells_of(filename: str) -> list[Cell]:
 
 
 def reason_against(filename: str) -> str | None:
-    reasons = [impossible(cell, PACKAGE, FACTS) for cell in cells_of(filename)]
+    reasons = [find_obstacle(cell, PACKAGE, FACTS) for cell in cells_of(filename)]
     return None if None in reasons else reasons[0]
 
 

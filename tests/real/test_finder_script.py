@@ -14,7 +14,7 @@ from wheelmill.config.load import load_config
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.kinds import Kind
-from wheelmill.index.site.wheels import Variant, variants_of
+from wheelmill.index.site.wheels import WheelGroup, wheel_groups
 from wheelmill.names import Architecture, PythonVersion, project_name
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
@@ -56,7 +56,7 @@ def test_every_code_runs_on_the_same_gpus() -> None:
     codes = [Architecture.parse(each) for each in sorted(compiled)]
     having = [*(((code,), ()) for code in codes), *(((), (code,)) for code in codes)]
     kinds = [Kind(version="1", label=None, platform="any", glibc=None, sass=sass, ptx=ptx) for sass, ptx in having]
-    found = finder_data({DEMO: [Variant(kind=kind, wheels=()) for kind in kinds]}, None)
+    found = finder_data({DEMO: [WheelGroup(kind=kind, wheels=()) for kind in kinds]}, None)
     gpus = json.dumps([gpu.capability for gpu in CARDS])
     said = answers(found, f"wheels.rows.map((row) => {gpus}.map((gpu) => codeFor(row, gpu) !== ''))")
     assert said == [[not lacks_code_for(gpu, *each, driver=None, cuda=None) for gpu in CARDS] for each in having]
@@ -70,7 +70,7 @@ def test_every_tag_is_for_the_same_platforms(tmp_path: Path) -> None:
     wheels = [tmp_path / f"demo-{version}-py3-none-{tag}.whl" for version, tag in names.items()]
     publish(store, [certified_wheel(wheel, content=b"") for wheel in wheels], now=NOW)
     files = site_of_releases(store.manifests(), "").trees[0].projects[DEMO]
-    found = finder_data({DEMO: variants_of(files)}, None)
+    found = finder_data({DEMO: wheel_groups(files)}, None)
     choices = [{"project": DEMO, "platform": str(platform), "gpu": ""} for platform in PLATFORMS]
     fitting = answers(found, f"{json.dumps(choices)}.map((choice) => wheels.fitting(choice).map((row) => row.version))")
     said = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from graphlib import TopologicalSorter
 from typing import Final
 
@@ -11,8 +12,7 @@ from wheelmill.config.model import Compatibility, Config, Package
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
 from wheelmill.plan.failures import inputs_of
-from wheelmill.plan.possible import compilable, impossible
-from wheelmill.plan.sharing import one_wheel_for_all
+from wheelmill.plan.obstacles import architectures_for, find_obstacle
 from wheelmill.plan.targets import BuildTarget, Cell, Filters, KnownFailure, KnownFailures, Plan, Skip
 
 _NO_FAILURES: Final = KnownFailures(by_inputs={})
@@ -24,8 +24,8 @@ def make_plan(
     """Sort every cell that the filters name into targets and skips.
 
     Args:
-        config: the configuration: packages and facts.
-        filters: what is wanted. Values that ``config`` does not know become skips that say so.
+        config: the packages, and the facts about what can exist.
+        filters: the cells that are wanted. Values that ``config`` does not know become skips that say so.
         published: the cells that a release already holds.
         failures: the records of builds that failed before.
 
@@ -40,14 +40,14 @@ def make_plan(
     for package in _chosen_packages(config, filters):
         wanted: list[BuildTarget] = []
         for cell in _cells(package, config.compatibility, filters):
-            if reason := impossible(cell, package, config.compatibility):
+            if reason := find_obstacle(cell, package, config.compatibility):
                 skips.append(Skip(cell=cell, reason=reason))
             elif not filters.force and (tag := published.get(cell)):
                 skips.append(Skip(cell=cell, reason=f"already published in {tag}"))
             else:
                 wanted.append(_target(cell, package, config))
         if package.abi != "cpython":
-            wanted, served = one_wheel_for_all(wanted)
+            wanted, served = _share_wheels(wanted)
             skips.extend(served)
         for target in wanted:
             if not filters.force and (failure := _failure_of(target, failures)):
@@ -140,7 +140,26 @@ def _target(cell: Cell, package: Package, config: Config) -> BuildTarget:
         toolkit=facts.cuda[cell.cuda].toolkit,
         torch_release=facts.torch[cell.torch].release if cell.torch else None,
         torch_backend=facts.torch_backend(cell.torch, cell.cuda, cell.platform) if cell.torch else None,
-        architectures=compilable(package, cell.cuda, facts),
+        architectures=architectures_for(package, cell.cuda, facts),
         requirements=requirements.pinned if requirements else None,
         pythons=(cell.python,),
     )
+
+
+def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], list[Skip]]:
+    """Let the oldest Python build an abi3 or py3-none wheel for the others of its group; their cells become skips.
+
+    https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/#abi-tag
+
+    Args:
+        targets: the targets of one package; those that differ only in Python stand side by side.
+    """
+    builders: list[BuildTarget] = []
+    served: list[Skip] = []
+    for _, group in itertools.groupby(targets, key=lambda target: target.cell.group):
+        oldest, *others = sorted(group, key=lambda target: target.cell.python)
+        pythons = tuple(target.cell.python for target in (oldest, *others))
+        builders.append(replace(oldest, pythons=pythons))
+        reason = f"the {oldest.package.abi} wheel that Python {oldest.cell.python} builds is for it too"
+        served.extend(Skip(cell=target.cell, reason=reason) for target in others)
+    return builders, served

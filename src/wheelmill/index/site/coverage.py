@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from wheelmill.index.site.pythons import covered_pythons
-from wheelmill.index.site.wheels import Variant
+from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchVersion
 from wheelmill.plan.targets import Cell, Skip
@@ -97,17 +97,17 @@ def _why(skip: Skip) -> Outcome:
     return Outcome(state=State.SKIPPED, reason=skip.reason)
 
 
-def grids_of(project: ProjectName, version: str, variants: Iterable[Variant], coverage: Coverage) -> tuple[Grid, ...]:
+def grids_of(project: ProjectName, version: str, groups: Iterable[WheelGroup], coverage: Coverage) -> tuple[Grid, ...]:
     """Lay the wheels of one version over the plan for it; a grid for every platform."""
     planned = coverage.get((project, version), {})
     outcomes = {platform: {axes: {**row} for axes, row in rows.items()} for platform, rows in planned.items()}
-    labelled = [(variant, label) for variant in variants if (label := variant.kind.label)]
+    labelled = [(group, label) for group in groups if (label := group.kind.label)]
     pythons = {python for rows in planned.values() for row in rows.values() for python in row}
-    pythons.update(each.oldest for variant, _ in labelled for each in variant.pythons if each.oldest)
+    pythons.update(each.oldest for group, _ in labelled for each in group.pythons if each.oldest)
     every_python = tuple(sorted(pythons))
-    for variant, label in labelled:
-        row = outcomes.setdefault(variant.kind.platform, {}).setdefault((label.torch, label.cuda), {})
-        row.update(dict.fromkeys(covered_pythons(every_python, variant.pythons), _BUILT))
+    for group, label in labelled:
+        row = outcomes.setdefault(group.kind.platform, {}).setdefault((label.torch, label.cuda), {})
+        row.update(dict.fromkeys(covered_pythons(every_python, group.pythons), _BUILT))
     return tuple(_grid(platform, outcomes[platform]) for platform in sorted(outcomes, reverse=True))
 
 

@@ -7,7 +7,7 @@ from typing import TypedDict, TypeVar
 
 from wheelmill.config.model import Package
 from wheelmill.index.site.pythons import covered_pythons
-from wheelmill.index.site.wheels import Variant
+from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, ProjectName, PythonVersion
 from wheelmill.wheel.gpu_code import CARDS, code_for
@@ -52,37 +52,37 @@ class FinderData(TypedDict):
     """
 
 
-def finder_data(variants: Mapping[ProjectName, Sequence[Variant]], catalogue: Catalogue | None) -> FinderData:
+def finder_data(groups: Mapping[ProjectName, Sequence[WheelGroup]], catalogue: Catalogue | None) -> FinderData:
     """Gather what the finder needs.
 
     Args:
-        variants: of every project.
-        catalogue: names Pythons that no wheel names, drivers, and what packages require.
+        groups: the wheels of every project, by what they differ in beside Python.
+        catalogue: the plan, which names Pythons that no wheel names, the drivers, and what packages require.
     """
-    every_variant = [variant for of_project in variants.values() for variant in of_project]
-    every_label = [variant.kind.label for variant in every_variant if variant.kind.label]
-    pythons = _numbers_of(sorted(_pythons(every_variant, catalogue)))
+    every_group = [group for of_project in groups.values() for group in of_project]
+    every_label = [group.kind.label for group in every_group if group.kind.label]
+    pythons = _numbers_of(sorted(_pythons(every_group, catalogue)))
     cudas = _numbers_of(sorted({label.cuda for label in every_label}))
     torches = _numbers_of(sorted({label.torch for label in every_label if label.torch}))
-    versions = _numbers_of(variant.kind.version for variant in every_variant)
-    platforms = _numbers_of((variant.kind.platform, variant.kind.glibc) for variant in every_variant)
-    codes = _numbers_of((variant.kind.sass, variant.kind.ptx) for variant in every_variant)
+    versions = _numbers_of(group.kind.version for group in every_group)
+    platforms = _numbers_of((group.kind.platform, group.kind.glibc) for group in every_group)
+    codes = _numbers_of((group.kind.sass, group.kind.ptx) for group in every_group)
     rows: list[list[int | list[int]]] = [
         [
             number,
-            versions[(kind := variant.kind).version],
+            versions[(kind := group.kind).version],
             cudas[kind.label.cuda] if kind.label else -1,
             torches[kind.label.torch] if kind.label and kind.label.torch else -1,
             platforms[kind.platform, kind.glibc],
             codes[kind.sass, kind.ptx],
-            [pythons[python] for python in covered_pythons(tuple(pythons), variant.pythons)],
+            [pythons[python] for python in covered_pythons(tuple(pythons), group.pythons)],
         ]
-        for number, of_project in enumerate(variants.values())
-        for variant in of_project
+        for number, of_project in enumerate(groups.values())
+        for group in of_project
     ]
     drivers = catalogue.drivers if catalogue else {}
     return FinderData(
-        projects=list(variants),
+        projects=list(groups),
         versions=list(versions),
         pythons=[str(python) for python in pythons],
         cudas=[str(cuda) for cuda in cudas],
@@ -121,7 +121,7 @@ def _numbers_of(values: Iterable[Value]) -> dict[Value, int]:
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
-def _pythons(variants: Iterable[Variant], catalogue: Catalogue | None) -> set[PythonVersion]:
-    named = {wheel.pythons.oldest for variant in variants for wheel in variant.wheels if wheel.pythons.oldest}
+def _pythons(groups: Iterable[WheelGroup], catalogue: Catalogue | None) -> set[PythonVersion]:
+    named = {wheel.pythons.oldest for group in groups for wheel in group.wheels if wheel.pythons.oldest}
     planned = {python for target in catalogue.plan.targets for python in target.pythons} if catalogue else set()
     return named | planned

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 _KILO: Final = 1000
@@ -25,11 +25,6 @@ def duration(seconds: float) -> str:
     if seconds < _MINUTE:
         return f"{seconds:.0f} s"
     return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"
-
-
-def listed(values: Iterable[object]) -> str:
-    """``3.11, 3.12``."""
-    return ", ".join(map(str, values))
 
 
 def span(versions: Sequence[object]) -> str:

@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from wheelmill.config.model import ProjectStatus
 from wheelmill.index.site.coverage import Coverage, Grid, grids_of
-from wheelmill.index.site.wheels import Variant
+from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue, IndexFile, Site
 from wheelmill.names import CudaVersion, ProjectName, TorchVersion
 
@@ -20,7 +20,7 @@ class VersionSection:
     """One version of a package."""
 
     number: str
-    variants: tuple[Variant, ...]
+    groups: tuple[WheelGroup, ...]
     grids: tuple[Grid, ...]
 
 
@@ -37,70 +37,68 @@ class PackagePage:
     yanked: tuple[IndexFile, ...]
 
     @cached_property
-    def variants(self) -> tuple[Variant, ...]:
+    def groups(self) -> tuple[WheelGroup, ...]:
         """Those of all versions."""
-        return tuple(variant for version in self.versions for variant in version.variants)
+        return tuple(group for version in self.versions for group in version.groups)
 
     @cached_property
     def newest(self) -> str | None:
         """The newest version that there are wheels of."""
-        return next((version.number for version in self.versions if version.variants), None)
+        return next((version.number for version in self.versions if version.groups), None)
 
     @cached_property
     def wheel_count(self) -> int:
         """How many wheels there are."""
-        return sum(len(variant.wheels) for variant in self.variants)
+        return sum(len(group.wheels) for group in self.groups)
 
     @cached_property
     def size(self) -> int:
         """Bytes of all wheels."""
-        return sum(wheel.file.size for variant in self.variants for wheel in variant.wheels)
+        return sum(wheel.file.size for group in self.groups for wheel in group.wheels)
 
     @cached_property
     def build_seconds(self) -> float:
         """What all builds took together."""
-        return sum(wheel.build_seconds or 0 for variant in self.variants for wheel in variant.wheels)
+        return sum(wheel.build_seconds or 0 for group in self.groups for wheel in group.wheels)
 
     @cached_property
     def cudas(self) -> tuple[CudaVersion, ...]:
         """CUDA releases that there are wheels for, ascending."""
-        return tuple(sorted({label.cuda for variant in self.variants if (label := variant.kind.label)}))
+        return tuple(sorted({label.cuda for group in self.groups if (label := group.kind.label)}))
 
     @cached_property
     def torches(self) -> tuple[TorchVersion, ...]:
         """As `cudas`."""
-        labels = [variant.kind.label for variant in self.variants if variant.kind.label]
+        labels = [group.kind.label for group in self.groups if group.kind.label]
         return tuple(sorted({label.torch for label in labels if label.torch}))
 
 
 def package_page(
-    project: ProjectName, site: Site, variants: Sequence[Variant], coverage: Coverage, catalogue: Catalogue | None
+    project: ProjectName, site: Site, groups: Sequence[WheelGroup], coverage: Coverage, catalogue: Catalogue | None
 ) -> PackagePage:
     """Gather what one page shows.
 
     Args:
         project: the package.
-        site: names its status and its yanked wheels.
-        variants: its other wheels.
+        site: the index, for the project's status and its yanked wheels.
+        groups: its wheels that are not yanked.
         coverage: what is planned for every package.
-        catalogue: describes packages.
+        catalogue: the configured packages; None where wheels are all that is known.
     """
     package = catalogue.packages.get(project) if catalogue else None
-    numbers = {variant.kind.version for variant in variants} | {
-        version for name, version in coverage if name == project
-    }
+    numbers = {group.kind.version for group in groups} | {version for name, version in coverage if name == project}
     return PackagePage(
         name=project,
         description=package.description if package else "",
         licence=package.licence if package else None,
         status=site.status_of(project),
         versions=tuple(
-            _section(project, number, [variant for variant in variants if variant.kind.version == number], coverage)
+            _section(project, number, [group for group in groups if group.kind.version == number], coverage)
             for number in sorted(numbers, key=Version, reverse=True)
         ),
         yanked=tuple(file for file in site.projects.get(project, ()) if file.yanked is not None),
     )
 
 
-def _section(project: ProjectName, number: str, variants: Sequence[Variant], coverage: Coverage) -> VersionSection:
-    return VersionSection(number=number, variants=tuple(variants), grids=grids_of(project, number, variants, coverage))
+def _section(project: ProjectName, number: str, groups: Sequence[WheelGroup], coverage: Coverage) -> VersionSection:
+    return VersionSection(number=number, groups=tuple(groups), grids=grids_of(project, number, groups, coverage))

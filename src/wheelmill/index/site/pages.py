@@ -15,9 +15,9 @@ from wheelmill.index.render import Page, site_templates
 from wheelmill.index.rows import href, rows_for_page
 from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.finder import finder_data
-from wheelmill.index.site.format import duration, listed, size, span
+from wheelmill.index.site.format import duration, size, span
 from wheelmill.index.site.packages import PackagePage, package_page
-from wheelmill.index.site.wheels import SiteWheel, variants_of
+from wheelmill.index.site.wheels import SiteWheel, wheel_groups
 from wheelmill.index.tree import Catalogue, IndexFile, Site, Tree
 from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.release.manifest import MANIFEST
@@ -40,16 +40,16 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
     """Render the pages for people, one at a time.
 
     Args:
-        site: what the index lists.
+        site: the projects and wheels of the index.
         catalogue: what else is known of packages; without it, pages show only what is built.
     """
     projects = sorted({*site.projects, *(catalogue.packages if catalogue else ())})
     coverage = planned_coverage(catalogue)
-    variants = {
-        project: variants_of(file for file in site.projects.get(project, ()) if file.yanked is None)
+    groups = {
+        project: wheel_groups(file for file in site.projects.get(project, ()) if file.yanked is None)
         for project in projects
     }
-    packages = [package_page(project, site, variants[project], coverage, catalogue) for project in projects]
+    packages = [package_page(project, site, groups[project], coverage, catalogue) for project in projects]
     certified = all(file.certificate for files in site.projects.values() for file in files)
     templates = _templates()
     start = templates.get_template("site/start.html").render(
@@ -62,7 +62,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         pin_example=_pin_example(packages),
         gpus=CARDS,
         platforms=PLATFORMS,
-        finder=finder_data(variants, catalogue),
+        finder=finder_data(groups, catalogue),
     )
     yield "index.html", [start.encode()]
     about = templates.get_template("site/about.html").render(root="../", certified=certified)
@@ -92,7 +92,7 @@ def _families(trees: Sequence[Tree]) -> list[Family]:
 
 def _pin_example(packages: Iterable[PackagePage]) -> str:
     """A pin that would work here."""
-    pins = (f"{package.name}=={package.variants[0].exact_version}" for package in packages if package.variants)
+    pins = (f"{package.name}=={package.groups[0].exact_version}" for package in packages if package.groups)
     return next(pins, "PACKAGE==2.8.3+cu128torch2.8")
 
 
@@ -104,7 +104,6 @@ def _templates() -> Environment:
         "cell": cache(lambda outcome: Markup(cell.render(outcome=outcome))),  # noqa: S704 - a template escapes
         "duration": duration,
         "href": href,
-        "listed": listed,
         "manifest": lambda url: f"{href(url).rpartition('/')[0]}/{MANIFEST}",
         "rows": _wheel_rows,
         "size": size,

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from packaging.version import Version
 
-from wheelmill.index.site.format import listed
 from wheelmill.index.site.kinds import Kind
 from wheelmill.index.site.pythons import Pythons, pythons_of
 from wheelmill.index.tree import IndexFile
@@ -31,7 +30,7 @@ class SiteWheel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant:
+class WheelGroup:
     """Wheels of one project that differ in Python only."""
 
     kind: Kind
@@ -57,7 +56,7 @@ class Variant:
     def tried_on(self) -> str:
         """The Pythons of the environments that they were installed into and imported in: ``3.11.7, 3.12.1``."""
         rooms = (room for wheel in self.wheels if wheel.file.certificate for room in wheel.file.certificate.clean_rooms)
-        return listed(dict.fromkeys(room.python for room in rooms))
+        return ", ".join(dict.fromkeys(room.python for room in rooms))
 
     @property
     def attestations(self) -> tuple[str, ...]:
@@ -80,7 +79,7 @@ class Variant:
         return max((wheel.file.uploaded_at for wheel in self.wheels if wheel.file.uploaded_at), default=None)
 
 
-def variants_of(files: Iterable[IndexFile]) -> tuple[Variant, ...]:
+def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
     """Sort the wheels of one project; the newest version comes first, then the newest torch, then the newest CUDA.
 
     Of wheels that differ in their build number only, the highest stands for all: installers take that one.
@@ -94,12 +93,12 @@ def variants_of(files: Iterable[IndexFile]) -> tuple[Variant, ...]:
     for file in newest.values():
         if pythons := pythons_of(file.name.tags):
             alike[Kind.of(file)].append(SiteWheel(file=file, pythons=pythons))
-    variants = [Variant(kind=kind, wheels=tuple(sorted(wheels, key=_by_python))) for kind, wheels in alike.items()]
-    return tuple(sorted(variants, key=_by_age, reverse=True))
+    groups = [WheelGroup(kind=kind, wheels=tuple(sorted(wheels, key=_by_python))) for kind, wheels in alike.items()]
+    return tuple(sorted(groups, key=_by_age, reverse=True))
 
 
-def _by_age(variant: Variant) -> tuple[object, ...]:
-    kind = variant.kind
+def _by_age(group: WheelGroup) -> tuple[object, ...]:
+    kind = group.kind
     label = kind.label
     torch, cuda = (label.torch, label.cuda) if label else (None, None)
     rest = (kind.platform, kind.glibc or "", kind.sass, kind.ptx)

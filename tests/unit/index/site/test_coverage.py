@@ -8,7 +8,7 @@ from tests.unit.plan.examples import ARM, CONFIG, CUDA_13, DEMO, PY_12, PY_13T, 
 from wheelmill.config.model import Config
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.coverage import Grid, State, grids_of, planned_coverage
-from wheelmill.index.site.wheels import variants_of
+from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Platform, ProjectName
 from wheelmill.plan.failures import inputs_of
@@ -28,7 +28,7 @@ def grids(
     manifests: tuple[Manifest, ...], planned: Catalogue | None, project: ProjectName = DEMO, version: str = V1
 ) -> dict[Platform, Grid]:
     files = site_of_releases(manifests, "").trees[0].projects.get(project, ())
-    every = grids_of(project, version, variants_of(files), planned_coverage(planned))
+    every = grids_of(project, version, wheel_groups(files), planned_coverage(planned))
     return {Platform.parse(grid.platform): grid for grid in every}
 
 

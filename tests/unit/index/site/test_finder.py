@@ -6,7 +6,7 @@ from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PLAIN
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import FinderData, finder_data
-from wheelmill.index.site.wheels import variants_of
+from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import project_name
 from wheelmill.plan.matrix import make_plan
@@ -19,7 +19,7 @@ CATALOGUE = Catalogue(packages=CONFIG.packages, plan=make_plan(CONFIG, Filters()
 
 def data(manifests: tuple[Manifest, ...], catalogue: Catalogue | None = None) -> FinderData:
     projects = site_of_releases(manifests, "").trees[0].projects
-    return finder_data({project: variants_of(files) for project, files in projects.items()}, catalogue)
+    return finder_data({project: wheel_groups(files) for project, files in projects.items()}, catalogue)
 
 
 def rows(found: FinderData) -> list[tuple[str, ...]]:

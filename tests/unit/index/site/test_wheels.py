@@ -6,14 +6,14 @@ from packaging.tags import Tag
 from tests.unit.index.conftest import Release
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.pythons import Pythons
-from wheelmill.index.site.wheels import Variant, variants_of
+from wheelmill.index.site.wheels import WheelGroup, wheel_groups
 from wheelmill.names import PythonVersion
 from wheelmill.release.manifest import Manifest
 
 
-def variants(manifests: tuple[Manifest, ...]) -> tuple[Variant, ...]:
+def groups(manifests: tuple[Manifest, ...]) -> tuple[WheelGroup, ...]:
     (files,) = site_of_releases(manifests, "").trees[0].projects.values()
-    return variants_of(files)
+    return wheel_groups(files)
 
 
 @pytest.mark.parametrize(
@@ -34,15 +34,15 @@ def test_tags_let_pythons_in(tag: tuple[str, str], lets_in: list[str], keeps_out
 
 
 def test_a_wheel_for_another_interpreter_is_left_out(release: Release) -> None:
-    assert variants(release("demo-1.0+cu130-pp310-pypy310_pp73-linux_x86_64.whl")) == ()
+    assert groups(release("demo-1.0+cu130-pp310-pypy310_pp73-linux_x86_64.whl")) == ()
 
 
 def test_wheels_that_differ_in_python_only_stand_together(release: Release) -> None:
     names = [f"demo-1.0+cu130torch2.11-cp3{minor}-cp3{minor}-manylinux_2_28_x86_64.whl" for minor in (9, 10, 12)]
-    (variant,) = variants(release(*names))
-    assert [str(wheel.pythons) for wheel in variant.wheels] == ["3.9", "3.10", "3.12"]
-    assert (variant.kind.version, variant.exact_version) == ("1.0", "1.0+cu130torch2.11")
-    assert (variant.kind.platform, variant.kind.glibc, variant.kind.folder) == (
+    (group,) = groups(release(*names))
+    assert [str(wheel.pythons) for wheel in group.wheels] == ["3.9", "3.10", "3.12"]
+    assert (group.kind.version, group.exact_version) == ("1.0", "1.0+cu130torch2.11")
+    assert (group.kind.platform, group.kind.glibc, group.kind.folder) == (
         "linux_x86_64",
         "2.28",
         "cu130/torch2.11/simple",
@@ -51,8 +51,8 @@ def test_wheels_that_differ_in_python_only_stand_together(release: Release) -> N
 
 def test_the_newest_version_then_torch_then_cuda_comes_first(release: Release) -> None:
     labels = ["1.0+cu130torch2.9", "1.0+cu126torch2.10", "1.0+cu128torch2.10", "0.9+cu130torch2.11", "0.10+cu126"]
-    found = variants(release(*(f"demo-{label}-cp312-cp312-linux_x86_64.whl" for label in labels)))
-    assert [variant.exact_version for variant in found] == [
+    found = groups(release(*(f"demo-{label}-cp312-cp312-linux_x86_64.whl" for label in labels)))
+    assert [group.exact_version for group in found] == [
         "1.0+cu128torch2.10",
         "1.0+cu126torch2.10",
         "1.0+cu130torch2.9",
@@ -65,14 +65,14 @@ def test_the_newest_version_then_torch_then_cuda_comes_first(release: Release) -
     ("version", "upstream"), [("1.0+git1a.cu130torch2.11", "1.0+git1a"), ("1.0", "1.0"), ("1.0+pt211", "1.0+pt211")]
 )
 def test_the_upstream_version_is_what_stands_before_the_label(version: str, upstream: str, release: Release) -> None:
-    (variant,) = variants(release(f"demo-{version}-cp312-cp312-linux_x86_64.whl"))
-    assert variant.kind.version == upstream
+    (group,) = groups(release(f"demo-{version}-cp312-cp312-linux_x86_64.whl"))
+    assert group.kind.version == upstream
 
 
 def test_of_two_builds_the_higher_number_stands(release: Release) -> None:
     first, second = (f"demo-1.0+cu130-{build}cp312-cp312-linux_x86_64.whl" for build in ("", "2-"))
-    (variant,) = variants(release(first, second))
-    assert [wheel.file.filename for wheel in variant.wheels] == [second]
+    (group,) = groups(release(first, second))
+    assert [wheel.file.filename for wheel in group.wheels] == [second]
 
 
 @pytest.mark.parametrize(
@@ -80,5 +80,5 @@ def test_of_two_builds_the_higher_number_stands(release: Release) -> None:
     [("manylinux_2_28_aarch64", "linux_aarch64"), ("linux_x86_64", "linux_x86_64"), ("win_amd64", "win_amd64")],
 )
 def test_platforms_are_systems_not_policies(tag: str, platform: str, release: Release) -> None:
-    (variant,) = variants(release(f"demo-1.0+cu130-cp312-cp312-{tag}.whl"))
-    assert variant.kind.platform == platform
+    (group,) = groups(release(f"demo-1.0+cu130-cp312-cp312-{tag}.whl"))
+    assert group.kind.platform == platform

@@ -19,14 +19,14 @@ from tests.unit.plan.examples import (
 )
 from wheelmill.config.model import Part, Rule
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion, project_version
-from wheelmill.plan.possible import compilable, impossible
+from wheelmill.plan.obstacles import architectures_for, find_obstacle
 from wheelmill.plan.targets import Cell
 
 WITHOUT_TORCH = replace(CELL, torch=None)
 
 
 def test_a_cell_that_nothing_stands_against_is_possible() -> None:
-    assert impossible(CELL, PACKAGE, FACTS) is None
+    assert find_obstacle(CELL, PACKAGE, FACTS) is None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_cell_that_nothing_stands_against_is_possible() -> None:
     ],
 )
 def test_what_the_facts_do_not_have_cannot_be(cell: Cell, reason: str) -> None:
-    assert impossible(cell, PACKAGE, FACTS) == reason
+    assert find_obstacle(cell, PACKAGE, FACTS) == reason
 
 
 @pytest.mark.parametrize(
@@ -64,18 +64,18 @@ def test_what_the_facts_do_not_have_cannot_be(cell: Cell, reason: str) -> None:
     ],
 )
 def test_a_package_is_built_inside_its_scope_only(scope: Part, reason: str | None) -> None:
-    assert impossible(CELL, replace(PACKAGE, scope=scope), FACTS) == reason
+    assert find_obstacle(CELL, replace(PACKAGE, scope=scope), FACTS) == reason
 
 
 def test_the_range_of_pythons_holds_free_threaded_ones_too() -> None:
     package = replace(PACKAGE, scope=Part(python=SpecifierSet("==3.13")))
     threaded = replace(CELL, torch=TORCH_9, cuda=CUDA_12, python=PY_13T)
-    assert impossible(threaded, package, FACTS) is None
+    assert find_obstacle(threaded, package, FACTS) is None
 
 
 def test_a_range_of_torches_leaves_out_cells_without_torch() -> None:
     rule = Rule(part=Part(torch=SpecifierSet(">=2")), reason="Breaks with torch")
-    assert impossible(WITHOUT_TORCH, replace(PACKAGE, extra_deps=(), exclude=(rule,)), FACTS) is None
+    assert find_obstacle(WITHOUT_TORCH, replace(PACKAGE, extra_deps=(), exclude=(rule,)), FACTS) is None
 
 
 OLD = Rule(part=Part(version=SpecifierSet("<2"), cuda=SpecifierSet(">=13")), reason="1.x does not know CUDA 13")
@@ -94,7 +94,7 @@ NO_ARM = Rule(part=Part(platforms=(ARM,)), reason="Its assembly is for x86")
     ],
 )
 def test_an_excluded_cell_is_refused_with_the_reason_of_the_first_rule(cell: Cell, reason: str | None) -> None:
-    assert impossible(cell, replace(PACKAGE, exclude=(OLD, NO_ARM)), FACTS) == reason
+    assert find_obstacle(cell, replace(PACKAGE, exclude=(OLD, NO_ARM)), FACTS) == reason
 
 
 INCLUDED = Rule(part=Part(platforms=(X86,)), reason="Built from source")
@@ -110,26 +110,26 @@ INCLUDED = Rule(part=Part(platforms=(X86,)), reason="Built from source")
     ],
 )
 def test_an_included_cell_need_not_be_published(cell: Cell, *, lifted: bool) -> None:
-    assert impossible(cell, PACKAGE, FACTS) is not None
-    assert (impossible(cell, replace(PACKAGE, include=(INCLUDED,)), FACTS) is None) == lifted
+    assert find_obstacle(cell, PACKAGE, FACTS) is not None
+    assert (find_obstacle(cell, replace(PACKAGE, include=(INCLUDED,)), FACTS) is None) == lifted
 
 
 def test_an_included_cell_still_needs_facts_scope_and_architectures() -> None:
     everything = replace(PACKAGE, include=(Rule(part=Part(), reason="All of it"),))
-    assert impossible(replace(CELL, cuda=CudaVersion(12, 1)), everything, FACTS) is not None
-    assert impossible(replace(CELL, python=PythonVersion(3, 8)), everything, FACTS) is not None
-    assert impossible(CELL, replace(everything, exclude=(OLD,)), FACTS) == OLD.reason
-    assert impossible(CELL, replace(everything, scope=Part(platforms=(ARM,))), FACTS) is not None
-    assert impossible(CELL, replace(everything, architectures=(VOLTA,)), FACTS) is not None
+    assert find_obstacle(replace(CELL, cuda=CudaVersion(12, 1)), everything, FACTS) is not None
+    assert find_obstacle(replace(CELL, python=PythonVersion(3, 8)), everything, FACTS) is not None
+    assert find_obstacle(CELL, replace(everything, exclude=(OLD,)), FACTS) == OLD.reason
+    assert find_obstacle(CELL, replace(everything, scope=Part(platforms=(ARM,))), FACTS) is not None
+    assert find_obstacle(CELL, replace(everything, architectures=(VOLTA,)), FACTS) is not None
 
 
 @pytest.mark.parametrize(("licence", "named"), [("LicenseRef-NVIDIA", "LicenseRef-NVIDIA"), (None, "not stated")])
 def test_a_wheel_that_may_not_be_given_away_is_not_built(licence: str | None, named: str) -> None:
     package = replace(PACKAGE, licence=licence, redistributable=False)
-    assert impossible(CELL, package, FACTS) == f"its licence ({named}) does not let others be given the wheel"
+    assert find_obstacle(CELL, package, FACTS) == f"its licence ({named}) does not let others be given the wheel"
 
 
 def test_a_package_that_no_gpu_of_a_cuda_release_could_run_is_refused() -> None:
     old = replace(PACKAGE, architectures=(VOLTA, Architecture(10, 0, "a")))
-    assert impossible(CELL, old, FACTS) == "CUDA 13.0 compiles for none of its GPU architectures (7.0, 10.0a)"
-    assert compilable(old, CUDA_12, FACTS) == (VOLTA,)
+    assert find_obstacle(CELL, old, FACTS) == "CUDA 13.0 compiles for none of its GPU architectures (7.0, 10.0a)"
+    assert architectures_for(old, CUDA_12, FACTS) == (VOLTA,)

@@ -7,23 +7,23 @@ from wheelmill.names import Architecture, CudaVersion
 from wheelmill.plan.targets import Cell
 
 
-def impossible(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
-    """Say why no such wheel can be; None when it can."""
+def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
+    """Say why there can be no wheel of a cell; None when there can."""
     return (
-        _unknown(cell, compatibility)
-        or _not_wanted(cell, package)
-        or _not_published_for(cell, package, compatibility)
-        or _not_compilable(cell, package, compatibility)
+        _unknown_value(cell, compatibility)
+        or _unwanted(cell, package)
+        or _unpublished(cell, package, compatibility)
+        or _uncompilable(cell, package, compatibility)
     )
 
 
-def compilable(package: Package, cuda: CudaVersion, compatibility: Compatibility) -> tuple[Architecture, ...]:
+def architectures_for(package: Package, cuda: CudaVersion, compatibility: Compatibility) -> tuple[Architecture, ...]:
     """The package's GPU architectures that a CUDA release can compile."""
     known = compatibility.cuda[cuda].architectures
     return tuple(architecture for architecture in package.architectures if architecture.capability in known)
 
 
-def _unknown(cell: Cell, compatibility: Compatibility) -> str | None:
+def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:
     if cell.platform not in compatibility.platforms:
         return f"platform {cell.platform} is not in compatibility.yml"
     if cell.cuda not in compatibility.cuda:
@@ -35,7 +35,7 @@ def _unknown(cell: Cell, compatibility: Compatibility) -> str | None:
     return None
 
 
-def _not_wanted(cell: Cell, package: Package) -> str | None:
+def _unwanted(cell: Cell, package: Package) -> str | None:
     if not package.redistributable:
         return f"its licence ({package.licence or 'not stated'}) does not let others be given the wheel"
     if package.abi == "abi3" and cell.python.free_threaded:
@@ -45,7 +45,7 @@ def _not_wanted(cell: Cell, package: Package) -> str | None:
     return next((rule.reason for rule in package.exclude if _outside(rule.part, cell) is None), None)
 
 
-def _not_published_for(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
+def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
     if cell.torch is None or any(_outside(rule.part, cell) is None for rule in package.include):
         return None
     torch = compatibility.torch[cell.torch]
@@ -57,8 +57,8 @@ def _not_published_for(cell: Cell, package: Package, compatibility: Compatibilit
     return None
 
 
-def _not_compilable(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
-    if compilable(package, cell.cuda, compatibility):
+def _uncompilable(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
+    if architectures_for(package, cell.cuda, compatibility):
         return None
     wanted = ", ".join(map(str, package.architectures))
     return f"CUDA {cell.cuda} compiles for none of its GPU architectures ({wanted})"
