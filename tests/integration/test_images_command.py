@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from tests.registry_server import Registry, serving
 from wheelmill.cli.factory import config_images
-from wheelmill.config.images import load_images
+from wheelmill.config.load import load_images
 from wheelmill.config.upkeep.image_registry import ImageRegistry
 from wheelmill.errors import UsageError
 
@@ -147,7 +147,7 @@ def test_what_was_written_is_no_finding_any_more(images: Images, server: Registr
     ]
     assert images("--refresh", exit_code=0).output == ""
     assert '"12.8":  # by hand\n' in (folder / "images.yml").read_text()
-    assert load_images(folder).plain.digest == LATER
+    assert load_images(folder).plain.image.digest == LATER
 
 
 def test_a_tag_that_is_gone_stays_a_finding(images: Images, server: Registry, folder: Path) -> None:

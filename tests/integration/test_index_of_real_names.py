@@ -14,7 +14,7 @@ import pytest
 
 from tests.unit.index.test_render import entry_named
 from tests.unit.release.conftest import NOW
-from wheelmill.config.model import Listing
+from wheelmill.config.model import Listing, Removed
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.names import ReleaseTag, Sha256
@@ -54,7 +54,7 @@ def test_each_name_with_several_bytes_is_refused_with_both_places() -> None:
 
 
 def test_every_other_wheel_stands_in_the_trees_of_its_label() -> None:
-    removed = Listing(removed=dict.fromkeys(REPEATED, "stands under several tags"))
+    removed = Listing(removed=Removed(wheels=dict.fromkeys(REPEATED, "stands under several tags")))
     site = site_of_releases(manifests(), "https://example.org", removed)
     found = defaultdict(set)
     for tree in site.trees:

@@ -73,8 +73,8 @@ def test_sources_and_requirements_are_locked_and_stay_so(python: Command, config
     done = python("-m", "wheelmill", "config", "lock", "--config", config, exit_code=0)
     assert done.stdout == ""
     lock = load_config(config).lock
-    sdist = lock.sdists[DEMO, project_version("1.0")]
-    assert sdist.sha256 == sha256_of(index / "demo" / sdist.filename)
+    sdist = lock.sdists[DEMO][project_version("1.0")]
+    assert sdist.sha256 == sha256_of(index / "demo" / sdist.sdist)
     assert sdist.requires == ("ninja>=1", "torch==2.5")
     pins = {pin.requirement: pin.sha256 for pin in lock.requirements[DEMO].pinned}
     assert list(pins) == ["ninja==1.0", "setuptools==99.0", "wheel==99.0"]

@@ -10,8 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from wheelmill.config.load import load_config
-from wheelmill.config.model import BuildArguments, Expectations, Package
-from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
+from wheelmill.config.model import Package
 from wheelmill.names import Platform, PythonVersion, project_name, project_version
 from wheelmill.plan.obstacles import find_obstacle
 from wheelmill.plan.targets import Cell
@@ -24,13 +23,7 @@ FACTS = load_config(resources.CONFIG).compatibility
 PACKAGE = Package(
     name=project_name("flash-attn"),
     versions=(),
-    build_arguments=BuildArguments(isolation=False, config_settings=()),
     extra_deps=("torch",),
-    env=(),
-    architectures=DEFAULT_ARCHITECTURES,
-    expectations=Expectations(imports=("flash_attn",)),
-    description="",
-    source=None,
 )
 
 NOT_BUILT_HERE = "for Windows, which is no platform of ours"

@@ -7,17 +7,18 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
+from tests.unit.plan.examples import LOOKED_UP
 from wheelmill.config.model import (
-    BuildArguments,
     Compatibility,
     Config,
+    CudaFacts,
     CudaRelease,
-    Expectations,
     Listing,
     Lock,
+    MatrixRule,
     Package,
     Part,
-    Rule,
+    TorchFacts,
     TorchRelease,
 )
 from wheelmill.names import (
@@ -57,37 +58,32 @@ parts = st.builds(
     python=no_or_range(">=3.12", "==3.13"),
     cuda=no_or_range("==12.*", ">=12.8,<14"),
     torch=no_or_range("<2.10", ">=2.10"),
-    platforms=st.none() | st.sampled_from([(PLATFORMS[0],), tuple(PLATFORMS)]),
+    platform=st.none() | st.sampled_from([(PLATFORMS[0],), tuple(PLATFORMS)]),
 )
-scopes = st.builds(replace, parts, version=st.none())
-rules = st.lists(st.builds(Rule, part=parts, reason=st.sampled_from(["Too old", "Does not link"])), max_size=2).map(
-    tuple
-)
+rules = st.lists(
+    st.builds(
+        lambda part, reason: MatrixRule(**vars(part), reason=reason),
+        parts,
+        st.sampled_from(["Too old", "Does not link"]),
+    ),
+    max_size=2,
+).map(tuple)
 
 packages = st.builds(
     Package,
     name=st.just(PROJECTS[0]),
     versions=some(VERSIONS, at_least=1),
-    build_arguments=st.just(BuildArguments(isolation=True, config_settings=())),
     extra_deps=some(["ninja", "torch>=2"]),
-    env=st.just(()),
     architectures=some(ARCHITECTURES, at_least=1),
-    expectations=st.sampled_from([Expectations(imports=("demo",), needs=needs) for needs in ((), ("torch",))]),
+    needs=st.sampled_from([(), ("torch",)]),
     abi=st.just("cpython"),
-    description=st.just(""),
-    source=st.none(),
-    licence=st.none(),
     redistributable=st.sampled_from([True, True, True, False]),
-    scope=st.just(Part()) | scopes,
+    python=st.none() | parts.map(lambda part: part.python),
+    cuda=st.none() | parts.map(lambda part: part.cuda),
+    torch=st.none() | parts.map(lambda part: part.torch),
+    platforms=st.none() | parts.map(lambda part: part.platform),
     exclude=rules,
     include=rules,
-    # What decides nothing about a plan:
-    version_range=st.none(),
-    patches=st.just(()),
-    arch_variable=st.none(),
-    runner=st.none(),
-    memory_per_job=st.none(),
-    timeout=st.none(),
 )
 cuda_releases = st.builds(
     CudaRelease,
@@ -106,9 +102,12 @@ torch_releases = st.builds(
 )
 compatibilities = st.builds(
     Compatibility,
-    cuda=st.dictionaries(st.sampled_from(CUDAS), cuda_releases, min_size=2),
-    torch=st.dictionaries(st.sampled_from(TORCHES), torch_releases, min_size=1),
-    torch_index=st.just("https://torch.example/cu{cuda}"),
+    cuda=st.dictionaries(st.sampled_from(CUDAS), cuda_releases, min_size=2).map(
+        lambda releases: CudaFacts(**LOOKED_UP, releases=releases)
+    ),
+    torch=st.dictionaries(st.sampled_from(TORCHES), torch_releases, min_size=1).map(
+        lambda releases: TorchFacts(**LOOKED_UP, index="https://torch.example/cu{cuda}", releases=releases)
+    ),
     pythons=some(PYTHONS, at_least=1),
     platforms=some(PLATFORMS, at_least=1),
 )

@@ -13,7 +13,7 @@ from packaging.version import Version
 from pypi_simple import DistributionPackage, IndexPage, ProjectPage
 
 from tests.property.test_wheel_names import tags
-from wheelmill.config.model import Listing
+from wheelmill.config.model import Listing, Yanked
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.site.pages import site_pages
@@ -102,7 +102,7 @@ def said(package: DistributionPackage) -> tuple[object, ...]:
 @given(entries, st.dictionaries(st.integers(0, 11), reasons))
 def test_pages_say_what_manifests_say(wheels: tuple[ManifestEntry, ...], yanked: Mapping[int, str]) -> None:
     reason_of = {wheel.filename: yanked[number] for number, wheel in enumerate(wheels) if number in yanked}
-    pages = rendered(site_of(wheels, Listing(yanked_wheels=reason_of)))
+    pages = rendered(site_of(wheels, Listing(yanked=Yanked(wheels=reason_of))))
     by_project = sorted(wheels, key=lambda wheel: (wheel.name, wheel.filename))
     assert IndexPage.from_html(pages["simple/index.html"]).projects == sorted({wheel.name for wheel in wheels})
     for project, expected in groupby(by_project, key=lambda wheel: wheel.name):

@@ -67,7 +67,7 @@ def lies_in(part: Part, cell: Cell) -> bool:
     for wanted, value in axes:
         if wanted is not None and (value == "None" or not contains(wanted, value)):
             return False
-    return part.platforms is None or cell.platform in part.platforms
+    return part.platform is None or cell.platform in part.platform
 
 
 @given(wishes())
@@ -95,7 +95,7 @@ def test_every_target_can_exist(wish: tuple[Config, Filters]) -> None:
             continue
         torch = facts.torch[cell.torch]
         assert target.torch_release == torch.release
-        if not any(lies_in(rule.part, cell) for rule in target.package.include):
+        if not any(lies_in(rule, cell) for rule in target.package.include):
             assert cell.cuda in torch.cuda[cell.platform]
             assert cell.python in torch.python
 
@@ -107,7 +107,7 @@ def test_every_target_is_wanted(wish: tuple[Config, Filters]) -> None:
         package, cell = target.package, target.cell
         assert package.redistributable
         assert lies_in(package.scope, cell)
-        assert not any(lies_in(rule.part, cell) for rule in package.exclude)
+        assert not any(lies_in(rule, cell) for rule in package.exclude)
 
 
 @given(wishes())
@@ -117,7 +117,7 @@ def test_every_skip_names_what_stands_in_the_way(wish: tuple[Config, Filters]) -
     for skip in make_plan(config, filters, {}).skips:
         cell, package = skip.cell, config.packages[skip.cell.project]
         obstacles = (f"platform {cell.platform}", f"CUDA {cell.cuda}", f"Python {cell.python}", f"torch {cell.torch}")
-        excluded_by = [rule.reason for rule in package.exclude if lies_in(rule.part, cell)]
+        excluded_by = [rule.reason for rule in package.exclude if lies_in(rule, cell)]
         if skip.reason.startswith("its licence"):
             assert not package.redistributable
         elif skip.reason.startswith("packages.yml builds it for "):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.stand_in_images import with_stand_ins
-from wheelmill.config.images import load_images
+from wheelmill.config.load import load_images
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "tests" / "data" / "demo"

@@ -20,7 +20,7 @@ def with_stand_ins(text: str, images: Images) -> str:
 def references(images: Images) -> list[ImageReference]:
     """Every image of the file."""
     of_cuda = [image for each in images.cuda.values() for image in (each.devel, each.runtime)]
-    return [*images.manylinux.values(), images.plain, *of_cuda]
+    return [*images.manylinux.images.values(), images.plain.image, *of_cuda]
 
 
 def stand_in_of(reference: ImageReference) -> str | None:

@@ -17,7 +17,7 @@ import pytest
 from tests.real.conftest import DEMO, ROOT, Command, containers
 from tests.real.stand_in_images import references
 from wheelmill.build.compiler_cache import CompilerCache
-from wheelmill.config.images import load_images
+from wheelmill.config.load import load_images
 from wheelmill.names import Platform
 from wheelmill.system.files import sha256_of
 
@@ -64,9 +64,9 @@ def test_two_pythons_the_whole_way(wheelmill: Command, demo: Path, tmp_path: Pat
     for entry in json.loads(manifest.read_bytes())["wheels"]:
         assert entry["filename"].endswith("-manylinux_2_34_x86_64.whl")
         rooms = entry["certificate"]["clean_rooms"]
-        assert [room["place"] for room in rooms] == [str(bases[1]), str(images.plain)]
+        assert [room["place"] for room in rooms] == [str(bases[1]), str(images.plain.image)]
         assert entry["certificate"]["provenance"]["images"] == [
-            str(images.manylinux[Platform.parse("linux_x86_64")]),
+            str(images.manylinux.images[Platform.parse("linux_x86_64")]),
             str(bases[0]),
         ]
     assert ["auditwheel repair" in path.read_text() for path in tmp_path.glob("built/*.log")] == [True, True]

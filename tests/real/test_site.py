@@ -56,8 +56,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     names = (NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH)
     publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT")
-    needs_demo = replace(CONFIG.packages[PLAIN].expectations, requires=(DEMO,))
-    plain = replace(CONFIG.packages[PLAIN], expectations=needs_demo)
+    plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,))
     catalogue = pipeline.catalogue_of(replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.failures.read())
     where = folder / "some" / "where"
     pipeline.build_index(store, Listing(), base_url="../../releases", output=where, catalogue=catalogue)

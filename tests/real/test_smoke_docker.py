@@ -95,7 +95,7 @@ def test_the_demo_passes_in_both_environments(
     assert verdict.findings == ()
     assert places(verdict) == [
         str(containers.images.of_cuda(CudaVersion(13, 0)).runtime),
-        str(containers.images.plain),
+        str(containers.images.plain.image),
     ]
     assert [room.installed for room in verdict.clean_rooms] == [{"wheelmill-demo": "1.0.0+cu130"}] * 2
     assert all(room.python.startswith("3.12.") for room in verdict.clean_rooms)
@@ -107,7 +107,7 @@ def test_a_library_that_the_image_with_cuda_brings_is_missed_in_the_plain_one(
     verdict = verdict_on(tmp_path, containers, machine_code["libcudart.so.13"], init=LOADS_ITSELF)
     (finding,) = verdict.findings
     assert finding.code == Code.IMPORT
-    assert finding.detail.startswith(f"in {containers.images.plain}: import demo: Traceback")
+    assert finding.detail.startswith(f"in {containers.images.plain.image}: import demo: Traceback")
     assert "libcudart.so.13: cannot open shared object file" in finding.detail
 
 
@@ -169,7 +169,7 @@ def test_a_wheel_without_a_label_needs_no_cuda(
 ) -> None:
     verdict = verdict_on(tmp_path, containers, machine_code[""], label="")
     assert verdict.findings == ()
-    assert places(verdict) == [str(containers.images.plain)]
+    assert places(verdict) == [str(containers.images.plain.image)]
 
 
 def test_a_python_that_the_image_lacks_is_a_finding(

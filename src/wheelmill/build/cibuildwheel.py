@@ -76,7 +76,7 @@ def settings_of(build: ContainerBuild) -> dict[str, object]:
         "container-engine": {"name": "docker", "create-args": [*build.create_args], "disable-host-mount": True},
         # What the build needs is in PACKAGES already, as the lock says it.
         "build-frontend": {"name": "pip", "args": ["--no-build-isolation"]},
-        "config-settings": dict(target.package.build_arguments.config_settings),
+        "config-settings": dict(target.package.build_args.config_settings),
         "environment": {"PYTHONPATH": str(PACKAGES), "PATH": f"$PATH:{PACKAGES}/bin"},
         "environment-pass": sorted(build.variables),
         # auditwheel has a Python of its own, which must not import from PACKAGES.

@@ -97,7 +97,7 @@ class DockerBuilder:
             wheel=wheel,
             toolkit=bases.toolkit,
             packages=packages.distributions(),
-            images=(str(self.images.manylinux[target.cell.platform]), str(bases.devel)),
+            images=(str(self.images.manylinux.images[target.cell.platform]), str(bases.devel)),
         )
 
     def _image(self, target: BuildTarget, bases: CudaImages, progress: Progress) -> str:
@@ -105,7 +105,7 @@ class DockerBuilder:
             return base_image(reference.tagged, reference.digest, progress=progress)
 
         arguments = {
-            "MANYLINUX_IMAGE": here(self.images.manylinux[target.cell.platform]),
+            "MANYLINUX_IMAGE": here(self.images.manylinux.images[target.cell.platform]),
             "CUDA_IMAGE": here(bases.devel),
             "HOST_GCC": str(self.compatibility.cuda[target.cell.cuda].host_gcc),
         }

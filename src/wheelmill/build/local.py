@@ -34,7 +34,7 @@ class LocalBuilder:
                 source,
                 workspace / "raw",
                 environment,
-                target.package.build_arguments,
+                target.package.build_args,
                 timeout=target.package.timeout,
                 log=log,
                 progress=progress,

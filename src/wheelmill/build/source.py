@@ -71,22 +71,21 @@ def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:
 
 
 def _check_out(locked: LockedCommit, folder: Path) -> None:
-    source = locked.source
     try:
-        fetch_commit(source.url, locked.commit, folder, submodules=source.submodules)
+        fetch_commit(locked.git, locked.commit, folder, submodules=locked.submodules)
     except ProcessError as error:
-        raise BuildError(f"{source.url} does not give {locked.commit} ({source.ref}):\n{error.tail}") from None
+        raise BuildError(f"{locked.git} does not give {locked.commit} ({locked.ref}):\n{error.tail}") from None
 
 
 def _unpacked(project: ProjectName, sdist: LockedSdist, destination: Path) -> Path:
     try:
-        archive = cached_sdist(project, sdist.filename, sdist.sha256)
+        archive = cached_sdist(project, sdist.sdist, sdist.sha256)
     except (PackageIndexError, IntegrityError) as error:
         raise BuildError(str(error)) from None
     _unpack(archive, destination)
     folders = [path for path in destination.iterdir() if path.is_dir()]
     if len(folders) != 1:
-        raise BuildError(f"{sdist.filename} does not hold one folder, as PEP 517 wants it")
+        raise BuildError(f"{sdist.sdist} does not hold one folder, as PEP 517 wants it")
     return folders[0]
 
 

@@ -46,5 +46,5 @@ def _own_arch_variable(variable: ArchVariable | None, architectures: tuple[Archi
     """What a package that does not read ``TORCH_CUDA_ARCH_LIST`` wants to know instead."""
     if variable is None:
         return {}
-    names = (a.capability if variable.dotted else a.capability.replace(".", "") for a in architectures)
+    names = (a.capability if variable.form == "dotted" else a.capability.replace(".", "") for a in architectures)
     return {variable.name: ";".join(names)}

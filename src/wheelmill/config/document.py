@@ -12,27 +12,15 @@ from typing import Any, Final
 
 import yaml
 
+from wheelmill.config.fields import KeyPath, Unquoted
 from wheelmill.errors import ConfigurationError
-
-KeyPath = tuple[str | int, ...]
 
 MAX_BYTES: Final = 4 << 20
 MAX_DEPTH: Final = 16
 
 
-@dataclass(frozen=True)
-class Unquoted:
-    """A number or a truth value as the file writes it: YAML would make 2.1 of 2.10, and True of yes."""
-
-    text: str
-
-    def __repr__(self) -> str:
-        """``2.10``."""
-        return self.text
-
-
 @dataclass(frozen=True, kw_only=True)
-class Document:
+class YamlDocument:
     """One YAML file."""
 
     path: Path
@@ -62,7 +50,7 @@ def phrase_fault(path: Path, position: tuple[int, int], key_path: KeyPath, messa
     return f"{path.name}:{line}:{column}: {keys + ': ' if keys else ''}{message}"
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path) -> YamlDocument:
     """Read a YAML file.
 
     Raises:
@@ -97,7 +85,7 @@ def read_document(path: Path) -> Document:
     content = reader.value_of(node, ()) if node else None
     if reader.faults:
         raise ConfigurationError(tuple(reader.faults))
-    return Document(path=path, content=content, positions=reader.positions)
+    return YamlDocument(path=path, content=content, positions=reader.positions)
 
 
 class _Reader:

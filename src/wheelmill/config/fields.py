@@ -1,30 +1,21 @@
-"""Single values that several files under ``config/`` hold: what may stand there, and what is said of anything else.
+"""What may stand in a value of a file under ``config/``: the annotations of the models' fields.
 
-Every value is untrusted: whoever may open a pull request may write one.
+Reading a file hands them to pydantic; no model imports it, because the client has some of these records and must start
+without it. Every value is untrusted: whoever may open a pull request may write one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar, get_args, get_origin
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_version
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    PositiveInt,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
 
-from wheelmill.config.document import KeyPath, Unquoted
 from wheelmill.names import (
     Architecture,
     Platform,
@@ -36,20 +27,46 @@ from wheelmill.names import (
 )
 from wheelmill.wheel.platforms import BUILT_FOR
 
-Item = TypeVar("Item", bound=Hashable)
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, ValidationInfo, ValidatorFunctionWrapHandler
+    from pydantic_core import CoreSchema
 
+KeyPath = tuple[str | int, ...]
+"""Where in a file a value stands: its keys, and the numbers of list items."""
+
+Item = TypeVar("Item", bound=Hashable)
+Version = TypeVar("Version")
+Release = TypeVar("Release")
+
+_TEXT: Final = {"type": "str"}
+"""What editors are told that people write, in the terms of pydantic_core."""
 _EXPRESSION_CHARACTERS: Final = frozenset("`$\\")
 _MAX_DIGITS: Final = 5
 """Of numbers of minutes, gigabytes and releases; what is longer is a slip."""
 
 
-class Entry(BaseModel):
-    """Keys and values, none of them unknown."""
+@dataclass(frozen=True)
+class Unquoted:
+    """A number or a truth value as the file writes it: YAML would make 2.1 of 2.10, and True of yes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, use_attribute_docstrings=True)
+    text: str
+
+    def __repr__(self) -> str:
+        """``2.10``."""
+        return self.text
 
 
-class Form(Entry):
+class Entry:
+    """Keys and values, none of them unknown. A model is a frozen dataclass that has this base."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "extra": "forbid",
+        "arbitrary_types_allowed": True,
+        "use_attribute_docstrings": True,
+    }
+
+
+class ConfigFile(Entry):
     """All that may stand in one file."""
 
     def contradictions(self) -> Iterable[tuple[KeyPath, str]]:
@@ -57,27 +74,158 @@ class Form(Entry):
         return ()
 
 
-def plain(text: str) -> str:
-    """Refuse what a shell, a workflow expression or a terminal would act on."""
-    if acted_on := sorted(_EXPRESSION_CHARACTERS & set(text)):
-        raise ValueError(f"expected plain text without {' '.join(acted_on)}")
-    if not text.isprintable():
-        raise ValueError("expected one line of printable characters")
-    return text
+class ByVersion(Entry, Mapping[Version, Release]):
+    """Facts about releases: a mapping of those by their versions."""
+
+    releases: Mapping[Version, Release]
+
+    def __getitem__(self, version: Version) -> Release:
+        """The facts about one release."""
+        return self.releases[version]
+
+    def __iter__(self) -> Iterator[Version]:
+        """Every version, in the order of the file."""
+        return iter(self.releases)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.releases)
 
 
-def quoted(value: object) -> object:
-    """Refuse a number where text is meant."""
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A field that a function reads from what the file has."""
+
+    function: Callable[[object], object]
+    """Raises a ValueError that says what was expected."""
+    written: Mapping[str, Any] | None = None
+    """What people write, in the terms of pydantic_core; text, when this is left out."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic call the function."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - the client has these records without pydantic
+
+        written: Any = self.written or _TEXT
+        return core_schema.no_info_plain_validator_function(self.function, json_schema_input_schema=written)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadIn:
+    """A field whose function is told the configuration folder, which is None where there is none."""
+
+    function: Callable[[object, Path | None], object]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic call the function."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        def read(value: object, info: ValidationInfo) -> object:
+            return self.function(value, info.context)
+
+        written: Any = _TEXT
+        return core_schema.with_info_plain_validator_function(read, json_schema_input_schema=written)
+
+
+@dataclass(frozen=True, eq=False)
+class After:
+    """A field whose value, once read, goes through a function."""
+
+    function: Callable[[Any, Mapping[str, Any]], object]
+    """Takes the value, and the keys above it that have no fault."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic call the function."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        def check(value: object, info: ValidationInfo) -> object:
+            return self.function(value, info.data)
+
+        return core_schema.with_info_after_validator_function(check, handler(source))
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """A list without repetitions, kept as the tuple or the set that the field says."""
+
+    at_least: int = 0
+    or_one: bool = False
+    """Whether one text may stand for a list of one."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic read the items."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        kind: Any = get_origin(source)  # tuple or frozenset
+
+        def keep(items: list[Hashable]) -> object:
+            return kind(distinct(items))
+
+        listed = core_schema.list_schema(handler.generate_schema(get_args(source)[0]), min_length=self.at_least or None)
+        if not self.or_one:
+            return core_schema.no_info_after_validator_function(keep, listed)
+        written: Any = {"type": "union", "choices": [_TEXT, listed]}
+        either = core_schema.no_info_before_validator_function(_list_of_one, listed, json_schema_input_schema=written)
+        return core_schema.no_info_after_validator_function(keep, either)
+
+
+@dataclass(frozen=True, eq=False)
+class Either:
+    """A field that is read in one way when the file has a value of some type there, and else in another."""
+
+    type: type
+    then: object
+    otherwise: object
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic choose, so that faults are those of what was meant."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        return core_schema.tagged_union_schema(
+            {"[then]": handler.generate_schema(self.then), "[otherwise]": handler.generate_schema(self.otherwise)},
+            discriminator=lambda value: "[then]" if isinstance(value, self.type) else "[otherwise]",
+        )
+
+
+class EachKeyOnce:
+    """A mapping of which no two keys mean the same."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic read the mapping, and compare."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        def read(content: Any, mapping: ValidatorFunctionWrapHandler) -> object:  # noqa: ANN401 - once read, a mapping
+            entries = mapping(content)
+            if len(entries) < len(content):
+                raise ValueError(f"two of these keys mean the same: {', '.join(content)}")
+            return entries
+
+        return core_schema.no_info_wrap_validator_function(read, handler(source))
+
+
+def text_of(value: object) -> str:
+    """Refuse what is no text, and what a shell, a workflow expression or a terminal would act on."""
     if isinstance(value, Unquoted):
         raise ValueError(f"expected text in quotes: '{value}'")  # noqa: TRY004 - pydantic collects ValueErrors
+    if not isinstance(value, str):
+        raise ValueError(f"expected text, not {shown(value)}")  # noqa: TRY004 - the same
+    if acted_on := sorted(_EXPRESSION_CHARACTERS & set(value)):
+        raise ValueError(f"expected plain text without {' '.join(acted_on)}")
+    if not value.isprintable():
+        raise ValueError("expected one line of printable characters")
     return value
 
 
-def _distinct_versions(versions: list[ProjectVersion]) -> list[ProjectVersion]:
-    forms = Counter(canonicalize_version(version) for version in distinct(versions))
-    if twins := [version for version in versions if forms[canonicalize_version(version)] > 1]:
-        raise ValueError(f"{', '.join(twins)} are one version; keep one of them")
-    return versions
+def shown(value: object) -> str:
+    """A value as a fault names it."""
+    match value:
+        case None:
+            return "nothing"
+        case dict():
+            return "keys and values"
+        case list():
+            return "a list"
+        case _:
+            return repr(value)
 
 
 def distinct(items: list[Item]) -> list[Item]:
@@ -87,14 +235,19 @@ def distinct(items: list[Item]) -> list[Item]:
     return items
 
 
-def _each_key_once(content: Any, read: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401 - a mapping, once read
-    entries = read(content)
-    if len(entries) < len(content):
-        raise ValueError(f"two of these keys mean the same: {', '.join(content)}")
-    return entries
+def _distinct_versions(versions: tuple[ProjectVersion, ...], _above: object) -> tuple[ProjectVersion, ...]:
+    forms = Counter(map(canonicalize_version, versions))
+    if twins := [version for version in versions if forms[canonicalize_version(version)] > 1]:
+        raise ValueError(f"{', '.join(twins)} are one version; keep one of them")
+    return versions
 
 
-def _normalized(text: str) -> ProjectName:
+def _list_of_one(value: object) -> object:
+    return [value] if isinstance(value, str | Unquoted) else value
+
+
+def _name(value: object) -> ProjectName:
+    text = text_of(value)
     name = project_name(text)
     if name != text:  # two spellings of one name could otherwise stand side by side
         raise ValueError(f"expected the normalized name '{name}' (PEP 503)")
@@ -116,12 +269,12 @@ def index_requirement(text: str) -> str:
     return str(requirement)
 
 
-def _range_of(value: object) -> SpecifierSet:
-    text = quoted(value)
-    if not isinstance(text, str):
+def _range(value: object) -> SpecifierSet:
+    if not isinstance(value, str | Unquoted):
         raise ValueError(f"expected a range such as '>=2.7,<3', not {value!r}")  # noqa: TRY004
+    text = text_of(value)
     try:
-        versions = SpecifierSet(plain(text))
+        versions = SpecifierSet(text)
     except InvalidSpecifier:
         versions = SpecifierSet()
     if not len(versions):  # an empty text is the range of all versions, which nobody means
@@ -129,12 +282,8 @@ def _range_of(value: object) -> SpecifierSet:
     return versions
 
 
-def list_of_one(value: object) -> object:
-    """Where most packages need one value, one value may stand for a list of one."""
-    return [value] if isinstance(value, str | Unquoted) else value
-
-
-def _whole_number(value: object) -> int:
+def whole_number(value: object) -> int:
+    """Read a number from 1 up."""
     digits = value.text if isinstance(value, Unquoted) else ""
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS and int(digits)):
         raise ValueError(f"expected a whole number from 1 to {'9' * _MAX_DIGITS}, not {value!r}")
@@ -147,36 +296,34 @@ def _truth(value: object) -> bool:
     return value.text == "true"
 
 
-def _known(platform: Platform) -> Platform:
+def _platform(value: object) -> Platform:
+    platform = Platform.parse(text_of(value))
     if platform not in BUILT_FOR:
         raise ValueError(f"expected {' or '.join(map(str, BUILT_FOR))}, not '{platform}'")
     return platform
 
 
-def _sha256(text: str) -> Sha256:
-    return Sha256(hexadecimal(text, 64))
-
-
-def hexadecimal(text: str, digits: int) -> str:
+def hexadecimal(value: object, digits: int) -> str:
     """Refuse anything but so many lower-case hexadecimal digits."""
+    text = text_of(value)
     if len(text) != digits or set(text) - set("0123456789abcdef"):
         raise ValueError(f"expected {digits} lower-case hexadecimal digits, not {text!r}")
     return text
 
 
-Text = Annotated[str, BeforeValidator(quoted), AfterValidator(plain)]
-Name = Annotated[ProjectName, BeforeValidator(quoted), AfterValidator(plain), AfterValidator(_normalized)]
-UpstreamVersion = Annotated[
-    ProjectVersion, BeforeValidator(quoted), AfterValidator(plain), AfterValidator(project_version)
-]
-UpstreamVersions = Annotated[list[UpstreamVersion], Field(min_length=1), AfterValidator(_distinct_versions)]
-Range = Annotated[SpecifierSet, PlainValidator(_range_of, json_schema_input_type=str)]
-Requirements = Annotated[list[Annotated[Text, AfterValidator(index_requirement)]], AfterValidator(distinct)]
-Architectures = Annotated[list[Architecture], Field(min_length=1), AfterValidator(distinct)]
-KnownPlatform = Annotated[Platform, AfterValidator(_known)]
-Platforms = Annotated[list[KnownPlatform], Field(min_length=1), AfterValidator(distinct)]
-WholeNumber = Annotated[int, PlainValidator(_whole_number, json_schema_input_type=PositiveInt)]
-Truth = Annotated[bool, PlainValidator(_truth, json_schema_input_type=bool)]
-Hash = Annotated[Sha256, AfterValidator(_sha256)]
-Hashes = Annotated[list[Hash], Field(min_length=1), AfterValidator(distinct)]
-EachKeyOnce = WrapValidator(_each_key_once)
+NUMBER: Final[Mapping[str, Any]] = {"type": "int", "gt": 0}
+
+Text = Annotated[str, Read(text_of)]
+Name = Annotated[ProjectName, Read(_name)]
+VersionText = Annotated[str, Read(lambda value: project_version(text_of(value)))]
+UpstreamVersion = Annotated[ProjectVersion, Read(lambda value: project_version(text_of(value)))]
+UpstreamVersions = Annotated[tuple[UpstreamVersion, ...], Items(at_least=1), After(_distinct_versions)]
+Range = Annotated[SpecifierSet, Read(_range)]
+Requirements = Annotated[tuple[Annotated[str, Read(lambda value: index_requirement(text_of(value)))], ...], Items()]
+Architectures = Annotated[tuple[Architecture, ...], Items(at_least=1)]
+KnownPlatform = Annotated[Platform, Read(_platform)]
+Platforms = Annotated[tuple[KnownPlatform, ...], Items(at_least=1)]
+WholeNumber = Annotated[int, Read(whole_number, NUMBER)]
+Truth = Annotated[bool, Read(_truth, {"type": "bool"})]
+Hash = Annotated[Sha256, Read(lambda value: hexadecimal(value, 64))]
+Hashes = Annotated[tuple[Hash, ...], Items(at_least=1)]

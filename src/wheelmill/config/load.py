@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from wheelmill.config.compatibility_file import CompatibilityFile, compatibility_of
-from wheelmill.config.images import read_images
-from wheelmill.config.listing import read_listing
-from wheelmill.config.lock_file import LockFile, lock_of
-from wheelmill.config.model import Config
-from wheelmill.config.packages import package_of
-from wheelmill.config.packages_file import PackagesFile
+from packaging.specifiers import SpecifierSet
+
+from wheelmill.config.fields import ConfigFile
+from wheelmill.config.model import Compatibility, Config, Images, Listing, Lock, Package, Removed, Yanked
+from wheelmill.config.model.packages import PackageEntry, Packages
 from wheelmill.config.read import read_file
 from wheelmill.errors import ConfigurationError
+from wheelmill.names import ProjectName
 from wheelmill.system import resources
 
 PACKAGES: Final = "packages.yml"
 COMPATIBILITY: Final = "compatibility.yml"
 LOCK: Final = "packages.lock"
+IMAGES: Final = "images.yml"
+YANKED: Final = "yanked.yml"
+REMOVED: Final = "removed.yml"
+
+Record = TypeVar("Record")
+File = TypeVar("File", bound=ConfigFile)
 
 
 def load_config(directory: Path) -> Config:
@@ -30,21 +36,87 @@ def load_config(directory: Path) -> Config:
     Raises:
         ConfigurationError: with every fault of every file.
     """
+    return _load(directory, _config_in)
+
+
+def load_compatibility(directory: Path) -> Compatibility:
+    """Read the ``compatibility.yml`` of a configuration folder; the one that ships with wheelmill where there is none.
+
+    Raises:
+        ConfigurationError: with every fault of the file.
+    """
+    return _load(directory, _compatibility_in)
+
+
+def load_images(directory: Path) -> Images:
+    """Read the ``images.yml`` of a configuration folder; the one that ships with wheelmill where there is none.
+
+    Raises:
+        ConfigurationError: with every fault of the file.
+    """
+    return _load(directory, _images_in)
+
+
+def load_listing(directory: Path) -> Listing:
+    """Read the ``yanked.yml`` and ``removed.yml`` of a configuration folder.
+
+    Raises:
+        ConfigurationError: with every fault of both.
+    """
+    return _load(directory, _listing_in)
+
+
+def _load(directory: Path, read: Callable[[Path, list[str]], Record | None]) -> Record:
     faults: list[str] = []
-    packages = read_file(directory / PACKAGES, PackagesFile, faults)
-    own_facts = directory / COMPATIBILITY
-    facts = read_file(own_facts if own_facts.exists() else resources.CONFIG / COMPATIBILITY, CompatibilityFile, faults)
-    locked = read_file(directory / LOCK, LockFile, faults) if (directory / LOCK).exists() else LockFile(sdists={})
-    images = read_images(directory, faults)
-    listing = read_listing(directory, faults)
-    if packages is None or facts is None or locked is None or images is None or listing is None:
+    record = read(directory, faults)
+    if record is None:
         raise ConfigurationError(tuple(faults))
-    lock = lock_of(locked)
+    return record
+
+
+def _config_in(directory: Path, faults: list[str]) -> Config | None:
+    packages = read_file(directory / PACKAGES, Packages, faults)
+    compatibility = _compatibility_in(directory, faults)
+    lock = _read_if_there(directory / LOCK, Lock(sdists={}), faults)
+    images = _images_in(directory, faults)
+    listing = _listing_in(directory, faults)
+    if packages is None or compatibility is None or lock is None or images is None or listing is None:
+        return None
     return Config(
         directory=directory,
-        packages={name: package_of(name, entry, directory, lock) for name, entry in packages.packages.items()},
-        compatibility=compatibility_of(facts),
+        packages={name: _package(name, entry, lock) for name, entry in packages.packages.items()},
+        compatibility=compatibility,
         lock=lock,
         images=images,
         listing=listing,
     )
+
+
+def _compatibility_in(directory: Path, faults: list[str]) -> Compatibility | None:
+    return read_file(_own_or_shipped(directory, COMPATIBILITY), Compatibility, faults)
+
+
+def _images_in(directory: Path, faults: list[str]) -> Images | None:
+    return read_file(_own_or_shipped(directory, IMAGES), Images, faults)
+
+
+def _listing_in(directory: Path, faults: list[str]) -> Listing | None:
+    yanked = _read_if_there(directory / YANKED, Yanked(), faults)
+    removed = _read_if_there(directory / REMOVED, Removed(), faults)
+    return Listing(yanked=yanked, removed=removed) if yanked and removed else None
+
+
+def _own_or_shipped(directory: Path, name: str) -> Path:
+    own = directory / name
+    return own if own.exists() else resources.CONFIG / name
+
+
+def _read_if_there(path: Path, nothing: File, faults: list[str]) -> File | None:
+    return read_file(path, type(nothing), faults) if path.exists() else nothing
+
+
+def _package(name: ProjectName, entry: PackageEntry, lock: Lock) -> Package:
+    keys = dict(vars(entry))
+    if isinstance(entry.versions, SpecifierSet):
+        keys |= {"versions": lock.versions_in(name, entry.versions), "version_range": entry.versions}
+    return Package(name=name, **keys)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import yaml
 from packaging.specifiers import SpecifierSet
@@ -14,20 +14,23 @@ from packaging.version import Version
 from pydantic import ValidationError
 
 from wheelmill.config.load import LOCK
-from wheelmill.config.lock_file import SdistEntry
 from wheelmill.config.model import Config, GitSource, Lock, LockedCommit, LockedSdist, Package
+from wheelmill.config.read import adapter_of
 from wheelmill.config.requirements import locked_requirements, requires_of_commit, requires_of_sdist
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.package_index import sdists_of
 from wheelmill.names import ProjectName, ProjectVersion
 from wheelmill.system.files import write_bytes
 from wheelmill.system.git import find_commit
+from wheelmill.system.plain_records import plain_of
 
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage
 
 Sources = dict[ProjectVersion, LockedSdist | LockedCommit]
 """Of one package."""
+
+Locked = TypeVar("Locked", LockedSdist, LockedCommit)
 
 _HEADER: Final = "# Written by 'wheelmill config lock'.\n"
 _COMMIT_DIGITS: Final = 40
@@ -53,12 +56,22 @@ def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade:
             sources[name] = _looked_up(package, {} if upgrade else sources[name])
             kept = None if upgrade else requirements.get(name)
             requirements[name] = locked_requirements(package, sources[name].values(), kept)
-    every = {(name, version): source for name, own in sources.items() for version, source in own.items()}
     return Lock(
-        sdists={key: source for key, source in every.items() if isinstance(source, LockedSdist)},
-        commits={key: source for key, source in every.items() if isinstance(source, LockedCommit)},
+        sdists=_of_type(LockedSdist, sources),
+        commits=_of_type(LockedCommit, sources),
         requirements={name: locked for name, locked in requirements.items() if name in config.packages},
     )
+
+
+def _of_type(
+    kind: type[Locked], sources: Mapping[ProjectName, Sources]
+) -> dict[ProjectName, dict[ProjectVersion, Locked]]:
+    """The sources of one type, by package and version; no package without any."""
+    chosen = {
+        name: {version: source for version, source in own.items() if isinstance(source, kind)}
+        for name, own in sources.items()
+    }
+    return {name: own for name, own in chosen.items() if own}
 
 
 def _kept(package: Package, lock: Lock) -> Sources:
@@ -78,7 +91,7 @@ def _looked_up(package: Package, kept: Sources) -> Sources:
         sources = kept or _sdists_in(package.version_range, package)
     else:
         sources = kept | _sdists(package, missing)
-    if package.build_arguments.isolation:
+    if package.build_args.isolation:
         return {version: _with_requires(package.name, source) for version, source in sources.items()}
     return sources
 
@@ -93,14 +106,14 @@ def _with_requires(project: ProjectName, source: LockedSdist | LockedCommit) -> 
 
 def _commit(source: GitSource) -> LockedCommit:
     if len(source.ref) == _COMMIT_DIGITS and not set(source.ref) - set("0123456789abcdef"):
-        return LockedCommit(source=source, commit=source.ref)
+        return LockedCommit(**vars(source), commit=source.ref)
     try:
-        commit = find_commit(source.url, source.ref)
+        commit = find_commit(source.git, source.ref)
     except ProcessError as error:
-        raise UsageError(f"{source.url} does not answer:\n{error.tail}") from None
+        raise UsageError(f"{source.git} does not answer:\n{error.tail}") from None
     if commit is None:
-        raise UsageError(f"{source.url} has no tag or branch {source.ref}")
-    return LockedCommit(source=source, commit=commit)
+        raise UsageError(f"{source.git} has no tag or branch {source.ref}")
+    return LockedCommit(**vars(source), commit=commit)
 
 
 def _sdists(package: Package, versions: list[ProjectVersion]) -> Sources:
@@ -124,35 +137,25 @@ def _sdists_in(versions: SpecifierSet, package: Package) -> Sources:
 def _offered(project: ProjectName) -> dict[Version, LockedSdist]:
     """The source distributions that the package index has, each with its version."""
     locked = (_locked(file, project) for file in sdists_of(project))
-    return {parse_sdist_filename(sdist.filename)[1]: sdist for sdist in locked if sdist}
+    return {parse_sdist_filename(sdist.sdist)[1]: sdist for sdist in locked if sdist}
 
 
 def _locked(file: DistributionPackage, project: ProjectName) -> LockedSdist | None:
     """A file of the index as the lock has it; None for one that it may not have, or that builds cannot unpack."""
     try:
-        entry = SdistEntry.model_validate({"sdist": file.filename, "sha256": file.digests.get("sha256")})
+        sdist: LockedSdist = adapter_of(LockedSdist).validate_python(
+            {"sdist": file.filename, "sha256": file.digests.get("sha256")}
+        )
     except ValidationError:
         return None
-    usable = entry.sdist.endswith(".tar.gz") and parse_sdist_filename(entry.sdist)[0] == project
-    return LockedSdist(filename=entry.sdist, sha256=entry.sha256) if usable else None
+    return sdist if sdist.sdist.endswith(".tar.gz") and parse_sdist_filename(sdist.sdist)[0] == project else None
 
 
 def write_lock(lock: Lock, directory: Path) -> None:
     """Write the lock, sorted: equal locks give equal bytes."""
-    content: dict[str, dict[str, Any]] = {"sdists": {}, "commits": {}, "requirements": {}}
-    for (name, version), sdist in sorted(lock.sdists.items()):
-        entry = {"sdist": sdist.filename, "sha256": sdist.sha256}
-        content["sdists"].setdefault(name, {})[version] = entry | _requires(sdist)
-    for (name, version), locked in sorted(lock.commits.items()):
-        source = locked.source
-        found = {"git": source.url, "ref": source.ref, "submodules": source.submodules, "commit": locked.commit}
-        content["commits"].setdefault(name, {})[version] = found | _requires(locked)
-    for name, requirements in sorted(lock.requirements.items()):
-        pinned = [{"requirement": pin.requirement, "sha256": list(pin.sha256)} for pin in requirements.pinned]
-        content["requirements"][name] = {"inputs": list(requirements.inputs), "pinned": pinned}
-    text = yaml.safe_dump(content, sort_keys=False, width=200)
+    ordered = {
+        section: {name: dict(sorted(entry.items())) for name, entry in sorted(entries.items())}
+        for section, entries in plain_of(lock).items()
+    }
+    text = yaml.safe_dump(ordered, sort_keys=False, width=200)
     write_bytes(directory / LOCK, (_HEADER + text).encode())
-
-
-def _requires(source: LockedSdist | LockedCommit) -> dict[str, list[str]]:
-    return {} if source.requires is None else {"requires": list(source.requires)}

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
-from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo
-
-from wheelmill.config.fields import Text, list_of_one, plain
-from wheelmill.config.model import BuildArguments
+from wheelmill.config.fields import NUMBER, Items, Read, ReadIn, text_of, whole_number
 from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
 
 _GIT_URL: Final = re.compile(r"(https://[A-Za-z0-9.-]+(:[0-9]+)?|file://)(/[A-Za-z0-9._~+-]+)+/?")
@@ -33,12 +30,23 @@ _ENV_PREFIXES_REFUSED: Final = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class BuildArguments:
+    """What ``build_args`` asks of the build frontend."""
+
+    isolation: bool = True
+    """Whether the project's own ``build-system.requires`` are installed for the build (PEP 518)."""
+    config_settings: tuple[tuple[str, str], ...] = ()
+    """Handed to the project's build backend (PEP 517)."""
+
+
+ISOLATED: Final = BuildArguments()
+
+
 def _build_arguments(value: object) -> BuildArguments:
-    if isinstance(value, BuildArguments):
-        return value
     if not isinstance(value, str):
         raise ValueError(f"expected text such as '--no-build-isolation', not {value!r}")  # noqa: TRY004
-    text = plain(value)
+    text = text_of(value)
     isolation = True
     settings = []
     try:
@@ -46,8 +54,8 @@ def _build_arguments(value: object) -> BuildArguments:
     except ValueError as error:
         raise ValueError(f"quotes do not match: {error}") from None
     for word in words:
-        option, _, value = word.partition("=")
-        key, is_setting, setting = value.partition("=")
+        option, _, given = word.partition("=")
+        key, is_setting, setting = given.partition("=")
         if word == "--no-build-isolation":
             isolation = False
         elif option in ("--config-settings", "--config-setting") and key and is_setting:
@@ -57,13 +65,15 @@ def _build_arguments(value: object) -> BuildArguments:
     return BuildArguments(isolation=isolation, config_settings=tuple(settings))
 
 
-def _module(text: str) -> str:
+def _module(value: object) -> str:
+    text = text_of(value)
     if not all(part.isidentifier() for part in text.split(".")):
         raise ValueError(f"expected a module such as 'flash_attn', not {text!r}")
     return text
 
 
-def _variable(text: str) -> str:
+def _variable(value: object) -> str:
+    text = str(value)
     if not (text.isidentifier() and text.isascii()):
         raise ValueError(f"expected the name of an environment variable, not {text!r}")
     if text.upper() in _ENV_REFUSED or text.upper().startswith(_ENV_PREFIXES_REFUSED):
@@ -71,57 +81,66 @@ def _variable(text: str) -> str:
     return text
 
 
-def _folder(value: object, info: ValidationInfo) -> PurePosixPath:
-    return _inside(value, info, "folder", Path.is_dir)
+def _folder(value: object, folder: Path | None) -> Path:
+    return _inside(value, folder, "folder", Path.is_dir)
 
 
-def _file(value: object, info: ValidationInfo) -> PurePosixPath:
-    return _inside(value, info, "file", Path.is_file)
+def _file(value: object, folder: Path | None) -> Path:
+    return _inside(value, folder, "file", Path.is_file)
 
 
-def _script(value: object, info: ValidationInfo) -> PurePosixPath:
-    path = _file(value, info)
-    if info.context:
-        (info.context / path).read_text(encoding="utf-8")  # raises a ValueError where it is not that
-    return path
+def _script(value: object, folder: Path | None) -> str:
+    path = _file(value, folder)
+    return path.read_text(encoding="utf-8") if folder else ""  # raises a ValueError where it is not that
 
 
-def _inside(value: object, info: ValidationInfo, kind: str, is_one: Callable[[Path], bool]) -> PurePosixPath:
+def _inside(value: object, folder: Path | None, kind: str, is_one: Callable[[Path], bool]) -> Path:
     if not isinstance(value, str):
         raise ValueError(f"expected a path, not {value!r}")  # noqa: TRY004
-    text = plain(value)
+    text = text_of(value)
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise ValueError(f"expected a path inside the configuration folder, not {text!r}")
+    if folder is None:
+        return Path(path)
     try:
-        there = not info.context or is_one(info.context / path)
+        there = is_one(folder / path)
     except OSError:  # such as a name that is too long
         there = False
     if not there:
         raise ValueError(f"there is no {kind} '{path}' in the configuration folder")
-    return path
+    return folder / path
 
 
-def _git_url(text: str) -> str:
+def _git_url(value: object) -> str:
+    text = text_of(value)
     if not _GIT_URL.fullmatch(text):
         raise ValueError(f"expected the https:// or file:// address of a git repository, without a user, not {text!r}")
     return text
 
 
-def _git_ref(text: str) -> str:
+def _git_ref(value: object) -> str:
+    text = text_of(value)
     if not _GIT_REF.fullmatch(text.replace("{version}", "0")) or ".." in text:
         raise ValueError(f"expected a git tag or branch such as 'v{{version}}', not {text!r}")
     return text
 
 
-def _licence(text: str) -> str:
+def _licence(value: object) -> str:
+    text = text_of(value)
+    from packaging.licenses import (  # noqa: PLC0415 - a table of 700, which the client has no use for
+        InvalidLicenseExpression,
+        canonicalize_license_expression,
+    )
+
     try:
         return canonicalize_license_expression(text)
     except InvalidLicenseExpression:
         raise ValueError(f"expected an SPDX expression such as 'BSD-3-Clause', not {text!r}") from None
 
 
-def _runner(text: str) -> str:
+def _runner(value: object) -> str:
+    text = text_of(value)
     if text not in _RUNNERS:
         raise ValueError(
             f"expected one of GitHub's own machines ({', '.join(_RUNNERS)}), not {text!r}; "
@@ -130,17 +149,17 @@ def _runner(text: str) -> str:
     return text
 
 
-Arguments = Annotated[BuildArguments, PlainValidator(_build_arguments, json_schema_input_type=str)]
-Variable = Annotated[str, AfterValidator(_variable)]
-Modules = Annotated[
-    list[Annotated[Text, AfterValidator(_module)]],
-    BeforeValidator(list_of_one, json_schema_input_type=str | list[str]),
-    Field(min_length=1),
-]
-Folder = Annotated[PurePosixPath, PlainValidator(_folder, json_schema_input_type=str)]
-File = Annotated[PurePosixPath, PlainValidator(_file, json_schema_input_type=str)]
-Script = Annotated[PurePosixPath, PlainValidator(_script, json_schema_input_type=str)]
-Licence = Annotated[Text, AfterValidator(_licence)]
-GitUrl = Annotated[Text, AfterValidator(_git_url)]
-GitRef = Annotated[Text, AfterValidator(_git_ref)]
-Runner = Annotated[Text, AfterValidator(_runner)]
+Arguments = Annotated[BuildArguments, Read(_build_arguments)]
+Variable = Annotated[str, Read(_variable)]
+Modules = Annotated[tuple[Annotated[str, Read(_module)], ...], Items(at_least=1, or_one=True)]
+Folder = Annotated[Path, ReadIn(_folder)]
+File = Annotated[Path, ReadIn(_file)]
+Script = Annotated[str, ReadIn(_script)]
+Licence = Annotated[str, Read(_licence)]
+GitUrl = Annotated[str, Read(_git_url)]
+GitRef = Annotated[str, Read(_git_ref)]
+Runner = Annotated[str, Read(_runner)]
+Gigabytes = Annotated[int, Read(lambda value: whole_number(value) << 30, NUMBER)]
+"""Kept as bytes."""
+Minutes = Annotated[int, Read(lambda value: whole_number(value) * 60, NUMBER)]
+"""Kept as seconds."""

@@ -1,27 +1,42 @@
-"""Reading one file under ``config/``: it has its form, or every fault is named."""
+"""Reading one file under ``config/``: it is what its model says, or every fault is named."""
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from types import UnionType
+from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from wheelmill.config.document import KeyPath, read_document
-from wheelmill.config.fields import Entry, Form
+from wheelmill.config.document import read_document
+from wheelmill.config.fields import ConfigFile, KeyPath, shown
 from wheelmill.errors import ConfigurationError
 
-File = TypeVar("File", bound=Form)
+File = TypeVar("File", bound=ConfigFile)
+
+Record = TypeVar("Record")
 
 
-def read_file(path: Path, form: type[File], faults: list[str]) -> File | None:
+_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
+
+
+def adapter_of(model: type[Record]) -> TypeAdapter[Record]:
+    """What reads and writes a model. Kept: making one takes as long as reading a file."""
+    if model not in _ADAPTERS:
+        _ADAPTERS[model] = TypeAdapter(model)
+    return _ADAPTERS[model]
+
+
+def read_file(path: Path, model: type[File], faults: list[str]) -> File | None:
     """Read one file.
 
     Args:
-        path: the file.
-        form: what must stand in it.
+        path: the YAML file.
+        model: what must stand in it.
         faults: where its faults are added to those of other files.
 
     Returns:
@@ -32,66 +47,76 @@ def read_file(path: Path, form: type[File], faults: list[str]) -> File | None:
     except ConfigurationError as error:
         faults.extend(error.faults)
         return None
-    try:
-        file = form.model_validate(document.content, context=path.parent)
-        found = list(file.contradictions())
-    except ValidationError as error:
-        file, found = None, faults_of(error)
+    file, found = validate(document.content, model, path.parent)
     faults.extend(document.fault(*fault) for fault in sorted(found, key=lambda fault: document.position_of(fault[0])))
-    return None if found else file
+    return file
 
 
-def faults_of(error: ValidationError) -> list[tuple[KeyPath, str]]:
-    """Every fault that pydantic found: where, and what is said of it."""
-    return list(map(_explained, error.errors()))
+def validate(content: object, model: type[File], folder: Path) -> tuple[File | None, list[tuple[KeyPath, str]]]:
+    """Make a file's record of its content.
+
+    Args:
+        content: plain values, as of a `Document`.
+        model: what they must be.
+        folder: the configuration folder, which paths in it start from.
+
+    Returns:
+        The record, or None; and every fault: where it is, and what is said of it.
+    """
+    try:
+        file = adapter_of(model).validate_python(content, context=folder)
+    except ValidationError as error:
+        return None, [_explained(problem, model) for problem in error.errors()]
+    found = list(file.contradictions())
+    return None if found else file, found
 
 
-def _explained(problem: ErrorDetails) -> tuple[KeyPath, str]:
+def _explained(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
     """Say in the words of the file what pydantic says in its own."""
     key_path = tuple(part for part in problem["loc"] if not str(part).startswith("["))
     value = problem["input"]
     match problem["type"]:
         case "missing":
             message = "is required"
-        case "extra_forbidden":
-            message = "is not a key here" + _did_you_mean(str(key_path[-1]))
+        case "unexpected_keyword_argument":
+            message = "is not a key here" + _did_you_mean(str(key_path[-1]), _keys_at(key_path[:-1], model))
         case "value_error":
             message = str(problem["ctx"]["error"])
-        case "string_type":
-            message = f"expected text, not {_shown(value)}"
         case "list_type":
-            message = f"expected a list, not {_shown(value)}"
-        case "dict_type" | "model_type" | "model_attributes_type":
-            message = f"expected keys and values, not {_shown(value)}"
+            message = f"expected a list, not {shown(value)}"
+        case "dict_type" | "dataclass_type":
+            message = f"expected keys and values, not {shown(value)}"
         case "literal_error":
-            message = f"expected {problem['ctx']['expected']}, not {_shown(value)}"
+            message = f"expected {problem['ctx']['expected']}, not {shown(value)}"
         case "too_short":
             message = "expected at least one item"
         case kind if kind.startswith("date_"):
-            message = f"expected a date such as 2026-11-21, not {_shown(value)}"
+            message = f"expected a date such as 2026-11-21, not {shown(value)}"
         case _:
             message = problem["msg"]
     return key_path, message
 
 
-def _shown(value: object) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case dict():
-            return "keys and values"
-        case list():
-            return "a list"
-        case _:
-            return repr(value)
-
-
-def _did_you_mean(key: str) -> str:
-    close = difflib.get_close_matches(key.lower(), sorted(_keys_of(Entry) - {key}), n=1)
+def _did_you_mean(key: str, keys: set[str]) -> str:
+    close = difflib.get_close_matches(key.lower(), sorted(keys), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
-def _keys_of(entry: type[Entry]) -> set[str]:
-    """The keys of an entry and of all that stand below one."""
-    below = (_keys_of(each) for each in entry.__subclasses__())
-    return set(entry.model_fields).union(*below)
+def _keys_at(key_path: KeyPath, model: type) -> set[str]:
+    """The keys of the table at a place in a file."""
+    kinds: list[Any] = [model]
+    for key in key_path:
+        kinds = [below for kind in kinds for below in _below(kind, key)]
+    return {field.name for kind in kinds if dataclasses.is_dataclass(kind) for field in dataclasses.fields(kind)}
+
+
+def _below(kind: Any, key: str | int) -> Iterable[Any]:  # noqa: ANN401 - a type, or what stands for one
+    """What may stand under a key of a table, a mapping or a list."""
+    arguments = get_args(kind)
+    if dataclasses.is_dataclass(kind):
+        below = get_type_hints(kind).get(str(key))
+    elif arguments:
+        below = arguments[-1 if get_origin(kind) is Mapping else 0]
+    else:
+        below = None
+    return get_args(below) if get_origin(below) in (Union, UnionType) else (below,)

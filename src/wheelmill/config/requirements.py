@@ -51,7 +51,7 @@ def locked_requirements(
         UsageError: nothing satisfies all of it.
     """
     required = [requirement for source in sources for requirement in source.requires or ()]
-    if package.build_arguments.isolation and isinstance(package.source, Path):
+    if package.build_args.isolation and isinstance(package.source, Path):
         required.extend(_requires_of_folder(package.source))
     inputs = tuple(sorted({*package.build_requirements, *EVERY_BUILD_NEEDS, *without_torch(required)}))
     if kept and kept.inputs == inputs:
@@ -87,15 +87,15 @@ def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ..
         IntegrityError: the package index has other bytes.
         UsageError: there is no telling what it asks for.
     """
-    archive = cached_sdist(project, sdist.filename, sdist.sha256)
+    archive = cached_sdist(project, sdist.sdist, sdist.sha256)
     try:
         with tarfile.open(archive) as tar:
             for member in tar:
                 if member.isfile() and member.name.removeprefix("./").split("/")[1:] == [_PYPROJECT]:
                     file = tar.extractfile(member)
-                    return _requires_of(file.read(_MAX_BYTES) if file else b"", sdist.filename)
+                    return _requires_of(file.read(_MAX_BYTES) if file else b"", sdist.sdist)
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise UsageError(f"{sdist.filename} cannot be read: {error}") from None
+        raise UsageError(f"{sdist.sdist} cannot be read: {error}") from None
     return ()
 
 
@@ -108,9 +108,9 @@ def requires_of_commit(project: ProjectName, locked: LockedCommit) -> tuple[str,
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / project
         try:
-            fetch_commit(locked.source.url, locked.commit, folder, submodules=False)
+            fetch_commit(locked.git, locked.commit, folder, submodules=False)
         except ProcessError as error:
-            raise UsageError(f"{locked.source.url} does not give {locked.commit}:\n{error.tail}") from None
+            raise UsageError(f"{locked.git} does not give {locked.commit}:\n{error.tail}") from None
         return _requires_of_folder(folder)
 
 

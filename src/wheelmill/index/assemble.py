@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from wheelmill.config.model import Listing, Status
+from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.rules import contradictions
 from wheelmill.index.tree import IndexFile, Site, Tree
@@ -36,7 +36,7 @@ def site_of(files: Iterable[IndexFile], faults: Sequence[str], listing: Listing,
     every_fault.extend(contradictions(every_file))
     if every_fault:
         raise SiteError("\n".join(every_fault), hint=hint)
-    return Site(trees=_trees(every_file, listing), statuses=listing.statuses)
+    return Site(trees=_trees(every_file, listing), statuses=listing.yanked.projects)
 
 
 def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
@@ -50,7 +50,7 @@ def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
     projects: dict[str, dict[ProjectName, tuple[IndexFile, ...]]] = defaultdict(dict)
     projects[""] = {}
     for project, wheels in groupby(files, key=attrgetter("project")):
-        if listing.status_of(project).status is Status.QUARANTINED:
+        if listing.is_quarantined(project):
             projects[""][project] = ()
             continue
         listed: dict[str, list[IndexFile]] = defaultdict(list)

@@ -54,7 +54,7 @@ def site_of_releases(
         lacking = absent.get(manifest.tag, ())
         folder = _folder(base_url, manifest.tag)
         for entry in manifest.wheels:
-            if entry.filename in listing.removed:
+            if entry.filename in listing.removed.wheels:
                 continue
             try:
                 name = WheelName.parse(entry.filename)

@@ -14,7 +14,7 @@ from typing import Final
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.config.model import Listing, Status
+from wheelmill.config.model import Listing
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, ProjectName, Sha256
 from wheelmill.release.manifest import SIDECAR_SUFFIX, ManifestEntry
@@ -119,7 +119,7 @@ def changed(files: Iterable[IndexFile], deployed: Mapping[str, Sha256]) -> Itera
 def vanished(filenames: Iterable[str], listing: Listing) -> Iterator[str]:
     """Name wheels that the index that people use now has, and no release, where no reason is given."""
     for filename in sorted(filenames):
-        if filename not in listing.removed and not _is_quarantined(filename, listing):
+        if filename not in listing.removed.wheels and not _is_quarantined(filename, listing):
             yield f"{filename} stands in the deployed index and in no release; removed.yml gives no reason"
 
 
@@ -128,4 +128,4 @@ def _is_quarantined(filename: str, listing: Listing) -> bool:
         project = WheelName.parse(filename).project
     except ValueError:
         return False
-    return listing.status_of(project).status is Status.QUARANTINED
+    return listing.is_quarantined(project)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from wheelmill.config.model import Package, ProjectStatus
+from wheelmill.config.model import Package, Status, StatusEntry
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256
 from wheelmill.plan.targets import Plan
 from wheelmill.smoke.verdict import Certificate
@@ -23,6 +23,8 @@ SOURCES: Final = "sources.yml"
 """Other people's wheels that clients of this index know; see `SOURCES_HASH`."""
 SOURCES_HASH: Final = f"{SOURCES}.sha256"
 """The hash of `SOURCES` in the form of sha256sum: a client that has these bytes asks for no more."""
+
+_ACTIVE: Final = StatusEntry(status=Status.ACTIVE, reason=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +81,7 @@ class Site:
     """Every tree of an index, the one with all wheels first."""
 
     trees: tuple[Tree, ...]
-    statuses: Mapping[ProjectName, ProjectStatus] = field(default_factory=dict)
+    statuses: Mapping[ProjectName, StatusEntry] = field(default_factory=dict)
     """Of projects that are not plainly active (PEP 792)."""
 
     @property
@@ -87,9 +89,9 @@ class Site:
         """Every project, with all its files."""
         return self.trees[0].projects
 
-    def status_of(self, project: ProjectName) -> ProjectStatus:
+    def status_of(self, project: ProjectName) -> StatusEntry:
         """What the index says of a whole project."""
-        return self.statuses.get(project, ProjectStatus())
+        return self.statuses.get(project, _ACTIVE)
 
 
 @dataclass(frozen=True, kw_only=True)

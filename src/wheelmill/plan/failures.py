@@ -15,7 +15,7 @@ def inputs_of(target: BuildTarget) -> Sha256:
     folder = sorted(target.source.rglob("*")) if isinstance(target.source, Path) else ()
     inputs = (
         *(target.cell, target.source, target.requirements, target.toolkit, target.torch_release, target.architectures),
-        *(package.build_arguments, package.extra_deps, package.env, package.arch_variable, package.expectations),
+        *(package.build_args, package.extra_deps, package.env, package.arch_variable, package.expectations),
         *(package.memory_per_job, package.timeout, *(sha256_of(patch) for patch in package.patches)),
         *(sha256_of(path) for path in folder if path.is_file()),
     )

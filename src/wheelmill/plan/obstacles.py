@@ -42,11 +42,11 @@ def _unwanted(cell: Cell, package: Package) -> str | None:
         return "free-threaded Python does not load abi3 wheels"
     if (axis := _outside(package.scope, cell)) is not None:
         return f"packages.yml builds it for {axis} only"
-    return next((rule.reason for rule in package.exclude if _outside(rule.part, cell) is None), None)
+    return next((rule.reason for rule in package.exclude if _outside(rule, cell) is None), None)
 
 
 def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
-    if cell.torch is None or any(_outside(rule.part, cell) is None for rule in package.include):
+    if cell.torch is None or any(_outside(rule, cell) is None for rule in package.include):
         return None
     torch = compatibility.torch[cell.torch]
     if cell.cuda not in (published := torch.cuda.get(cell.platform, frozenset())):
@@ -75,6 +75,6 @@ def _outside(part: Part, cell: Cell) -> str | None:
     for name, wanted, value in axes:
         if wanted is not None and not (value and wanted.contains(value, prereleases=True)):
             return f"{name} {wanted}"
-    if part.platforms is not None and cell.platform not in part.platforms:
-        return ", ".join(map(str, part.platforms))
+    if part.platform is not None and cell.platform not in part.platform:
+        return ", ".join(map(str, part.platform))
     return None

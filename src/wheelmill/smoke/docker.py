@@ -92,7 +92,7 @@ class DockerEnvironments:
         """Gather what the wheel needs beside itself, and name the environments; see `SmokeEnvironments`."""
         label = contents.name.label
         python = python or PythonVersion(*sys.version_info[:2])
-        bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain]
+        bases = [*([self.images.of_cuda(label.cuda).runtime] if label else []), self.images.plain.image]
         with claim_run():  # says what is wrong with Docker, if anything is, before it is asked for images
             images = [self._image(base, progress) for base in bases]
         if index.requires:
@@ -113,7 +113,7 @@ class DockerEnvironments:
         def here(reference: ImageReference) -> str:
             return base_image(reference.tagged, reference.digest, progress=progress)
 
-        arguments = {"BASE_IMAGE": here(base), "PYTHONS_IMAGE": here(self.images.manylinux[_PLATFORM])}
+        arguments = {"BASE_IMAGE": here(base), "PYTHONS_IMAGE": here(self.images.manylinux.images[_PLATFORM])}
         return own_image("runtime", arguments, resources.DOCKER, progress=progress)
 
 

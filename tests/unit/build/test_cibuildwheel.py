@@ -99,7 +99,7 @@ def test_no_shell_reads_the_variables_of_a_build(tmp_path: Path) -> None:
 
 def test_settings_for_the_backend_arrive_as_they_are(tmp_path: Path) -> None:
     settings = (("--fast", "yes"), ("cmake.args", "-DA=1 -DB='x y'"), ("empty", ""))
-    package = replace(TARGET.package, build_arguments=BuildArguments(isolation=False, config_settings=settings))
+    package = replace(TARGET.package, build_args=BuildArguments(isolation=False, config_settings=settings))
     options = as_read(replace(BUILD, target=replace(TARGET, package=package)), tmp_path)
     assert parse_config_settings(options.config_settings) == dict(settings)
 

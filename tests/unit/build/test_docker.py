@@ -21,7 +21,7 @@ from wheelmill.system import resources
 from wheelmill.system.progress import Progress
 
 CONFIG = load_config(resources.CONFIG)
-MANYLINUX = CONFIG.images.manylinux[CELL.platform]
+MANYLINUX = CONFIG.images.manylinux.images[CELL.platform]
 DEVEL = CONFIG.images.of_cuda(CELL.cuda).devel
 WITHOUT_TORCH = replace(TARGET, cell=replace(CELL, torch=None), torch_release=None, source=Path("project"))
 ENOUGH = 0

@@ -4,6 +4,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -65,14 +66,16 @@ def test_the_build_sees_no_secret(workspace: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_variables_of_the_package_have_the_last_word(workspace: Path) -> None:
-    package = replace(TARGET.package, env=(("MAX_JOBS", "1000"), ("FORCE_CUDA", "1")))
+    package = replace(TARGET.package, env={"MAX_JOBS": "1000", "FORCE_CUDA": "1"})
     variables = variables_of(replace(WITHOUT_TORCH, package=package), workspace)
     assert (variables["MAX_JOBS"], variables["FORCE_CUDA"]) == ("1000", "1")
 
 
-@pytest.mark.parametrize(("dotted", "value"), [(True, "9.0a;12.0"), (False, "90a;120")])
-def test_a_package_is_told_its_architectures_in_its_own_variable(workspace: Path, *, dotted: bool, value: str) -> None:
-    package = replace(TARGET.package, arch_variable=ArchVariable(name="DEMO_ARCHS", dotted=dotted))
+@pytest.mark.parametrize(("form", "value"), [("dotted", "9.0a;12.0"), ("digits", "90a;120")])
+def test_a_package_is_told_its_architectures_in_its_own_variable(
+    form: Literal["dotted", "digits"], value: str, workspace: Path
+) -> None:
+    package = replace(TARGET.package, arch_variable=ArchVariable(name="DEMO_ARCHS", form=form))
     architectures = (Architecture(9, 0, "a"), Architecture(12, 0, ptx=True))
     variables = variables_of(replace(WITHOUT_TORCH, package=package, architectures=architectures), workspace)
     assert variables["DEMO_ARCHS"] == value

@@ -110,7 +110,7 @@ def cached(cache: Path, content: bytes) -> BuildTarget:
     path = cache / sha256 / "demo-1.0.tar.gz"
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    return replace(TARGET, source=LockedSdist(filename=path.name, sha256=sha256))
+    return replace(TARGET, source=LockedSdist(sdist=path.name, sha256=sha256))
 
 
 def test_a_source_distribution_in_the_cache_is_unpacked(cache: Path, tmp_path: Path) -> None:
@@ -204,8 +204,8 @@ def committed(
 
 
 def at(repository: Path, commit: str, *, submodules: bool = False) -> BuildTarget:
-    source = GitSource(url=repository.as_uri(), ref="v1.0", submodules=submodules)
-    return replace(TARGET, source=LockedCommit(source=source, commit=commit))
+    source = GitSource(git=repository.as_uri(), ref="v1.0", submodules=submodules)
+    return replace(TARGET, source=LockedCommit(**vars(source), commit=commit))
 
 
 @pytest.fixture
@@ -273,8 +273,8 @@ def test_settings_and_hooks_of_this_machine_do_not_touch_the_source(
 
 
 def test_nothing_but_https_and_files_is_fetched(repository: tuple[Path, str], tmp_path: Path) -> None:
-    source = GitSource(url=f"ext::git-upload-pack {repository[0]}", ref="v1.0", submodules=False)
-    target = replace(TARGET, source=LockedCommit(source=source, commit=repository[1]))
+    source = GitSource(git=f"ext::git-upload-pack {repository[0]}", ref="v1.0", submodules=False)
+    target = replace(TARGET, source=LockedCommit(**vars(source), commit=repository[1]))
     with pytest.raises(BuildError, match="transport 'ext' not allowed"):
         fetch_source(target, tmp_path / "source")
 

@@ -78,5 +78,4 @@ def candidates(names: Iterable[str], project: str = "demo", source: Source | Non
 @pytest.fixture(scope="session")
 def facts() -> Compatibility:
     """What ships."""
-    with PageCache(None) as cache:
-        return read_facts(cache)
+    return read_facts()

@@ -18,7 +18,7 @@ packages:
   other: {versions: ["2.10"], build_args: "--no-build-isolation"}
   demo: {versions: ["1.0", "2.0"], build_args: "--no-build-isolation"}
 """
-LOCKED = LockedSdist(filename="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
+LOCKED = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
 
 
 def write_packages(folder: Path, text: str) -> None:
@@ -46,7 +46,7 @@ def file(name: str) -> DistributionPackage:
 
 
 def sdist(name: str) -> LockedSdist:
-    return LockedSdist(filename=name, sha256=Sha256("f" * 64))
+    return LockedSdist(sdist=name, sha256=Sha256("f" * 64))
 
 
 def pin(wheel: Path) -> LockedRequirement:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wheelmill.config.document import MAX_BYTES, MAX_DEPTH, Document, read_document
+from wheelmill.config.document import MAX_BYTES, MAX_DEPTH, YamlDocument, read_document
 from wheelmill.errors import ConfigurationError
 
 # What YAML gives a meaning to, and what its parsers have tripped over.
@@ -24,7 +24,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("document") / "packages.yml"
 
 
-def read(path: Path, content: str) -> Document:
+def read(path: Path, content: str) -> YamlDocument:
     path.write_bytes(content.encode())
     return read_document(path)
 

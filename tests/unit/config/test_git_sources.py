@@ -49,9 +49,9 @@ def test_a_tag_is_locked_as_the_commit_that_it_points_to(options: list[str], rep
     git(repository, "branch", "other/v1.0")
     git(repository, "branch", "v1.0", committed(repository, "second"))
     from_git(tmp_path, repository, "v{version}")
-    locked = relocked(tmp_path).commits[DEMO, V10]
-    source = GitSource(url=repository.as_uri(), ref="v1.0", submodules=False)
-    assert locked == LockedCommit(source=source, commit=commit)
+    locked = relocked(tmp_path).commits[DEMO][V10]
+    source = GitSource(git=repository.as_uri(), ref="v1.0", submodules=False)
+    assert locked == LockedCommit(**vars(source), commit=commit)
 
 
 def test_a_branch_stays_where_it_was_until_it_is_upgraded(repository: Path, tmp_path: Path) -> None:
@@ -59,8 +59,8 @@ def test_a_branch_stays_where_it_was_until_it_is_upgraded(repository: Path, tmp_
     from_git(tmp_path, repository, "main")
     relocked(tmp_path)
     second = committed(repository, "second")
-    assert relocked(tmp_path).commits[DEMO, V10].commit == first
-    assert relocked(tmp_path, upgrade=True).commits[DEMO, V10].commit == second
+    assert relocked(tmp_path).commits[DEMO][V10].commit == first
+    assert relocked(tmp_path, upgrade=True).commits[DEMO][V10].commit == second
 
 
 def test_another_ref_in_packages_yml_is_locked_anew(repository: Path, tmp_path: Path) -> None:
@@ -68,16 +68,16 @@ def test_another_ref_in_packages_yml_is_locked_anew(repository: Path, tmp_path: 
     git(repository, "tag", "v1.0")
     second = committed(repository, "second")
     from_git(tmp_path, repository, "v1.0")
-    assert relocked(tmp_path).commits[DEMO, V10].commit == first
+    assert relocked(tmp_path).commits[DEMO][V10].commit == first
     from_git(tmp_path, repository, "main")
     config = load_config(tmp_path)
     assert config.lock.source_of(config.packages[DEMO], V10) is None
-    assert relocked(tmp_path).commits[DEMO, V10].commit == second
+    assert relocked(tmp_path).commits[DEMO][V10].commit == second
 
 
 def test_a_commit_needs_no_look_up(repository: Path, tmp_path: Path) -> None:
     from_git(tmp_path, tmp_path / "nowhere", commit := committed(repository, "first"))
-    assert relocked(tmp_path).commits[DEMO, V10].commit == commit
+    assert relocked(tmp_path).commits[DEMO][V10].commit == commit
 
 
 def test_build_isolation_locks_what_a_commit_requires(repository: Path, tmp_path: Path, wheels: Path) -> None:
@@ -85,7 +85,7 @@ def test_build_isolation_locks_what_a_commit_requires(repository: Path, tmp_path
     committed(repository, "first")
     from_git(tmp_path, repository, "main", arguments="")
     locked = relocked(tmp_path)
-    assert locked.commits[DEMO, V10].requires == ("ninja",)
+    assert locked.commits[DEMO][V10].requires == ("ninja",)
     assert locked.requirements[DEMO].inputs == ("ninja", "setuptools", "wheel")
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.config.images import load_images
-from wheelmill.config.load import load_config
+from wheelmill.config.load import load_config, load_images
 from wheelmill.config.model.images import CudaImages, ImageReference
 from wheelmill.errors import ConfigurationError, UsageError
 from wheelmill.names import CudaVersion, Platform
@@ -85,12 +84,12 @@ def test_the_file_becomes_records(tmp_path: Path) -> None:
     (tmp_path / "images.yml").write_text(IMAGES)
     images = load_images(tmp_path)
     manylinux = ImageReference("quay.io/pypa/manylinux_2_28_x86_64", "2026.09.30-1", DIGEST)
-    assert images.manylinux == {Platform.parse("linux_x86_64"): manylinux}
-    assert images.plain == ImageReference("docker.io/library/almalinux", "8", DIGEST)
+    assert images.manylinux.images == {Platform.parse("linux_x86_64"): manylinux}
+    assert images.plain.image == ImageReference("docker.io/library/almalinux", "8", DIGEST)
     devel, runtime = (
         ImageReference("docker.io/nvidia/cuda", f"13.2.1-{kind}-ubuntu24.04", DIGEST) for kind in ("devel", "runtime")
     )
-    assert images.cuda == {CudaVersion(13, 2): CudaImages(toolkit="13.2.1", devel=devel, runtime=runtime)}
+    assert images.cuda.releases == {CudaVersion(13, 2): CudaImages(toolkit="13.2.1", devel=devel, runtime=runtime)}
     assert images.of_cuda(CudaVersion(13, 2)).devel == devel
 
 
@@ -151,20 +150,20 @@ def test_what_does_not_fit_together_is_a_fault(tmp_path: Path, old: str, new: st
 def test_a_cuda_may_be_missing(tmp_path: Path) -> None:
     head, _, _ = IMAGES.partition('    "13.2"')
     (tmp_path / "images.yml").write_text(head.replace("  releases:\n", "  releases: {}\n"))
-    assert load_images(tmp_path).cuda == {}
+    assert load_images(tmp_path).cuda.releases == {}
 
 
 def test_the_images_that_ship_are_for_every_platform_and_every_cuda() -> None:
     images, facts = load_images(resources.CONFIG), load_config(resources.CONFIG).compatibility
-    assert set(images.manylinux) == set(facts.platforms)
+    assert set(images.manylinux.images) == set(facts.platforms)
     assert set(images.cuda) == set(facts.cuda)
-    for platform, image in images.manylinux.items():
+    for platform, image in images.manylinux.images.items():
         assert image.repository == "pypa/" + platform.tag("manylinux_2_28")
     for cuda in images.cuda.values():
         assert cuda.devel.tag.replace("-devel-", "-runtime-") == cuda.runtime.tag
     pinned = [
-        *images.manylinux.values(),
-        images.plain,
+        *images.manylinux.images.values(),
+        images.plain.image,
         *(i for c in images.cuda.values() for i in (c.devel, c.runtime)),
     ]
     assert len({image.digest for image in pinned}) == len(pinned)

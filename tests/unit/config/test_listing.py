@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from wheelmill.config.listing import load_listing
-from wheelmill.config.load import load_config
-from wheelmill.config.model import Listing, ProjectStatus, Status
+from wheelmill.config.load import load_config, load_listing
+from wheelmill.config.model import Listing, Status, StatusEntry
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
 from wheelmill.system import resources
@@ -38,10 +37,10 @@ def faults_in(folder: Path, *files: str) -> list[str]:
 
 def test_both_files_become_one_record(tmp_path: Path) -> None:
     listing = listing_in(tmp_path, removed='wheels: {other-1.0-py3-none-any.whl: "not ours"}\n')
-    assert listing.yanked_wheels == {WHEEL: "crashes"}
-    assert listing.status_of(DEMO) == ProjectStatus(status=Status.DEPRECATED, reason="part of torch")
-    assert listing.status_of(project_name("other")) == ProjectStatus(status=Status.ACTIVE, reason=None)
-    assert listing.removed == {"other-1.0-py3-none-any.whl": "not ours"}
+    assert listing.yanked.wheels == {WHEEL: "crashes"}
+    assert listing.yanked.projects == {DEMO: StatusEntry(status=Status.DEPRECATED, reason="part of torch")}
+    assert not listing.is_quarantined(DEMO)
+    assert listing.removed.wheels == {"other-1.0-py3-none-any.whl": "not ours"}
 
 
 @pytest.mark.parametrize(

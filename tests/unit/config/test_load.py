@@ -6,12 +6,12 @@ import pytest
 
 from wheelmill.config.load import load_config
 from wheelmill.config.model import (
+    DEFAULT_ARCHITECTURES,
     CudaRelease,
     Lock,
     LockedSdist,
     TorchRelease,
 )
-from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import (
     Architecture,
@@ -78,12 +78,12 @@ def test_packages_yml_is_the_only_file_that_must_be_there(tmp_path: Path) -> Non
 def test_facts_in_the_folder_replace_those_that_ship(tmp_path: Path) -> None:
     facts = load_config(folder(tmp_path, compatibility_yml=COMPATIBILITY)).compatibility
     threaded, plain = PythonVersion(3, 13, free_threaded=True), PythonVersion(3, 12)
-    assert facts.cuda == {
+    assert facts.cuda.releases == {
         CudaVersion(13, 0): CudaRelease(
             toolkit="13.0.2", minimum_driver="580.65.06", host_gcc=15, architectures=frozenset({"9.0", "12.0"})
         )
     }
-    assert facts.torch == {
+    assert facts.torch.releases == {
         TorchVersion(2, 11): TorchRelease(
             release="2.11.0",
             cuda={
@@ -111,8 +111,8 @@ def test_the_facts_that_ship_do_not_contradict_each_other() -> None:
 
 
 def test_the_lock_is_read(tmp_path: Path) -> None:
-    locked = LockedSdist(filename="demo_kernels-1.0.tar.gz", sha256=Sha256("a" * 64))
-    assert load_config(folder(tmp_path, packages_lock=LOCK)).lock.sdists == {(DEMO, project_version("1.0")): locked}
+    locked = LockedSdist(sdist="demo_kernels-1.0.tar.gz", sha256=Sha256("a" * 64))
+    assert load_config(folder(tmp_path, packages_lock=LOCK)).lock.sdists == {DEMO: {project_version("1.0"): locked}}
 
 
 def test_the_configuration_that_ships_has_every_architecture_that_it_builds_for() -> None:

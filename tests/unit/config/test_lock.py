@@ -57,22 +57,22 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Offer:
 def config(tmp_path: Path) -> Config:
     """A folder whose lock has the first version of the two of ``demo``, and nothing of ``other``."""
     (tmp_path / "packages.yml").write_text(PACKAGES)
-    write_lock(Lock(sdists={(DEMO, V10): LOCKED}), tmp_path)
+    write_lock(Lock(sdists={DEMO: {V10: LOCKED}}), tmp_path)
     return load_config(tmp_path)
 
 
 def test_what_is_locked_stays_and_what_is_missing_is_added(config: Config, offer: Offer) -> None:
     offer("demo-1.0.tar.gz", "demo-2.0.tar.gz", "other-2.10.tar.gz", "other-2.1.tar.gz")
     assert lock_packages(config, ()).sdists == {
-        (DEMO, V10): LOCKED,
-        (DEMO, V20): sdist("demo-2.0.tar.gz"),
-        (OTHER, V210): sdist("other-2.10.tar.gz"),
+        DEMO: {V10: LOCKED, V20: sdist("demo-2.0.tar.gz")},
+        OTHER: {V210: sdist("other-2.10.tar.gz")},
     }
 
 
 def test_only_the_projects_that_were_named_are_looked_up(config: Config, offer: Offer) -> None:
     asked = offer("demo-2.0.tar.gz", "other-2.10.tar.gz")
-    assert lock_packages(config, [OTHER]).sdists.keys() == {(DEMO, V10), (OTHER, V210)}
+    sdists = lock_packages(config, [OTHER]).sdists
+    assert {name: set(versions) for name, versions in sdists.items()} == {DEMO: {V10}, OTHER: {V210}}
     assert asked == [OTHER]
 
 
@@ -95,7 +95,7 @@ def test_an_upgrade_looks_everything_up_anew(offer: Offer, tmp_path: Path, wheel
     relocked(tmp_path)
     newer = write_wheel(wheels / "wheel-100.0-py3-none-any.whl")
     after = relocked(tmp_path, DEMO, upgrade=True)
-    assert after.sdists[DEMO, V10] == sdist("demo-1.0.tar.gz")
+    assert after.sdists[DEMO][V10] == sdist("demo-1.0.tar.gz")
     assert pin(newer) in after.requirements[DEMO].pinned
     assert pin(newer) not in after.requirements[OTHER].pinned
 
@@ -105,8 +105,8 @@ def test_what_packages_yml_no_longer_lists_is_dropped(config: Config, offer: Off
     relocked(tmp_path)
     write_packages(tmp_path, 'packages: {demo: {versions: ["2.0"], build_args: "--no-build-isolation"}}\n')
     after = relocked(tmp_path)
-    assert (DEMO, V10) in config.lock.sdists
-    assert after.sdists == {(DEMO, V20): sdist("demo-2.0.tar.gz")}
+    assert V10 in config.lock.sdists[DEMO]
+    assert after.sdists == {DEMO: {V20: sdist("demo-2.0.tar.gz")}}
     assert after.requirements.keys() == {DEMO}
 
 
@@ -120,12 +120,12 @@ def test_a_package_with_its_source_in_a_folder_is_not_looked_up(tmp_path: Path, 
 
 def test_files_with_names_from_before_the_rules_are_passed_over(config: Config, offer: Offer) -> None:
     offer("demo-0.1.tar.bz2", "demo-1.0-final.tar.gz", "demo-2.0.tar.gz")
-    assert lock_packages(config, [DEMO]).sdists[DEMO, V20] == sdist("demo-2.0.tar.gz")
+    assert lock_packages(config, [DEMO]).sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
 
 
 def test_the_archive_that_builds_can_unpack_is_locked(config: Config, offer: Offer) -> None:
     offer("demo-2.0.tar.gz", "demo-2.0.zip")
-    assert lock_packages(config, [DEMO]).sdists[DEMO, V20] == sdist("demo-2.0.tar.gz")
+    assert lock_packages(config, [DEMO]).sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ def test_a_range_keeps_what_it_has_until_it_is_upgraded(offer: Offer, tmp_path: 
     offer("demo-1.0.tar.gz")
     relocked(tmp_path)
     offer("demo-1.0.tar.gz", "demo-2.0.tar.gz")
-    assert relocked(tmp_path).sdists.keys() == {(DEMO, V10)}
-    assert relocked(tmp_path, upgrade=True).sdists.keys() == {(DEMO, V10), (DEMO, V20)}
+    assert relocked(tmp_path).sdists[DEMO].keys() == {V10}
+    assert relocked(tmp_path, upgrade=True).sdists[DEMO].keys() == {V10, V20}
 
 
 def test_a_range_without_a_release_is_named(offer: Offer, tmp_path: Path) -> None:

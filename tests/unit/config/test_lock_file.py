@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,6 @@ from tests.unit.config.locking import DEMO, LOCKED, OTHER, PACKAGES, V10, V20, V
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import write_lock
 from wheelmill.config.model import (
-    GitSource,
     Lock,
     LockedCommit,
     LockedRequirement,
@@ -23,7 +23,7 @@ from wheelmill.system import resources
 
 
 def test_equal_locks_give_equal_bytes_that_read_back(tmp_path: Path) -> None:
-    names = {(DEMO, V210): sdist("demo-2.10.tar.gz"), (DEMO, V10): LOCKED, (OTHER, V20): sdist("other-2.0.tar.gz")}
+    names = {DEMO: {V210: sdist("demo-2.10.tar.gz"), V10: LOCKED}, OTHER: {V20: sdist("other-2.0.tar.gz")}}
     written = []
     for sdists in (names, dict(reversed(names.items()))):
         write_lock(Lock(sdists=sdists), tmp_path)
@@ -38,12 +38,11 @@ names = st.sampled_from([DEMO, OTHER])
 versions = st.sampled_from([V10, V20, V210])
 texts = st.lists(st.sampled_from(["ninja>=1.11", 'numpy; python_version < "3.10"', "wheel"]), unique=True).map(tuple)
 requires = st.none() | texts
-sources = st.builds(
-    GitSource,
-    url=st.sampled_from(["https://example.org/demo.git", "file:///srv/demo"]),
-    ref=st.sampled_from(["v1.0", "main", "release/1.0"]),
-    submodules=st.booleans(),
-)
+REPOSITORY: Final[dict[str, Any]] = {
+    "git": st.sampled_from(["https://example.org/demo.git", "file:///srv/demo"]),
+    "ref": st.sampled_from(["v1.0", "main", "release/1.0"]),
+    "submodules": st.booleans(),
+}
 pins = st.builds(
     LockedRequirement,
     requirement=st.sampled_from(["ninja==1.13.2", 'numpy==2.0.2; python_full_version < "3.10"']),
@@ -52,12 +51,18 @@ pins = st.builds(
 locks = st.builds(
     Lock,
     sdists=st.dictionaries(
-        st.tuples(names, versions),
-        st.builds(LockedSdist, filename=st.just("demo-1.0.tar.gz"), sha256=hexadecimal, requires=requires),
+        names,
+        st.dictionaries(
+            versions,
+            st.builds(LockedSdist, sdist=st.just("demo-1.0.tar.gz"), sha256=hexadecimal, requires=requires),
+        ),
     ),
     commits=st.dictionaries(
-        st.tuples(names, versions),
-        st.builds(LockedCommit, source=sources, commit=hexadecimal.map(lambda text: text[:40]), requires=requires),
+        names,
+        st.dictionaries(
+            versions,
+            st.builds(LockedCommit, **REPOSITORY, commit=hexadecimal.map(lambda text: text[:40]), requires=requires),
+        ),
     ),
     requirements=st.dictionaries(
         names, st.builds(LockedRequirements, inputs=texts, pinned=st.lists(pins, max_size=3).map(tuple))

@@ -6,8 +6,15 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from wheelmill.config.load import load_config
-from wheelmill.config.model import ArchVariable, BuildArguments, Expectations, Package, Part, Rule
-from wheelmill.config.packages_file import DEFAULT_ARCHITECTURES
+from wheelmill.config.model import (
+    DEFAULT_ARCHITECTURES,
+    ArchVariable,
+    BuildArguments,
+    Expectations,
+    MatrixRule,
+    Package,
+    Part,
+)
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import Architecture, Platform, project_name, project_version
 
@@ -30,32 +37,24 @@ def test_the_form_that_people_have_is_read_unchanged() -> None:
         flash_attn: Package(
             name=flash_attn,
             versions=(project_version("2.5.0"), project_version("2.5.6")),
-            build_arguments=BuildArguments(isolation=False, config_settings=()),
+            build_args=BuildArguments(isolation=False),
             extra_deps=("packaging", "ninja", "torch"),
-            env=(),
-            architectures=DEFAULT_ARCHITECTURES,
-            expectations=Expectations(imports=("flash_attn",), needs=("torch",)),
+            test_import=("flash_attn",),
             description="Fast attention",
-            source=None,
         )
     }
+    assert config.packages[flash_attn].expectations == Expectations(imports=("flash_attn",), needs=("torch",))
     assert config.packages[flash_attn].needs_torch
     assert config.packages[flash_attn].build_requirements == ("packaging", "ninja")
 
 
 def test_versions_are_all_that_a_package_needs(tmp_path: Path) -> None:
     config = load_config(folder(tmp_path))
-    assert config.packages[DEMO] == Package(
-        name=DEMO,
-        versions=(project_version("1.0"),),
-        build_arguments=BuildArguments(isolation=True, config_settings=()),
-        extra_deps=(),
-        env=(),
-        architectures=DEFAULT_ARCHITECTURES,
-        expectations=Expectations(imports=("demo_kernels",)),
-        description="",
-        source=None,
-    )
+    assert config.packages[DEMO] == Package(name=DEMO, versions=(project_version("1.0"),))
+    assert config.packages[DEMO].architectures == DEFAULT_ARCHITECTURES
+    assert config.packages[DEMO].build_args == BuildArguments(isolation=True, config_settings=())
+    assert config.packages[DEMO].expectations == Expectations(imports=("demo_kernels",))
+    assert config.packages[DEMO].scope == Part()
     assert not config.packages[DEMO].needs_torch
 
 
@@ -97,27 +96,27 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
     (tmp_path / "demo" / "smoke.py").write_text("import demo\n")
     for patch in ("a.patch", "z.patch"):
         (tmp_path / patch).touch()
-    too_old = Part(
+    too_old = MatrixRule(
+        reason="Too old",
         version=SpecifierSet("<2"),
         python=SpecifierSet("<3.12"),
         cuda=SpecifierSet("==12.*"),
         torch=SpecifierSet("<2.8"),
-        platforms=(Platform.parse("linux_x86_64"),),
+        platform=(Platform.parse("linux_x86_64"),),
     )
-    assert load_config(folder(tmp_path, PACKAGES + EVERY_KEY)).packages[DEMO] == Package(
+    package = load_config(folder(tmp_path, PACKAGES + EVERY_KEY)).packages[DEMO]
+    assert package == Package(
         name=DEMO,
         versions=(project_version("1.0"),),
-        build_arguments=BuildArguments(isolation=True, config_settings=(("jobs", "4"),)),
+        build_args=BuildArguments(isolation=True, config_settings=(("jobs", "4"),)),
         extra_deps=("ninja",),
-        env=(("DEBUG", "0"), ("FORCE_CUDA", "1")),
+        env={"DEBUG": "0", "FORCE_CUDA": "1"},
         architectures=(Architecture(9, 0, "a"),),
-        expectations=Expectations(
-            imports=("demo.kernels", "demo"),
-            script="import demo\n",
-            requires=(project_name("other"),),
-            needs=("driver", "nvrtc"),
-            cudart="static",
-        ),
+        test_import=("demo.kernels", "demo"),
+        smoke_script="import demo\n",
+        requires=(project_name("other"),),
+        needs=("nvrtc", "driver"),
+        cudart="static",
         abi="abi3",
         runner="ubuntu-22.04-arm",
         description="Sums numbers",
@@ -125,17 +124,29 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         licence="MIT OR Apache-2.0",
         redistributable=False,
         patches=(tmp_path / "z.patch", tmp_path / "a.patch"),
-        arch_variable=ArchVariable(name="DEMO_ARCHS", dotted=False),
-        scope=Part(
-            python=SpecifierSet(">=3.10"),
-            cuda=SpecifierSet(">=12.4,<14"),
-            torch=SpecifierSet(">=2.6"),
-            platforms=(Platform.parse("linux_aarch64"),),
-        ),
-        exclude=(Rule(part=too_old, reason="Too old"),),
-        include=(Rule(part=Part(torch=SpecifierSet("==2.9")), reason="Seen to work"),),
+        arch_variable=ArchVariable(name="DEMO_ARCHS", form="digits"),
+        python=SpecifierSet(">=3.10"),
+        cuda=SpecifierSet(">=12.4,<14"),
+        torch=SpecifierSet(">=2.6"),
+        platforms=(Platform.parse("linux_aarch64"),),
+        exclude=(too_old,),
+        include=(MatrixRule(torch=SpecifierSet("==2.9"), reason="Seen to work"),),
         memory_per_job=8 * 1024**3,
         timeout=90 * 60,
+    )
+    assert list(package.env) == ["DEBUG", "FORCE_CUDA"]
+    assert package.expectations == Expectations(
+        imports=("demo.kernels", "demo"),
+        script="import demo\n",
+        requires=(project_name("other"),),
+        needs=("driver", "nvrtc"),
+        cudart="static",
+    )
+    assert package.scope == Part(
+        python=SpecifierSet(">=3.10"),
+        cuda=SpecifierSet(">=12.4,<14"),
+        torch=SpecifierSet(">=2.6"),
+        platform=(Platform.parse("linux_aarch64"),),
     )
 
 

@@ -95,7 +95,7 @@ def test_build_isolation_locks_what_the_source_distribution_requires(
     sdist_in_cache(pyproject, tmp_path / "cache", monkeypatch)
     write_packages(tmp_path, ISOLATED)
     locked = relocked(tmp_path)
-    assert locked.sdists[DEMO, V10].requires == ("ninja>=1", "setuptools", "torch==2.5")
+    assert locked.sdists[DEMO][V10].requires == ("ninja>=1", "setuptools", "torch==2.5")
     assert locked.requirements[DEMO].inputs == ("ninja>=1", "setuptools", "wheel")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
     assert relocked(tmp_path) == locked

@@ -8,7 +8,8 @@ from packaging.specifiers import SpecifierSet
 
 from wheelmill.config.load import load_config
 from wheelmill.config.model import BuildArguments
-from wheelmill.config.packages_file import PackageEntry
+from wheelmill.config.model.packages import PackageEntry
+from wheelmill.config.read import adapter_of
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import Architecture
 
@@ -40,7 +41,7 @@ sdists:
 
 
 def entry(**keys: object) -> PackageEntry:
-    return PackageEntry.model_validate({"versions": ["1.0"], **keys})
+    return adapter_of(PackageEntry).validate_python({"versions": ["1.0"], **keys})
 
 
 def faults_of(directory: Path, name: str, text: str) -> tuple[str, ...]:
@@ -71,12 +72,12 @@ def test_build_args_are_read_as_a_shell_would_split_them(text: str, read: BuildA
 @pytest.mark.parametrize(
     ("key", "written", "read"),
     [
-        ("versions", ["v1.0", "2.8.3-RC1", "1.0+Git.1"], ["1.0", "2.8.3rc1", "1.0+git.1"]),
-        ("extra_deps", ["ninja >= 1.11", "wheel"], ["ninja>=1.11", "wheel"]),
-        ("architectures", ["9.0a", "12.0+PTX"], [Architecture(9, 0, "a"), Architecture(12, 0, ptx=True)]),
+        ("versions", ["v1.0", "2.8.3-RC1", "1.0+Git.1"], ("1.0", "2.8.3rc1", "1.0+git.1")),
+        ("extra_deps", ["ninja >= 1.11", "wheel"], ("ninja>=1.11", "wheel")),
+        ("architectures", ["9.0a", "12.0+PTX"], (Architecture(9, 0, "a"), Architecture(12, 0, ptx=True))),
         ("env", {"TORCH_CUDA_ARCH_LIST": "8.0;9.0+PTX"}, {"TORCH_CUDA_ARCH_LIST": "8.0;9.0+PTX"}),
         ("env", {"PATH_TO_CUTLASS": "third_party"}, {"PATH_TO_CUTLASS": "third_party"}),
-        ("test_import", "demo.kernels", ["demo.kernels"]),
+        ("test_import", "demo.kernels", ("demo.kernels",)),
         ("versions", ">=2.7, <3", SpecifierSet(">=2.7,<3")),
         ("licence", "bsd-3-clause", "BSD-3-Clause"),
         ("test_import", None, None),

@@ -15,7 +15,7 @@ from pypi_simple import IndexPage, ProjectPage
 
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.release.conftest import NOW
-from wheelmill.config.model import Listing, ProjectStatus, Status
+from wheelmill.config.model import Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.write import write_site
@@ -121,8 +121,10 @@ def test_an_absolute_base_url_is_the_same_at_every_depth(base_url: str, release:
 
 
 LISTING = Listing(
-    yanked_wheels={NO_TORCH: 'wrong "sums" <on> sm_120'},
-    statuses={project_name("plain-cuda"): ProjectStatus(status=Status.DEPRECATED, reason="part of <torch>")},
+    yanked=Yanked(
+        wheels={NO_TORCH: 'wrong "sums" <on> sm_120'},
+        projects={project_name("plain-cuda"): StatusEntry(status=Status.DEPRECATED, reason="part of <torch>")},
+    )
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
-from wheelmill.config.model import Listing, ProjectStatus, Status
+from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.names import Sha256, project_name
@@ -169,19 +169,19 @@ def test_an_index_may_grow(release: Release) -> None:
 
 
 def test_what_removed_yml_names_is_listed_no_more_and_may_vanish(release: Release) -> None:
-    listing = Listing(removed={NO_TORCH: "not ours to give", "gone-1.0-py3-none-any.whl": "broken"})
+    listing = Listing(removed=Removed(wheels={NO_TORCH: "not ours to give", "gone-1.0-py3-none-any.whl": "broken"}))
     deployed = {NO_TORCH: OTHER, "gone-1.0-py3-none-any.whl": OTHER}
     site = site_of_releases(release(NO_TORCH, TORCH_211), "", listing, deployed=deployed)
     assert list(site.projects) == ["demo"]
 
 
 def test_what_removed_yml_names_holds_up_nothing(entry_with: Callable[..., Manifest]) -> None:
-    listing = Listing(removed={NO_TORCH: "its manifest is broken"})
+    listing = Listing(removed=Removed(wheels={NO_TORCH: "its manifest is broken"}))
     assert site_of_releases([entry_with(sha256="")], "", listing).projects == {}
 
 
 def test_a_quarantined_project_lists_no_files_and_may_lose_them(release: Release) -> None:
-    listing = Listing(statuses={PLAIN: ProjectStatus(status=Status.QUARANTINED, reason="it steals")})
+    listing = Listing(yanked=Yanked(projects={PLAIN: StatusEntry(status=Status.QUARANTINED, reason="it steals")}))
     gone = NO_TORCH.replace("2.0", "1.0")
     site = site_of_releases(release(NO_TORCH, TORCH_211), "", listing, deployed={gone: OTHER})
     assert site.projects[PLAIN] == ()

@@ -23,7 +23,7 @@ def test_equal_inputs_have_equal_hashes() -> None:
         target(python="3.12"),
         replace(TARGET, toolkit="13.0.3"),
         replace(TARGET, architectures=(Architecture(9, 0),)),
-        replace(TARGET, package=replace(TARGET.package, env=(("FORCE_CUDA", "1"),))),
+        replace(TARGET, package=replace(TARGET.package, env={"FORCE_CUDA": "1"})),
         replace(TARGET, package=replace(TARGET.package, memory_per_job=1 << 30)),
     ],
 )

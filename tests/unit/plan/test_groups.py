@@ -54,9 +54,8 @@ def test_an_empty_plan_has_no_shard() -> None:
 def requiring(project: str, required: ProjectName) -> BuildTarget:
     """A target of another project that needs a wheel of the first one beside it."""
     built = target()
-    expectations = replace(built.package.expectations, requires=(required,))
     cell = replace(built.cell, project=project_name(project), version=V1)
-    return replace(built, cell=cell, package=replace(built.package, expectations=expectations))
+    return replace(built, cell=cell, package=replace(built.package, requires=(required,)))
 
 
 def test_a_group_waits_for_those_it_requires_of_the_same_cuda_and_torch() -> None:

@@ -25,7 +25,7 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Config, Part, Rule
+from wheelmill.config.model import Config, MatrixRule
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, TorchVersion, project_name, project_version
 from wheelmill.plan.matrix import make_plan
@@ -94,7 +94,7 @@ def test_cells_that_differ_only_in_python_are_one_group() -> None:
 
 
 def test_the_reason_against_a_cell_is_the_reason_of_its_skip() -> None:
-    not_for_arm = Rule(part=Part(platforms=(ARM,)), reason="Its assembly is for x86")
+    not_for_arm = MatrixRule(platform=(ARM,), reason="Its assembly is for x86")
     config = replace(CONFIG, packages={DEMO: replace(PACKAGE, exclude=(not_for_arm,))})
     planned = make_plan(config, replace(ONE, platforms=(X86, ARM)), {})
     assert [target.cell for target in planned.targets] == [CELL]

@@ -17,7 +17,7 @@ ONE = Filters(projects=(DEMO,), versions=(V1,), cudas=(CUDA_12,), torches=(TORCH
 
 def configuration(abi: Literal["abi3", "none"]) -> Config:
     torch = replace(CONFIG.compatibility.torch[TORCH_9], python=frozenset({PY_12, PY_11, PY_13T}))
-    facts = replace(CONFIG.compatibility, torch={TORCH_9: torch})
+    facts = replace(CONFIG.compatibility, torch=replace(CONFIG.compatibility.torch, releases={TORCH_9: torch}))
     return replace(CONFIG, packages={DEMO: replace(PACKAGE, abi=abi)}, compatibility=facts)
 
 

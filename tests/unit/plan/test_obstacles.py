@@ -17,7 +17,7 @@ from tests.unit.plan.examples import (
     VOLTA,
     X86,
 )
-from wheelmill.config.model import Part, Rule
+from wheelmill.config.model import MatrixRule, Package, Part
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion, project_version
 from wheelmill.plan.obstacles import architectures_for, find_obstacle
 from wheelmill.plan.targets import Cell
@@ -52,34 +52,38 @@ def test_what_the_facts_do_not_have_cannot_be(cell: Cell, reason: str) -> None:
     assert find_obstacle(cell, PACKAGE, FACTS) == reason
 
 
+def scoped(package: Package, part: Part) -> Package:
+    return replace(package, python=part.python, cuda=part.cuda, torch=part.torch, platforms=part.platform)
+
+
 @pytest.mark.parametrize(
     ("scope", "reason"),
     [
         (Part(python=SpecifierSet(">=3.13")), "packages.yml builds it for Python >=3.13 only"),
         (Part(cuda=SpecifierSet("==12.*")), "packages.yml builds it for CUDA ==12.* only"),
         (Part(torch=SpecifierSet(">2.11")), "packages.yml builds it for torch >2.11 only"),
-        (Part(platforms=(ARM,)), "packages.yml builds it for linux_aarch64 only"),
+        (Part(platform=(ARM,)), "packages.yml builds it for linux_aarch64 only"),
         (Part(python=SpecifierSet(">=3.9"), cuda=SpecifierSet("<14"), torch=SpecifierSet(">=2.2,<3")), None),
-        (Part(python=SpecifierSet("==3.12"), cuda=SpecifierSet("~=13.0"), platforms=(ARM, X86)), None),
+        (Part(python=SpecifierSet("==3.12"), cuda=SpecifierSet("~=13.0"), platform=(ARM, X86)), None),
     ],
 )
 def test_a_package_is_built_inside_its_scope_only(scope: Part, reason: str | None) -> None:
-    assert find_obstacle(CELL, replace(PACKAGE, scope=scope), FACTS) == reason
+    assert find_obstacle(CELL, scoped(PACKAGE, scope), FACTS) == reason
 
 
 def test_the_range_of_pythons_holds_free_threaded_ones_too() -> None:
-    package = replace(PACKAGE, scope=Part(python=SpecifierSet("==3.13")))
+    package = replace(PACKAGE, python=SpecifierSet("==3.13"))
     threaded = replace(CELL, torch=TORCH_9, cuda=CUDA_12, python=PY_13T)
     assert find_obstacle(threaded, package, FACTS) is None
 
 
 def test_a_range_of_torches_leaves_out_cells_without_torch() -> None:
-    rule = Rule(part=Part(torch=SpecifierSet(">=2")), reason="Breaks with torch")
+    rule = MatrixRule(torch=SpecifierSet(">=2"), reason="Breaks with torch")
     assert find_obstacle(WITHOUT_TORCH, replace(PACKAGE, extra_deps=(), exclude=(rule,)), FACTS) is None
 
 
-OLD = Rule(part=Part(version=SpecifierSet("<2"), cuda=SpecifierSet(">=13")), reason="1.x does not know CUDA 13")
-NO_ARM = Rule(part=Part(platforms=(ARM,)), reason="Its assembly is for x86")
+OLD = MatrixRule(version=SpecifierSet("<2"), cuda=SpecifierSet(">=13"), reason="1.x does not know CUDA 13")
+NO_ARM = MatrixRule(platform=(ARM,), reason="Its assembly is for x86")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_an_excluded_cell_is_refused_with_the_reason_of_the_first_rule(cell: Cel
     assert find_obstacle(cell, replace(PACKAGE, exclude=(OLD, NO_ARM)), FACTS) == reason
 
 
-INCLUDED = Rule(part=Part(platforms=(X86,)), reason="Built from source")
+INCLUDED = MatrixRule(platform=(X86,), reason="Built from source")
 
 
 @pytest.mark.parametrize(
@@ -115,11 +119,11 @@ def test_an_included_cell_need_not_be_published(cell: Cell, *, lifted: bool) -> 
 
 
 def test_an_included_cell_still_needs_facts_scope_and_architectures() -> None:
-    everything = replace(PACKAGE, include=(Rule(part=Part(), reason="All of it"),))
+    everything = replace(PACKAGE, include=(MatrixRule(reason="All of it"),))
     assert find_obstacle(replace(CELL, cuda=CudaVersion(12, 1)), everything, FACTS) is not None
     assert find_obstacle(replace(CELL, python=PythonVersion(3, 8)), everything, FACTS) is not None
     assert find_obstacle(CELL, replace(everything, exclude=(OLD,)), FACTS) == OLD.reason
-    assert find_obstacle(CELL, replace(everything, scope=Part(platforms=(ARM,))), FACTS) is not None
+    assert find_obstacle(CELL, replace(everything, platforms=(ARM,)), FACTS) is not None
     assert find_obstacle(CELL, replace(everything, architectures=(VOLTA,)), FACTS) is not None
 
 

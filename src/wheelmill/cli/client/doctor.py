@@ -14,7 +14,6 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.choose.facts import read_facts
-from wheelmill.client.choose.resolve import Search
 from wheelmill.client.environment.doctor import faults_of_environment, faults_of_project
 from wheelmill.client.environment.faults import Fault
 from wheelmill.client.install.distributions import distributions_of
@@ -52,9 +51,7 @@ def doctor(
 def _faults(target: TargetOptions, path: Path, lock: Path | None, *, offline: bool) -> Iterator[Fault]:
     environment = target.detect()
     if environment.interpreter:
-        with Search().open_cache() as cache:
-            facts = read_facts(cache)
-        yield from faults_of_environment(environment, distributions_of(environment.interpreter), facts)
+        yield from faults_of_environment(environment, distributions_of(environment.interpreter), read_facts())
     pyproject = Pyproject.read(path)
     yield from faults_of_project(pyproject)
     if offline:

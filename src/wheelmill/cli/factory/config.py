@@ -13,7 +13,7 @@ from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.terminal import STDERR
-from wheelmill.config.json_schema import json_schemas
+from wheelmill.config.generated import generated_files
 from wheelmill.config.load import LOCK, PACKAGES
 from wheelmill.config.lock import lock_packages, write_lock
 from wheelmill.config.upkeep.amend import amend
@@ -53,8 +53,8 @@ def lock(
     locked = lock_packages(config, FilterOptions().of(projects or ()).projects, upgrade=upgrade)
     write_lock(locked, config.directory)
     counts = (
-        _count(len(locked.sdists), "source distribution"),
-        _count(len(locked.commits), "commit"),
+        _count(sum(map(len, locked.sdists.values())), "source distribution"),
+        _count(sum(map(len, locked.commits.values())), "commit"),
         f"requirements of {_count(len(locked.requirements), 'package')}",
     )
     STDERR.print(escape(f"{config.directory / LOCK}: {', '.join(counts)}"))
@@ -85,9 +85,9 @@ def schema(
     *,
     write: Annotated[bool, typer.Option("--write", help="Write the ones that are missing or not current.")] = False,
 ) -> None:
-    """Check the JSON schemas beside the files under config. Exits with 9 when one is not current."""
+    """Check the JSON files that are made from those under config. Exits with 9 when one is not current."""
     stale = []
-    for name, content in json_schemas().items():
+    for name, content in generated_files(directory).items():
         path = directory / name
         current = path.exists() and path.read_bytes() == content
         if write and not current:

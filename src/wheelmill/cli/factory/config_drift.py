@@ -12,10 +12,12 @@ from rich.markup import escape
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT
+from wheelmill.config.generated import FACTS, facts_json
 from wheelmill.config.load import COMPATIBILITY
-from wheelmill.config.upkeep.drift import Difference, find_drift, write_differences
+from wheelmill.config.upkeep.drift import TorchDifference, find_drift, write_differences
 from wheelmill.config.upkeep.published import published_torch
 from wheelmill.errors import FindingsError, UsageError
+from wheelmill.system.files import write_bytes
 
 
 def drift(
@@ -33,6 +35,8 @@ def drift(
     if written:
         today = dt.datetime.now(tz=dt.UTC).date()
         write_differences(config.directory / COMPATIBILITY, written, checked=today)
+        if (facts := config.directory / FACTS).exists():
+            write_bytes(facts, facts_json(config.directory))
     if as_json:
         differences = [asdict(difference) | {"torch": str(difference.torch)} for difference in found.differences]
         print_json("wheelmill.config-drift/1", differences=differences, unknown=found.unknown)
@@ -45,7 +49,7 @@ def drift(
         raise typer.Exit(FindingsError.exit_code)
 
 
-def _line(difference: Difference, *, write: bool) -> str:
+def _line(difference: TorchDifference, *, write: bool) -> str:
     """What differs, and what became of it."""
     if not write:
         return str(difference)

@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT
-from wheelmill.config.images import IMAGES, load_images
+from wheelmill.config.load import IMAGES, load_images
 from wheelmill.config.model.images import Images
 from wheelmill.config.upkeep.image_drift import ImageDrift, find_image_drift, values_of, write_differences
 from wheelmill.config.upkeep.image_registry import ImageRegistry
@@ -56,9 +56,9 @@ def _list(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool)
         print_json("wheelmill.config-images/1", **_content(pinned), missing=list(map(str, missing)))
         return
     others = Table("for", Column("image", overflow="fold"))
-    for platform, image in pinned.manylinux.items():
+    for platform, image in pinned.manylinux.images.items():
         others.add_row(str(platform), image.tagged)
-    others.add_row("no CUDA", pinned.plain.tagged)
+    others.add_row("no CUDA", pinned.plain.image.tagged)
     table = Table("CUDA", "toolkit", Column("devel", overflow="fold"), Column("runtime", overflow="fold"))
     for cuda in sorted(pinned.cuda.keys() | toolkits.keys()):
         if of_cuda := pinned.cuda.get(cuda):
@@ -77,8 +77,8 @@ def _list(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool)
 def _content(pinned: Images) -> dict[str, object]:
     """The images as ``images.yml`` writes them."""
     return {
-        "manylinux": {str(platform): str(image) for platform, image in pinned.manylinux.items()},
-        "plain": str(pinned.plain),
+        "manylinux": {str(platform): str(image) for platform, image in pinned.manylinux.images.items()},
+        "plain": str(pinned.plain.image),
         "cuda": {str(cuda): values_of(of_cuda) for cuda, of_cuda in pinned.cuda.items()},
     }
 

@@ -13,7 +13,7 @@ from rich.markup import escape
 from wheelmill.cli.factory.index_check import check
 from wheelmill.cli.factory.inputs import ConfigOption, StoreOption, folder_at, own_config_at, store_at
 from wheelmill.cli.shared.terminal import STDERR
-from wheelmill.config.listing import load_listing
+from wheelmill.config.load import load_listing
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
 from wheelmill.index.tree import SOURCES
 

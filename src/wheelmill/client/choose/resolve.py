@@ -121,7 +121,7 @@ def _torch_index(backend: CudaTag, facts: Compatibility) -> str:
     Raises:
         UsageError: the variable is not a URL.
     """
-    template = os.environ.get(_TORCH_INDEX) or facts.torch_index
+    template = os.environ.get(_TORCH_INDEX) or facts.torch.index
     if urlsplit(template).scheme not in ("http", "https"):
         raise UsageError(f"{_TORCH_INDEX}: expected a URL such as https://mirror.example/cu{{cuda}}, not {template!r}")
     return template.replace("{cuda}", backend.removeprefix("cu"))
@@ -136,7 +136,7 @@ def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment,
         ConfigurationError: a file of sources is wrong.
     """
     with search.open_cache() as cache:
-        facts = read_facts(cache)
+        facts = read_facts()
         pages = Pages(cache, offline=search.offline, refresh=search.refresh)
         found = Finder(
             sources=search.sources(cache, pages.warnings.append),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -11,8 +12,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wheelmill.client.records import Source, SourceKind, SourceList
-from wheelmill.config.document import KeyPath
-from wheelmill.config.fields import Architectures, Entry, Form, Name, Range, Text
+from wheelmill.config.fields import Architectures, ConfigFile, Entry, KeyPath, Name, Range, Text
 from wheelmill.config.read import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name
@@ -21,6 +21,7 @@ from wheelmill.web.credentials import github_api
 _KINDS: Final = {"github": SourceKind.GITHUB, "simple": SourceKind.SIMPLE, "find_links": SourceKind.FIND_LINKS}
 
 
+@dataclass(frozen=True, kw_only=True)
 class SourceEntry(Entry):
     """One source."""
 
@@ -31,7 +32,7 @@ class SourceEntry(Entry):
     """The URL of a simple index."""
     find_links: Text | None = None
     """The URL of a page of links."""
-    projects: list[Name] = []
+    projects: tuple[Name, ...] = ()
     """What it has; anything, when this is left out."""
     distribution: Name | None = None
     """What its wheels are called, where that is not the project's name."""
@@ -41,12 +42,13 @@ class SourceEntry(Entry):
     """The torch its wheels are for, where their names do not say."""
 
 
-class SourcesFile(Form):
+@dataclass(frozen=True, kw_only=True)
+class SourcesFile(ConfigFile):
     """``sources.yml``."""
 
     site: Text | None = None
     """The site of an index that has a newer copy of this file."""
-    sources: dict[Text, SourceEntry]
+    sources: Mapping[Text, SourceEntry]
 
     def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
         """A source that is found in no way or in two, or a repository that is none."""
@@ -101,7 +103,7 @@ def _source_of(name: str, entry: SourceEntry) -> Source:
         description=entry.description,
         projects=frozenset(entry.projects),
         distribution=entry.distribution,
-        gpus=tuple(entry.gpus or ()),
+        gpus=entry.gpus or (),
         torch=entry.torch,
     )
 

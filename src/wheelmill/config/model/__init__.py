@@ -6,33 +6,43 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wheelmill.config.model.compatibility import Compatibility, CudaRelease, TorchRelease
-from wheelmill.config.model.images import CudaImages, ImageReference, Images
-from wheelmill.config.model.listing import Listing, ProjectStatus, Status
+from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
+from wheelmill.config.model.images import (
+    CudaImages,
+    CudaImagesFacts,
+    ImageReference,
+    Images,
+    ManylinuxImages,
+    PlainImage,
+)
+from wheelmill.config.model.listing import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.config.model.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
-from wheelmill.config.model.package import (
+from wheelmill.config.model.packages import (
+    DEFAULT_ARCHITECTURES,
     EVERY_BUILD_NEEDS,
     ArchVariable,
-    BuildArguments,
     Expectations,
     GitSource,
+    MatrixRule,
     Need,
     Package,
     Part,
-    Rule,
-    has_torch,
     without_torch,
 )
+from wheelmill.config.package_fields import BuildArguments
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 
 __all__ = [
+    "DEFAULT_ARCHITECTURES",
     "EVERY_BUILD_NEEDS",
     "ArchVariable",
     "BuildArguments",
     "Compatibility",
     "Config",
+    "CudaFacts",
     "CudaImages",
+    "CudaImagesFacts",
     "CudaRelease",
     "Expectations",
     "GitSource",
@@ -44,14 +54,18 @@ __all__ = [
     "LockedRequirement",
     "LockedRequirements",
     "LockedSdist",
+    "ManylinuxImages",
+    "MatrixRule",
     "Need",
     "Package",
     "Part",
-    "ProjectStatus",
-    "Rule",
+    "PlainImage",
+    "Removed",
     "Status",
+    "StatusEntry",
+    "TorchFacts",
     "TorchRelease",
-    "has_torch",
+    "Yanked",
     "without_torch",
 ]
 

@@ -2,57 +2,123 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
-from wheelmill.names import CudaTag, CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.config.fields import (
+    After,
+    ByVersion,
+    ConfigFile,
+    EachKeyOnce,
+    Entry,
+    Items,
+    KeyPath,
+    KnownPlatform,
+    Platforms,
+    Read,
+    Text,
+    VersionText,
+    WholeNumber,
+    text_of,
+)
+from wheelmill.names import Architecture, CudaTag, CudaVersion, Platform, PythonVersion, TorchVersion
+
+
+def _numbers(value: object) -> str:
+    text = text_of(value)
+    if not all(part.isascii() and part.isdigit() for part in text.split(".")):
+        raise ValueError(f"expected numbers with dots between them such as '2.28', not {text!r}")
+    return text
+
+
+def _capability(value: object) -> str:
+    return Architecture.parse(text_of(value)).capability
+
+
+def _ascending(pythons: tuple[PythonVersion, ...], _above: object) -> tuple[PythonVersion, ...]:
+    return tuple(sorted(pythons))
+
+
+Numbers = Annotated[str, Read(_numbers)]
+Capability = Annotated[str, Read(_capability)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CudaRelease:
-    """What is known of one CUDA release."""
+class CudaRelease(Entry):
+    """One CUDA release."""
 
-    toolkit: str
-    """The toolkit release that is built with: ``13.0.2``."""
-    minimum_driver: str
-    """The oldest Linux driver that runs it: ``580.65.06``."""
-    host_gcc: int
+    toolkit: VersionText
+    """The toolkit release that is built with: 13.0.2."""
+    minimum_driver: Numbers
+    """The oldest Linux driver that runs it: 580.65.06."""
+    host_gcc: WholeNumber
     """The newest major release of GCC that its nvcc takes."""
-    architectures: frozenset[str]
-    """Compute capabilities that its compiler knows: ``9.0``, ``9.0a``."""
+    architectures: Annotated[frozenset[Capability], Items(at_least=1)]
+    """Compute capabilities that its compiler knows: 9.0, 9.0a."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TorchRelease:
-    """What is known of one torch minor release."""
+class TorchRelease(Entry):
+    """One torch minor release."""
 
-    release: str
-    """The patch release that is built against: ``2.11.0``."""
-    cuda: Mapping[Platform, frozenset[CudaVersion]]
-    """The CUDA releases it is published for."""
-    python: frozenset[PythonVersion]
+    release: VersionText
+    """The patch release that is built against: 2.11.0."""
+    cuda: Mapping[KnownPlatform, Annotated[frozenset[CudaVersion], Items()]]
+    """CUDA releases that it is published for, by platform."""
+    python: Annotated[frozenset[PythonVersion], Items(at_least=1)]
     default_cuda: CudaVersion
     """The CUDA of its wheel on PyPI for linux_x86_64."""
-    old_cxx_abi: frozenset[CudaVersion] = frozenset()
-    """CUDA releases whose wheels have the C++ ABI from before C++11
-    (https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html): ``torch._C._GLIBCXX_USE_CXX11_ABI`` is false.
-    """
-    glibc: str
-    """The oldest glibc that its wheels run on: ``2.28``."""
+    old_cxx_abi: Annotated[frozenset[CudaVersion], Items()] = frozenset()
+    """CUDA releases whose wheels have the C++ ABI from before C++11: torch._C._GLIBCXX_USE_CXX11_ABI is false.
+    See https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html."""
+    glibc: Numbers
+    """The oldest glibc that its wheels run on: 2.28."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compatibility:
-    """``compatibility.yml``: which combinations can exist."""
+class CudaFacts(ByVersion[CudaVersion, CudaRelease]):
+    """CUDA releases, with where and when they were looked up."""
 
-    cuda: Mapping[CudaVersion, CudaRelease]
-    torch: Mapping[TorchVersion, TorchRelease]
-    torch_index: str
-    """The simple index of torch's own builds for one CUDA; ``{cuda}`` is ``130``."""
-    pythons: tuple[PythonVersion, ...]
+    checked: dt.date
+    source: Text
+    releases: Annotated[Mapping[CudaVersion, CudaRelease], EachKeyOnce()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchFacts(ByVersion[TorchVersion, TorchRelease]):
+    """torch releases, with where and when they were looked up."""
+
+    checked: dt.date
+    source: Text
+    index: Text
+    """The simple index of torch's own builds for one CUDA; ``{cuda}`` is ``130``. Projects name it where the usual
+    package index has torch for another CUDA."""
+    releases: Annotated[Mapping[TorchVersion, TorchRelease], EachKeyOnce()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compatibility(ConfigFile):
+    """``compatibility.yml``."""
+
+    cuda: CudaFacts
+    torch: TorchFacts
+    pythons: Annotated[tuple[PythonVersion, ...], Items(at_least=1), After(_ascending)]
     """Pythons that packages without torch are built for."""
-    platforms: tuple[Platform, ...]
+    platforms: Platforms
+
+    def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
+        """A toolkit or a patch release of another release."""
+        for cuda, facts in self.cuda.items():
+            if not facts.toolkit.startswith(f"{cuda}."):
+                place = ("cuda", "releases", str(cuda), "toolkit")
+                yield place, f"expected a toolkit of CUDA {cuda} such as '{cuda}.1', not '{facts.toolkit}'"
+        for torch, entry in self.torch.items():
+            if not entry.release.startswith(f"{torch}."):
+                place = ("torch", "releases", str(torch), "release")
+                yield place, f"expected a release such as '{torch}.1', not '{entry.release}'"
 
     @functools.cached_property
     def torch_pythons(self) -> tuple[PythonVersion, ...]:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
+from wheelmill.config.fields import (
+    ByVersion,
+    ConfigFile,
+    EachKeyOnce,
+    Entry,
+    KeyPath,
+    KnownPlatform,
+    Text,
+    VersionText,
+)
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaVersion, Platform, Word
+from wheelmill.names import CudaVersion, Word
 
 # The grammar of references, without its short forms: a registry, a tag and a digest must be there.
 # https://github.com/distribution/reference/blob/main/reference.go
@@ -71,11 +82,31 @@ def is_digest(text: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CudaImages:
+class _Pinned(Entry):
+    checked: dt.date
+    source: Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManylinuxImages(_Pinned):
+    """What wheels are compiled in, with where and when the digests were looked up."""
+
+    images: Mapping[KnownPlatform, ImageReference]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainImage(_Pinned):
+    """A Linux without CUDA for the second clean room, with where and when its digest was looked up."""
+
+    image: ImageReference
+
+
+@dataclass(frozen=True, kw_only=True)
+class CudaImages(Entry):
     """The images of one CUDA release."""
 
-    toolkit: str
-    """The toolkit release in them: ``13.2.1``. It may be another patch release than ``compatibility.yml`` has."""
+    toolkit: VersionText
+    """The toolkit release in them: 13.2.1. It may be another patch release than compatibility.yml has."""
     devel: ImageReference
     """Has the compiler and the headers; may stand for all platforms (an index) or for linux_x86_64 alone."""
     runtime: ImageReference
@@ -83,14 +114,32 @@ class CudaImages:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Images:
-    """``images.yml``: the base images of Docker builds."""
+class CudaImagesFacts(_Pinned, ByVersion[CudaVersion, CudaImages]):
+    """The images of CUDA releases, with where and when their digests were looked up."""
 
-    manylinux: Mapping[Platform, ImageReference]
-    """What wheels are compiled in."""
-    plain: ImageReference
-    """A Linux without CUDA: the second clean room."""
-    cuda: Mapping[CudaVersion, CudaImages]
+    releases: Annotated[Mapping[CudaVersion, CudaImages], EachKeyOnce()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Images(ConfigFile):
+    """``images.yml``."""
+
+    manylinux: ManylinuxImages
+    plain: PlainImage
+    cuda: CudaImagesFacts
+
+    def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
+        """A toolkit of another CUDA release, or images of another toolkit."""
+        for cuda, entry in self.cuda.items():
+            place = ("cuda", "releases", str(cuda))
+            if not entry.toolkit.startswith(f"{cuda}."):
+                yield (
+                    (*place, "toolkit"),
+                    f"expected a toolkit of CUDA {cuda} such as '{cuda}.1', not '{entry.toolkit}'",
+                )
+            for key, image in (("devel", entry.devel), ("runtime", entry.runtime)):
+                if not image.tag.startswith(f"{entry.toolkit}-"):  # NVIDIA's tags are 13.2.1-devel-ubuntu24.04
+                    yield (*place, key), f"expected a tag of toolkit {entry.toolkit}, not '{image.tag}'"
 
     def of_cuda(self, cuda: CudaVersion) -> CudaImages:
         """Look up the images of a CUDA release.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
 
-from packaging.specifiers import SpecifierSet
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wheelmill.config.fields import ConfigFile, EachKeyOnce, Entry, KeyPath, Name, Read, text_of
 from wheelmill.names import ProjectName
+from wheelmill.wheel.name import WheelName
 
 
 class Status(StrEnum):
@@ -24,34 +28,103 @@ class Status(StrEnum):
     """Something else took its place."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProjectStatus:
-    """What an index says of a whole project."""
+def _wheel(value: object) -> str:
+    filename = str(value)
+    WheelName.parse(filename)
+    return filename
 
-    status: Status = Status.ACTIVE
-    reason: str | None = None
+
+def _versions(value: object) -> Requirement:
+    example = "a project and its versions such as 'flash-attn==2.8.3'"
+    try:
+        requirement = Requirement(str(value))
+    except InvalidRequirement:
+        raise ValueError(f"expected {example}, not {value!r}") from None
+    if requirement.url or requirement.extras or requirement.marker or not requirement.specifier:
+        raise ValueError(f"expected {example} and nothing else, not {value!r}")
+    return Requirement(f"{canonicalize_name(requirement.name)}{requirement.specifier}")
+
+
+def _reason(value: object) -> str:
+    text = text_of(value)
+    if not text.strip():
+        raise ValueError("expected a reason: installers show it to people")
+    return text
+
+
+def _status(value: object) -> Status:
+    text = text_of(value)
+    if text not in set(Status):
+        raise ValueError(f"expected {', '.join(Status)}, not {text!r}")
+    return Status(text)
+
+
+Reason = Annotated[str, Read(_reason)]
+Wheels = Mapping[Annotated[str, Read(_wheel)], Reason]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusEntry(Entry):
+    """What an index says of a whole project (PEP 792)."""
+
+    status: Annotated[Status, Read(_status)]
+    """active, archived, quarantined (none of its files are listed) or deprecated (PEP 792)."""
+    reason: Annotated[str | None, Read(_reason)]
+    """Shown to people; None for a project that no file names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yanked(ConfigFile):
+    """``yanked.yml``: stays listed, but installers take it only for an exact pin (PEP 592)."""
+
+    wheels: Wheels = field(default_factory=dict)
+    """Reasons by file name."""
+    versions: Annotated[Mapping[Annotated[Requirement, Read(_versions)], Reason], EachKeyOnce()] = field(
+        default_factory=dict
+    )
+    """Reasons by project and versions: flash-attn==2.8.3 is every wheel of 2.8.3, whatever its label."""
+    projects: Mapping[Name, StatusEntry] = field(default_factory=dict)
+    """Projects that are not plainly active."""
+
+    def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
+        """A wheel that is yanked twice."""
+        for filename in self.wheels:
+            name = WheelName.parse(filename)
+            if self.reason_of_version(name.project, name.version) is not None:
+                yield ("wheels", filename), "is yanked with its version already"
+
+    def reason_of_version(self, project: ProjectName, version: Version) -> str | None:
+        """Why every wheel of a version is yanked; None when they are not."""
+        return next(
+            (
+                reason
+                for yanked, reason in self.versions.items()
+                if yanked.name == project and yanked.specifier.contains(version, prereleases=True)
+            ),
+            None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Removed(ConfigFile):
+    """``removed.yml``: is listed no more, though a release has it or the deployed index had it."""
+
+    wheels: Wheels = field(default_factory=dict)
+    """Reasons by file name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
     """What an index says of published wheels beside what their manifests say; nothing where no file says anything."""
 
-    yanked_wheels: Mapping[str, str] = field(default_factory=dict)
-    """Why each of these files is yanked (PEP 592)."""
-    yanked_versions: Mapping[ProjectName, Mapping[SpecifierSet, str]] = field(default_factory=dict)
-    """Why all wheels of these versions are."""
-    statuses: Mapping[ProjectName, ProjectStatus] = field(default_factory=dict)
-    """Of projects that are not plainly active."""
-    removed: Mapping[str, str] = field(default_factory=dict)
-    """Why each of these files is listed no more."""
+    yanked: Yanked = Yanked()
+    removed: Removed = Removed()
 
     def yank_reason(self, filename: str, project: ProjectName, version: Version) -> str | None:
         """Why a wheel is yanked; None when it is not."""
-        if reason := self.yanked_wheels.get(filename):
-            return reason
-        ranges = self.yanked_versions.get(project, {})
-        return next((why for which, why in ranges.items() if which.contains(version, prereleases=True)), None)
+        return self.yanked.wheels.get(filename) or self.yanked.reason_of_version(project, version)
 
-    def status_of(self, project: ProjectName) -> ProjectStatus:
-        """The status of a project."""
-        return self.statuses.get(project, ProjectStatus())
+    def is_quarantined(self, project: ProjectName) -> bool:
+        """Whether an index lists none of a project's files."""
+        entry = self.yanked.projects.get(project)
+        return entry is not None and entry.status is Status.QUARANTINED

@@ -5,74 +5,113 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import InvalidName, InvalidSdistFilename, canonicalize_name, parse_sdist_filename
 from packaging.version import Version
 
-from wheelmill.config.model.package import GitSource, Package
-from wheelmill.names import ProjectName, ProjectVersion, Sha256
+from wheelmill.config.fields import (
+    ConfigFile,
+    EachKeyOnce,
+    Entry,
+    Hash,
+    Hashes,
+    Name,
+    Read,
+    Requirements,
+    UpstreamVersion,
+    hexadecimal,
+    index_requirement,
+    text_of,
+)
+from wheelmill.config.model.packages import GitSource, Package
+from wheelmill.names import ProjectName, ProjectVersion
+
+
+def _pin(value: object) -> str:
+    text = text_of(value)
+    requirement = Requirement(index_requirement(text))
+    pinned = [specifier.operator for specifier in requirement.specifier] == ["=="] and "*" not in text.partition(";")[0]
+    if not pinned or requirement.extras:
+        raise ValueError(f"expected a pinned requirement such as 'ninja==1.13.2', not {text!r}")
+    return str(requirement)
+
+
+def _sdist(value: object) -> str:
+    text = text_of(value)
+    try:
+        canonicalize_name(parse_sdist_filename(text)[0], validate=True)  # which refuses folders
+    except (InvalidName, InvalidSdistFilename):
+        raise ValueError(f"expected the file name of a source distribution, not {text!r}") from None
+    return text
 
 
 @dataclass(frozen=True, kw_only=True)
-class LockedSdist:
-    """One source distribution in ``packages.lock``. The index it comes from is this machine's own setting."""
+class LockedSdist(Entry):
+    """One source distribution. The index it comes from is this machine's own setting."""
 
-    filename: str
-    sha256: Sha256
-    requires: tuple[str, ...] | None = None
+    sdist: Annotated[str, Read(_sdist)]
+    """Its file name."""
+    sha256: Hash
+    requires: Requirements | None = None
     """What its ``pyproject.toml`` asks for (PEP 518); None where a build without isolation does not ask."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LockedCommit:
-    """One commit in ``packages.lock``."""
+class LockedCommit(GitSource):
+    """One commit, and where it was found; `ref` is that of one version."""
 
-    source: GitSource
-    """Where it was found; its `ref` is that of one version."""
-    commit: str
-    """40 lower-case hexadecimal digits."""
-    requires: tuple[str, ...] | None = None
+    commit: Annotated[str, Read(lambda value: hexadecimal(value, 40))]
+    requires: Requirements | None = None
     """As of `LockedSdist`."""
 
+    def is_of(self, source: GitSource) -> bool:
+        """Whether it was found there."""
+        return (self.git, self.ref, self.submodules) == (source.git, source.ref, source.submodules)
+
 
 @dataclass(frozen=True, kw_only=True)
-class LockedRequirement:
-    """One build requirement in ``packages.lock``: a version, and the hashes that its files may have."""
+class LockedRequirement(Entry):
+    """One build requirement: a version, and the hashes that its files may have."""
 
-    requirement: str
+    requirement: Annotated[str, Read(_pin)]
     """Pinned, perhaps for some Pythons or platforms only (PEP 508)."""
-    sha256: tuple[Sha256, ...]
+    sha256: Hashes
 
 
 @dataclass(frozen=True, kw_only=True)
-class LockedRequirements:
+class LockedRequirements(Entry):
     """All that the builds of one package install, torch and CUDA left out."""
 
-    inputs: tuple[str, ...]
+    inputs: Requirements
     """What they were resolved from: when that changes, they are resolved anew."""
     pinned: tuple[LockedRequirement, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lock:
-    """``packages.lock``: the bytes that builds may use."""
+class Lock(ConfigFile):
+    """``packages.lock``."""
 
-    sdists: Mapping[tuple[ProjectName, ProjectVersion], LockedSdist]
-    commits: Mapping[tuple[ProjectName, ProjectVersion], LockedCommit] = field(default_factory=dict)
-    requirements: Mapping[ProjectName, LockedRequirements] = field(default_factory=dict)
+    sdists: Mapping[Name, Annotated[Mapping[UpstreamVersion, LockedSdist], EachKeyOnce()]]
+    commits: Mapping[Name, Annotated[Mapping[UpstreamVersion, LockedCommit], EachKeyOnce()]] = field(
+        default_factory=dict
+    )
+    requirements: Mapping[Name, LockedRequirements] = field(default_factory=dict)
 
     def source_of(self, package: Package, version: ProjectVersion) -> LockedSdist | LockedCommit | Path | None:
         """Where a version's source is: a folder, or what is locked; None where that is nothing or from elsewhere."""
         match package.source:
             case None:
-                return self.sdists.get((package.name, version))
-            case GitSource():
-                commit = self.commits.get((package.name, version))
-                return commit if commit and commit.source == package.source.at(version) else None
+                return self.sdists.get(package.name, {}).get(version)
+            case GitSource() as source:
+                commit = self.commits.get(package.name, {}).get(version)
+                return commit if commit and commit.is_of(source.at(version)) else None
             case folder:
                 return folder
 
     def versions_in(self, project: ProjectName, versions: SpecifierSet) -> tuple[ProjectVersion, ...]:
         """The locked versions of a project that lie in a range, ascending."""
-        locked = [version for name, version in self.sdists if name == project]
-        return tuple(sorted(versions.filter(locked, prereleases=bool(versions.prereleases)), key=Version))
+        locked = versions.filter(self.sdists.get(project, {}), prereleases=bool(versions.prereleases))
+        return tuple(sorted(locked, key=Version))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from wheelmill.config.document import KeyPath, read_document
+from wheelmill.config.document import read_document
+from wheelmill.config.fields import KeyPath
 from wheelmill.config.model import Compatibility, TorchRelease
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.config.upkeep.published import PublishedTorch
@@ -16,7 +17,7 @@ from wheelmill.names import PythonVersion, TorchVersion
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class TorchDifference:
     """One fact about a torch minor release. Both values are as ``compatibility.yml`` writes them."""
 
     torch: TorchVersion
@@ -43,14 +44,14 @@ class Difference:
 class Drift:
     """What a comparison found."""
 
-    differences: tuple[Difference, ...]
+    differences: tuple[TorchDifference, ...]
     unknown: tuple[str, ...]
     """What could not be compared, and why."""
 
 
 def find_drift(compatibility: Compatibility, published: Mapping[TorchVersion, PublishedTorch]) -> Drift:
     """Compare the facts about torch with what the index says."""
-    differences: list[Difference] = []
+    differences: list[TorchDifference] = []
     unknown: list[str] = []
     for torch in sorted(compatibility.torch.keys() | published.keys()):
         known, newest = compatibility.torch.get(torch), published.get(torch)
@@ -60,13 +61,13 @@ def find_drift(compatibility: Compatibility, published: Mapping[TorchVersion, Pu
         if newest.default_cuda is None:
             unknown.append(f"torch {torch}: the index does not tell the CUDA of {newest.release}")
         if known is None:
-            differences.append(Difference(torch=torch, fact="missing", file=None, index=_block(newest)))
+            differences.append(TorchDifference(torch=torch, fact="missing", file=None, index=_block(newest)))
         else:
             differences.extend(_changes(torch, known, newest))
     return Drift(differences=tuple(differences), unknown=tuple(unknown))
 
 
-def write_differences(path: Path, differences: Collection[Difference], *, checked: dt.date) -> None:
+def write_differences(path: Path, differences: Collection[TorchDifference], *, checked: dt.date) -> None:
     """Bring ``compatibility.yml`` up to date with writable differences, and date its facts about torch.
 
     Raises:
@@ -80,14 +81,14 @@ def write_differences(path: Path, differences: Collection[Difference], *, checke
     amend(path, values)
 
 
-def _changes(torch: TorchVersion, known: TorchRelease, newest: PublishedTorch) -> Iterable[Difference]:
+def _changes(torch: TorchVersion, known: TorchRelease, newest: PublishedTorch) -> Iterable[TorchDifference]:
     if known.release != newest.release:
-        yield Difference(torch=torch, fact="release", file=known.release, index=newest.release)
+        yield TorchDifference(torch=torch, fact="release", file=known.release, index=newest.release)
     if known.python != newest.python:
-        yield Difference(torch=torch, fact="python", file=_listed(known.python), index=_listed(newest.python))
+        yield TorchDifference(torch=torch, fact="python", file=_listed(known.python), index=_listed(newest.python))
     if newest.default_cuda and known.default_cuda != newest.default_cuda:
         file, index = str(known.default_cuda), str(newest.default_cuda)
-        yield Difference(torch=torch, fact="default_cuda", file=file, index=index)
+        yield TorchDifference(torch=torch, fact="default_cuda", file=file, index=index)
 
 
 def _block(new: PublishedTorch) -> dict[str, object]:

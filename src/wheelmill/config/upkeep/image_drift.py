@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from wheelmill.config.document import KeyPath, read_document
+from wheelmill.config.document import read_document
+from wheelmill.config.fields import KeyPath
 from wheelmill.config.model.images import CudaImages, ImageReference, Images
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.names import CudaVersion
@@ -20,7 +21,7 @@ _SOURCE: Final = "the registries, asked by 'wheelmill config images --refresh'"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class ImageDifference:
     """One value of ``images.yml``, as the file writes it."""
 
     key_path: KeyPath
@@ -56,7 +57,7 @@ class Difference:
 class ImageDrift:
     """What a comparison found."""
 
-    differences: tuple[Difference, ...]
+    differences: tuple[ImageDifference, ...]
     unknown: tuple[str, ...]
     """Toolkits that have no images, a sentence each."""
 
@@ -69,11 +70,11 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
         toolkits: the toolkit release that is built with, of every CUDA release.
         current: asks the registry; its errors pass through.
     """
-    differences: list[Difference] = []
+    differences: list[ImageDifference] = []
     unknown: list[str] = []
-    for platform, image in sorted(images.manylinux.items()):
+    for platform, image in sorted(images.manylinux.images.items()):
         differences += _moved(("manylinux", "images", str(platform)), image, current)
-    differences += _moved(("plain", "image"), images.plain, current)
+    differences += _moved(("plain", "image"), images.plain.image, current)
     for cuda in sorted(images.cuda.keys() | toolkits.keys()):
         pinned, wished = images.cuda.get(cuda), _wished(images, cuda, toolkits.get(cuda))
         if wished:
@@ -89,7 +90,7 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
     return ImageDrift(differences=tuple(differences), unknown=tuple(unknown))
 
 
-def write_differences(path: Path, differences: Collection[Difference], *, checked: dt.date) -> None:
+def write_differences(path: Path, differences: Collection[ImageDifference], *, checked: dt.date) -> None:
     """Bring ``images.yml`` up to date with what is writable, and date the parts of it that the registries confirm.
 
     Raises:
@@ -105,10 +106,10 @@ def write_differences(path: Path, differences: Collection[Difference], *, checke
     amend(path, values)
 
 
-def _moved(key_path: KeyPath, pinned: ImageReference, current: Current) -> Iterator[Difference]:
+def _moved(key_path: KeyPath, pinned: ImageReference, current: Current) -> Iterator[ImageDifference]:
     now = current(pinned)
     if now != pinned:
-        yield Difference(key_path=key_path, file=str(pinned), registry=str(now) if now else None)
+        yield ImageDifference(key_path=key_path, file=str(pinned), registry=str(now) if now else None)
 
 
 def _wished(images: Images, cuda: CudaVersion, toolkit: str | None) -> CudaImages | None:
@@ -123,14 +124,14 @@ def _wished(images: Images, cuda: CudaVersion, toolkit: str | None) -> CudaImage
     return CudaImages(toolkit=toolkit, devel=devel, runtime=runtime)
 
 
-def _other_toolkit(cuda: CudaVersion, pinned: CudaImages | None, found: CudaImages) -> Iterator[Difference]:
+def _other_toolkit(cuda: CudaVersion, pinned: CudaImages | None, found: CudaImages) -> Iterator[ImageDifference]:
     place = ("cuda", "releases", str(cuda))
     new = values_of(found)
     if pinned is None:
-        yield Difference(key_path=place, file=None, registry=new)
+        yield ImageDifference(key_path=place, file=None, registry=new)
         return
     for key, old in values_of(pinned).items():
-        yield Difference(key_path=(*place, key), file=old, registry=new[key])
+        yield ImageDifference(key_path=(*place, key), file=old, registry=new[key])
 
 
 def values_of(images: CudaImages) -> dict[str, str]:

@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
-
 from wheelmill.config.document import phrase_fault
-from wheelmill.config.packages_file import PackagesFile
-from wheelmill.config.read import faults_of
+from wheelmill.config.model.packages import Packages
+from wheelmill.config.read import validate
 from wheelmill.errors import ConfigurationError
 
 MAX_BYTES: Final = 64 << 10
@@ -63,17 +61,16 @@ def entry_from(issue: Path) -> tuple[str, dict[str, object]]:
     name = answers.get(_NAME, (1, ""))[1]
     given = {key: read(answers[question][1]) for question, (key, read) in QUESTIONS.items() if question in answers}
     entry = {key: value for key, value in given.items() if value is not None}
-    try:
-        PackagesFile.model_validate({"packages": {name: entry}}, context=issue.parent)
-    except ValidationError as error:
-        questions = {key: question for question, (key, _) in QUESTIONS.items()}
-        faults = []
-        for key_path, message in faults_of(error):
-            keys = key_path[2:]  # behind "packages" and the name
-            question = questions[str(keys[0])] if keys else _NAME
-            line = answers.get(question, (1, ""))[0]
-            faults.append(phrase_fault(issue, (line, 1), (question,), message))
-        raise ConfigurationError(tuple(dict.fromkeys(faults))) from None
+    _, found = validate({"packages": {name: entry}}, Packages, issue.parent)
+    questions = {key: question for question, (key, _) in QUESTIONS.items()}
+    faults = []
+    for key_path, message in found:
+        keys = key_path[2:]  # behind "packages" and the name
+        question = questions[str(keys[0])] if keys else _NAME
+        line = answers.get(question, (1, ""))[0]
+        faults.append(phrase_fault(issue, (line, 1), (question,), message))
+    if faults:
+        raise ConfigurationError(tuple(dict.fromkeys(faults)))
     return name, entry
 
 

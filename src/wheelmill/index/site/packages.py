@@ -8,7 +8,7 @@ from functools import cached_property
 
 from packaging.version import Version
 
-from wheelmill.config.model import ProjectStatus
+from wheelmill.config.model import StatusEntry
 from wheelmill.index.site.coverage import Coverage, Grid, grids_of
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue, IndexFile, Site
@@ -31,7 +31,7 @@ class PackagePage:
     name: ProjectName
     description: str
     licence: str | None
-    status: ProjectStatus
+    status: StatusEntry
     versions: tuple[VersionSection, ...]
     """The newest first."""
     yanked: tuple[IndexFile, ...]

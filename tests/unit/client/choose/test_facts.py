@@ -1,15 +1,20 @@
 """The quick way to the facts leads to the same facts."""
 
-from pathlib import Path
+import subprocess
+import sys
 
 from wheelmill.client.choose.facts import read_facts
-from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.config.load import load_config
+from wheelmill.config.load import load_compatibility
 from wheelmill.system import resources
 
 
-def test_they_are_what_the_configuration_says(tmp_path: Path) -> None:
-    wanted = load_config(resources.CONFIG).compatibility
-    for _ in ("from the file", "from the cache"):
-        with PageCache(tmp_path) as cache:
-            assert read_facts(cache) == wanted
+def test_they_are_what_the_configuration_says() -> None:
+    assert read_facts() == load_compatibility(resources.CONFIG)
+
+
+def test_they_are_read_without_what_is_slow_to_import() -> None:
+    code = (
+        "import sys; from wheelmill.client.choose.facts import read_facts; read_facts();"
+        "print(sorted({'pydantic', 'pydantic_core', 'yaml'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

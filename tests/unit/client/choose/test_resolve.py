@@ -32,7 +32,7 @@ def test_the_usual_index_has_torch_for_one_cuda(server: PageServer, facts: Compa
 def test_other_cudas_have_an_index_of_their_own(server: PageServer, facts: Compatibility) -> None:
     found = resolved_for(server, "2.8", "12.6")
     assert found.torch_backend == "cu126"
-    assert found.torch_index == facts.torch_index.replace("{cuda}", "126")
+    assert found.torch_index == facts.torch.index.replace("{cuda}", "126")
 
 
 @pytest.mark.parametrize(("torch", "cuda"), [("2.8", "12.8"), ("99.0", "13.0")])

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from wheelmill.config.load import load_config
 from wheelmill.config.model import Compatibility
-from wheelmill.config.upkeep.drift import Difference, find_drift, write_differences
+from wheelmill.config.upkeep.drift import TorchDifference, find_drift, write_differences
 from wheelmill.config.upkeep.published import PublishedTorch
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_version
 from wheelmill.system import resources
@@ -107,7 +107,8 @@ def test_a_file_that_is_brought_up_to_date_has_no_drift(
     )
     assert now.torch[NEWER].cuda == {Platform.parse("linux_x86_64"): {CudaVersion(14, 0)}}
     assert now.torch[NEWER].glibc == "2.28"
-    assert now == replace(facts, torch={**facts.torch, first: now.torch[first], NEWER: now.torch[NEWER]})
+    releases = {**facts.torch, first: now.torch[first], NEWER: now.torch[NEWER]}
+    assert now == replace(facts, torch=replace(facts.torch, checked=CHECKED, releases=releases))
     changed = set(path.read_text().splitlines()) - set(before.splitlines())
     assert sorted(line.strip() for line in changed) == [
         '"3.0":',
@@ -125,7 +126,7 @@ def test_a_file_that_is_brought_up_to_date_has_no_drift(
 def test_a_release_is_found_under_another_spelling(tmp_path: Path) -> None:
     path = tmp_path / "compatibility.yml"
     path.write_text('torch:\n  checked: 2026-01-01\n  releases:\n    "2.11.0": {release: "2.11.0"} # spelled out\n')
-    difference = Difference(torch=TorchVersion(2, 11), fact="release", file="2.11.0", index="2.11.1")
+    difference = TorchDifference(torch=TorchVersion(2, 11), fact="release", file="2.11.0", index="2.11.1")
     write_differences(path, [difference], checked=CHECKED)
     assert path.read_text() == (
         'torch:\n  checked: 2027-01-02\n  releases:\n    "2.11.0": {release: "2.11.1"} # spelled out\n'

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.config.images import load_images
+from wheelmill.config.load import load_images
 from wheelmill.config.model.images import ImageReference, Images
 from wheelmill.config.upkeep.image_drift import ImageDrift, find_image_drift, write_differences
 from wheelmill.names import CudaVersion
@@ -118,7 +118,8 @@ def test_a_missing_cuda_has_images_named_as_the_nearest_ones(
 
 
 def test_without_any_cuda_there_is_no_name_to_ask_for(path: Path, tags: Tags) -> None:
-    images = replace(load_images(path.parent), cuda={})
+    pinned = load_images(path.parent)
+    images = replace(pinned, cuda=replace(pinned.cuda, releases={}))
     assert find_image_drift(images, TOOLKITS, has(tags)) == ImageDrift(differences=(), unknown=())
 
 
@@ -170,6 +171,10 @@ def test_the_file_that_ships_can_be_brought_up_to_date(tmp_path: Path) -> None:
     write_differences(path, found.differences, checked=CHECKED)
 
     after = load_images(tmp_path)
-    pinned = [*after.manylinux.values(), after.plain, *(i for c in after.cuda.values() for i in (c.devel, c.runtime))]
+    pinned = [
+        *after.manylinux.images.values(),
+        after.plain.image,
+        *(i for c in after.cuda.values() for i in (c.devel, c.runtime)),
+    ]
     assert {image.digest for image in pinned} == {LATER}
     assert set(after.cuda) == set(toolkits)

@@ -81,8 +81,7 @@ def test_the_plan_names_pythons_that_no_wheel_is_for_and_drivers(release: Releas
 def test_what_packages_require_of_each_other_is_known_to_the_bottom() -> None:
     packages = {**CONFIG.packages, TOP: CONFIG.packages[PLAIN]}
     for package, required in ((PLAIN, DEMO), (TOP, PLAIN)):
-        expectations = replace(packages[package].expectations, requires=(required,))
-        packages[package] = replace(packages[package], expectations=expectations)
+        packages[package] = replace(packages[package], requires=(required,))
     assert data((), replace(CATALOGUE, packages=packages))["requires"] == {"plain": ["demo"], "top": ["plain", "demo"]}
 
 

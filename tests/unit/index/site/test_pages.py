@@ -12,7 +12,7 @@ from markupsafe import escape
 
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
-from wheelmill.config.model import Config, Listing, ProjectStatus, Status
+from wheelmill.config.model import Config, Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.format import duration, size, span
 from wheelmill.index.site.pages import site_pages
@@ -115,7 +115,7 @@ def test_packages_that_have_no_wheels_yet_have_a_page(release: Release) -> None:
 
 
 def test_a_yanked_wheel_is_shown_with_its_reason_and_not_found(release: Release) -> None:
-    listing = Listing(yanked_wheels={EVERY_KIND[0]: HOSTILE})
+    listing = Listing(yanked=Yanked(wheels={EVERY_KIND[0]: HOSTILE}))
     pages = people(site_of_releases(release(*EVERY_KIND[:2]), "", listing))
     page = pages["packages/demo/index.html"].decode()
     assert "torch 2.11" not in page
@@ -125,7 +125,7 @@ def test_a_yanked_wheel_is_shown_with_its_reason_and_not_found(release: Release)
 
 
 def test_the_status_of_a_project_is_shown(release: Release) -> None:
-    listing = Listing(statuses={DEMO: ProjectStatus(status=Status.ARCHIVED, reason="part of torch now")})
+    listing = Listing(yanked=Yanked(projects={DEMO: StatusEntry(status=Status.ARCHIVED, reason="part of torch now")}))
     pages = people(site_of_releases(release(EVERY_KIND[0]), "", listing))
     assert "This project is archived: part of torch now." in pages["packages/demo/index.html"].decode()
 
