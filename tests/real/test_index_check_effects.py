@@ -9,8 +9,8 @@ import pytest
 
 from tests.broken_indexes import BROKEN, good_index
 from tests.simple_server import Server, serving
-from wheelmill.conformance.finding import Effect
 from wheelmill.conformance.rules import RULES
+from wheelmill.conformance.violation import Effect
 
 pytestmark = pytest.mark.real
 

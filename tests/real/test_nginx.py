@@ -14,11 +14,11 @@ import pytest
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
-from wheelmill.index.tree import JSON_TYPE
 from wheelmill.index.write import write_site
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.system import resources
+from wheelmill.web.pages import JSON_TYPE
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 

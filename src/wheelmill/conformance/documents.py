@@ -2,68 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
-from wheelmill.conformance import html_pages, json_pages, pep503_rules, pep691
+from wheelmill.conformance import pep503_rules, pep691, pep700, pep740, pep792
 from wheelmill.conformance.fetch import MAX_PAGE, Fetcher
-from wheelmill.conformance.finding import Finding, Rule
 from wheelmill.conformance.pages import Document, ProjectDetail, ProjectList
-from wheelmill.index.tree import JSON_TYPE
+from wheelmill.conformance.violation import Rule, Violation
 from wheelmill.names import ProjectName
+from wheelmill.web import json_pages
+from wheelmill.web.html_pages import read_html
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Page
 
-_Page = TypeVar("_Page", ProjectList, ProjectDetail)
-
-_ACCEPT_HTML: Final = ", ".join(pep691.HTML_TYPES)
+_ACCEPT_HTML: Final = ", ".join(HTML_TYPES)
 _NOT_ACCEPTABLE: Final = 406
 
+_RULE_OF_KEY: Final[Mapping[str, Rule]] = {
+    "base": pep503_rules.FILE,
+    "yanked": pep691.YANKED,
+    "size": pep700.SIZE,
+    "upload-time": pep700.UPLOAD_TIME,
+    "versions": pep700.VERSIONS,
+    "provenance": pep740.URL,
+    "status": pep792.STATUS,
+}
+"""Whose key a fault is about; the others are of PEP 691 itself."""
 
-def project_lists(fetcher: Fetcher, url: str) -> tuple[list[ProjectList], list[Finding]]:
-    """The forms of a root page, and what kept others from being read."""
-    return _pages(
-        _documents(fetcher, url), pep503_rules.ROOT, html_pages.read_project_list, json_pages.read_project_list
-    )
+
+def read_project_lists(fetcher: Fetcher, url: str) -> tuple[list[ProjectList], list[Violation]]:
+    """Read the root page in each of its forms.
+
+    Args:
+        fetcher: asks the index.
+        url: of the root page.
+
+    Returns:
+        The forms that could be read, and what is wrong with the others.
+    """
+    violations: list[Violation] = []
+    pages = list(_read(fetcher, url, pep503_rules.ROOT, json_pages.read_project_list, violations))
+    return [ProjectList(document=document, page=page) for document, page in pages], violations
 
 
-def project_details(fetcher: Fetcher, url: str, project: ProjectName) -> tuple[list[ProjectDetail], list[Finding]]:
-    """The forms of a project's page, and what kept others from being read."""
-    return _pages(
-        _documents(fetcher, url),
-        pep503_rules.PROJECT,
-        lambda document: html_pages.read_project_detail(document, project),
-        lambda document: json_pages.read_project_detail(document, project),
-    )
+def read_project_details(
+    fetcher: Fetcher, url: str, project: ProjectName
+) -> tuple[list[ProjectDetail], list[Violation]]:
+    """Read a project's page in each of its forms.
+
+    Args:
+        fetcher: asks the index.
+        url: of the project's page.
+        project: whose page it is.
+
+    Returns:
+        The forms that could be read, and what is wrong with the others.
+    """
+    violations: list[Violation] = []
+    pages = list(_read(fetcher, url, pep503_rules.PROJECT, json_pages.read_project_detail, violations))
+    return [ProjectDetail(document=document, project=project, page=page) for document, page in pages], violations
+
+
+def _read(
+    fetcher: Fetcher,
+    url: str,
+    missing: Rule,
+    read_json: Callable[[bytes, str], Page],
+    violations: list[Violation],
+) -> Iterator[tuple[Document, Page]]:
+    for document in _documents(fetcher, url):
+        if not document.ok:
+            violations.append(missing.violation(document.url, f"the page {document.failure}"))
+        elif document.content_type in HTML_TYPES:
+            page = read_html(document.content, document.final_url, texts=True)
+            violations += _violations(document, page)
+            yield document, page
+        elif document.content_type == JSON_TYPE:
+            try:
+                page = read_json(document.content, document.final_url)
+            except ValueError as error:
+                violations.append(pep691.SHAPE.violation(document.url, f"the page: {error}"))
+                continue
+            violations += _violations(document, page)
+            if not page.faults:
+                yield document, page
+        else:
+            message = f"the content type is {document.content_type or 'missing'}"
+            violations.append(pep691.CONTENT_TYPE.violation(document.url, message))
+
+
+def _violations(document: Document, page: Page) -> Iterator[Violation]:
+    for fault in page.faults:
+        other = pep691.SHAPE if page.form is Form.JSON else pep503_rules.HTML5
+        yield _RULE_OF_KEY.get(fault.key, other).violation(document.url, fault.problem)
 
 
 def _documents(fetcher: Fetcher, url: str) -> list[Document]:
     """A page in each form that the index has. An index need not have both, nor choose by the request."""
     first = fetcher.get(url, accept=JSON_TYPE, limit=MAX_PAGE)
-    if first.ok and first.content_type in pep691.HTML_TYPES:
+    if first.ok and first.content_type in HTML_TYPES:
         return [first]
     second = fetcher.get(url, accept=_ACCEPT_HTML, limit=MAX_PAGE)
     if (first.status, first.content_type) == (second.status, second.content_type):
         return [first]
     return [document for document in (first, second) if document.status != _NOT_ACCEPTABLE] or [first]
-
-
-def _pages(
-    documents: list[Document],
-    missing: Rule,
-    read_html: Callable[[Document], _Page],
-    read_json: Callable[[Document], tuple[_Page | None, list[Finding]]],
-) -> tuple[list[_Page], list[Finding]]:
-    pages: list[_Page] = []
-    findings: list[Finding] = []
-    for document in documents:
-        if not document.ok:
-            findings.append(missing.broken(document.url, f"the page {document.told}"))
-        elif document.content_type == JSON_TYPE:
-            page, faults = read_json(document)
-            findings += faults
-            pages += [page] if page else []
-        elif document.content_type in pep691.HTML_TYPES:
-            pages.append(read_html(document))
-        else:
-            message = f"the content type is {document.content_type or 'missing'}"
-            findings.append(pep691.CONTENT_TYPE.broken(document.url, message))
-    return pages, findings

@@ -10,12 +10,11 @@ import zlib
 from collections.abc import Mapping
 from typing import IO, Final
 
-from wheelmill.conformance.examined import Examined
 from wheelmill.conformance.fetch import MAX_PART, Fetcher
-from wheelmill.conformance.hashes import is_hash
-from wheelmill.conformance.pages import Document, FileLink
+from wheelmill.conformance.pages import Document, ExaminedFile
 from wheelmill.conformance.ranged_file import RangedFile
-from wheelmill.conformance.urls import is_secure
+from wheelmill.conformance.values import is_hash, is_secure
+from wheelmill.web.pages import Link
 from wheelmill.wheel.archive import COMPRESSIONS
 from wheelmill.wheel.metadata import dist_info_of
 
@@ -34,29 +33,33 @@ _UNREADABLE: Final = (
 )
 
 
-def examine(link: FileLink, fetcher: Fetcher, *, every_byte: bool) -> Examined:
+def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bool) -> ExaminedFile:
     """Ask for a file, its METADATA, its signature and its provenance.
 
     Args:
-        link: which.
-        fetcher: asks.
+        link: the file's entry on a project's page.
+        page: URL of that page.
+        url: absolute URL of the file.
+        fetcher: asks the servers.
         every_byte: whether the file is downloaded whatever its size.
     """
-    answer = fetcher.first_byte(link.url)
+    answer = fetcher.first_byte(url)
     digests, metadata = None, None
     if answer.ok and answer.size is not None:
         if every_byte or answer.size <= MAX_HASHED:
-            digests, metadata = _downloaded(link, fetcher, answer.size)
+            digests, metadata = _download(link, url, fetcher, answer.size)
         else:
             metadata = _metadata_in(link, RangedFile(fetcher, answer.final_url, answer.size))
-    return Examined(
+    return ExaminedFile(
         link=link,
+        page=page,
+        url=url,
         answer=answer,
         digests=digests,
-        sidecar=_get(fetcher, f"{link.url}.metadata", wanted=link.core_metadata is not None),
+        sidecar=_get(fetcher, f"{url}.metadata", wanted=link.core_metadata is not None),
         metadata=metadata,
         provenance=_get(fetcher, link.provenance or "", wanted=is_secure(link.provenance or "")),
-        signature=_get(fetcher, f"{link.url}.asc", wanted=link.signature == "true"),
+        signature=_get(fetcher, f"{url}.asc", wanted=link.signature == "true"),
     )
 
 
@@ -64,10 +67,10 @@ def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
     return fetcher.get(url) if wanted else None
 
 
-def _downloaded(link: FileLink, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, bytes | None]:
+def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, bytes | None]:
     """The hashes of a whole file, and the METADATA in it."""
     with tempfile.TemporaryFile() as file:
-        if not fetcher.download(link.url, file, size):
+        if not fetcher.download(url, file, size):
             return None, None
         digests = {}
         for name in filter(None, (name for name, digest in link.hashes.items() if is_hash(name, digest))):
@@ -76,7 +79,7 @@ def _downloaded(link: FileLink, fetcher: Fetcher, size: int) -> tuple[Mapping[st
         return digests, _metadata_in(link, file)
 
 
-def _metadata_in(link: FileLink, file: IO[bytes] | io.RawIOBase) -> bytes | None:
+def _metadata_in(link: Link, file: IO[bytes] | io.RawIOBase) -> bytes | None:
     """METADATA of a wheel; None for another file, and where it cannot be read."""
     if not link.filename.endswith(".whl"):
         return None

@@ -9,7 +9,7 @@ from typing import IO, Final
 
 import httpx
 
-from wheelmill.index.tree import JSON_TYPE
+from wheelmill.web.pages import JSON_TYPE
 
 ORIGIN: Final = "http://folder.invalid"
 """What stands for the host. No name under .invalid is ever given away (RFC 2606)."""

@@ -1,17 +1,12 @@
-"""Pages of an index as they were served: in HTML (PEP 503) or JSON (PEP 691), in the same words."""
+"""Pages and files of an index as they were served."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class Form(StrEnum):
-    """How a page is written."""
-
-    HTML = "HTML"
-    JSON = "JSON"
+from wheelmill.names import ProjectName
+from wheelmill.web.pages import Link, Page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,70 +33,45 @@ class Document:
         return self.status in (200, 206) and not self.problem
 
     @property
-    def told(self) -> str:
-        """What to say of an answer that is not ok: ``answers 404``."""
+    def failure(self) -> str:
+        """What is wrong with an answer that is not ok: ``answers 404``."""
         return self.problem or f"answers {self.status}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileLink:
-    """A file as a project's page lists it; the values as they stand there, in the spelling of HTML's attributes."""
+class ProjectList:
+    """The root page in one of its forms."""
 
-    page: str
-    """URL of the page."""
-    form: Form
-    text: str
-    """The anchor's text, or ``filename`` of JSON."""
-    filename: str
-    """What names the file: in HTML the last part of the URL's path, decoded; in JSON ``filename``."""
-    url: str
-    """Absolute, without the fragment."""
-    hashes: Mapping[str, str]
-    requires_python: str | None
-    core_metadata: str | None
-    """``true`` or ``sha256=...``; None when there is no sidecar."""
-    legacy_metadata: str | None
-    """The value of ``data-dist-info-metadata``, which is older."""
-    yanked: str | None
-    """The reason, which may be empty; None when it is not."""
-    size: str | None
-    upload_time: str | None
-    provenance: str | None
-    signature: str | None
-    """The value of ``data-gpg-sig``: ``true`` or ``false``."""
+    document: Document
+    page: Page
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectDetail:
-    """A project's page."""
+    """A project's page in one of its forms."""
 
     document: Document
-    form: Form
-    project: str
-    """Normalized, as asked for."""
-    name: str | None
-    """As the page says; HTML does not."""
-    repository_version: str | None
-    status: str | None
-    """Of the project (PEP 792)."""
-    versions: tuple[str, ...] | None
-    files: tuple[FileLink, ...]
+    project: ProjectName
+    """As it was asked for."""
+    page: Page
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListedProject:
-    """An entry of the project list."""
+class ExaminedFile:
+    """A file of the sample, and what was asked for beyond its link. None stands for what was not asked for."""
 
-    text: str
-    href: str | None
-    """None in JSON, which gives names only."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProjectList:
-    """The root page."""
-
-    document: Document
-    form: Form
-    repository_version: str | None
-    projects: tuple[ListedProject, ...]
+    link: Link
+    page: str
+    """URL of the page that lists it, without credentials."""
+    url: str
+    """Of the file itself."""
+    answer: Document
+    """To a request for the file's first byte; without content."""
+    digests: Mapping[str, str] | None
+    """Of the whole file, for every function that its link names."""
+    sidecar: Document | None
+    """None where the link announces none."""
+    metadata: bytes | None
+    """METADATA inside the wheel."""
+    provenance: Document | None
+    signature: Document | None

@@ -8,26 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from wheelmill.conformance.finding import Finding, Rule, installs
 from wheelmill.conformance.pages import ProjectDetail, ProjectList
+from wheelmill.conformance.violation import Rule, Violation, installs
 
 MISSING: Final = Rule(
     number="629.1",
-    says="Every page gives the version of the API.",
+    text="Every page gives the version of the API.",
     section="Overview",
     pip=installs("does not look at it"),
     uv=installs("does not look at it"),
 )
 FORM: Final = Rule(
     number="629.2",
-    says="The version of the API is two numbers, Major.Minor.",
+    text="The version of the API is two numbers, Major.Minor.",
     section="Overview",
     pip=installs("does not look at it"),
     uv=installs("does not look at it"),
 )
 MAJOR: Final = Rule(
     number="629.3",
-    says="The major version of the API is 1.",
+    text="The major version of the API is 1.",
     section="Clients",
     pip=installs("does not look at it"),
     uv=installs("does not look at it"),
@@ -36,14 +36,14 @@ MAJOR: Final = Rule(
 RULES: Final = (MISSING, FORM, MAJOR)
 
 
-def of_page(page: ProjectList | ProjectDetail) -> Iterator[Finding]:
+def check_page(shown: ProjectList | ProjectDetail) -> Iterator[Violation]:
     """What any page breaks."""
-    url, stated = page.document.url, page.repository_version
+    url, stated = shown.document.url, shown.page.version
     if stated is None:
-        yield MISSING.broken(url, "the page has no pypi:repository-version")
+        yield MISSING.violation(url, "the page has no pypi:repository-version")
         return
     numbers = stated.split(".")
     if len(numbers) != 2 or not all(n.isascii() and n.isdigit() for n in numbers):  # noqa: PLR2004 - major and minor
-        yield FORM.broken(url, f"the version is {stated!r}")
+        yield FORM.violation(url, f"the version is {stated!r}")
     elif numbers[0] != "1":
-        yield MAJOR.broken(url, f"the version is {stated}; clients know 1")
+        yield MAJOR.violation(url, f"the version is {stated}; clients know 1")

@@ -5,91 +5,103 @@ https://peps.python.org/pep-0691/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from wheelmill.conformance.finding import Finding, Rule, fails, installs
-from wheelmill.conformance.pages import FileLink, Form, ProjectDetail, ProjectList
+from wheelmill.conformance.pages import ProjectDetail, ProjectList
+from wheelmill.conformance.violation import Rule, Violation, fails, installs
+from wheelmill.web.pages import Form, Link, Page, absolute
 
 CONTENT_TYPE: Final = Rule(
     number="691.1",
-    says="A page has one of the three content types of the API.",
+    text="A page has one of the three content types of the API.",
     section="Content-Types",
     pip=fails("skips the page with a warning: no matching distribution"),
     uv=fails("unsupported content type"),
 )
 SHAPE: Final = Rule(
     number="691.2",
-    says="A page in JSON has the keys of the API, with values of their types.",
+    text="A page in JSON has the keys of the API, with values of their types.",
     section="JSON Serialization",
     pip=installs("in part: a file without hashes is installed unchecked"),
     uv=fails("refuses the page"),
 )
 NAME: Final = Rule(
     number="691.3",
-    says="name is the normalized name of the project.",
+    text="name is the normalized name of the project.",
     section="Project Detail",
     pip=installs("does not look at it"),
     uv=installs("does not look at it"),
 )
 SAME_PROJECTS: Final = Rule(
     number="691.4",
-    says="The project list is the same in HTML and JSON.",
+    text="The project list is the same in HTML and JSON.",
     section="Version + Format Selection",
     pip=installs("never reads the project list"),
     uv=installs("never reads the project list"),
 )
 SAME_FILES: Final = Rule(
     number="691.5",
-    says="A project's page lists the same files with the same attributes in HTML and JSON.",
+    text="A project's page lists the same files with the same attributes in HTML and JSON.",
     section="Version + Format Selection",
     pip=installs("by what the JSON says"),
     uv=installs("by what the JSON says"),
 )
+YANKED: Final = Rule(
+    number="592.1",
+    text="In JSON, yanked is true, false or a text that is not empty.",
+    section="Project Detail, in PEP 691",
+    pip=installs("takes the file for not yanked"),
+    uv=fails("takes the file for yanked"),
+)
 
 RULES: Final = (CONTENT_TYPE, SHAPE, NAME, SAME_PROJECTS, SAME_FILES)
 
-HTML_TYPES: Final = ("text/html", "application/vnd.pypi.simple.v1+html")
 
-_COMPARED: Final = ("url", "hashes", "requires_python", "core_metadata", "yanked", "provenance")
-
-
-def of_detail(page: ProjectDetail) -> Iterator[Finding]:
+def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
-    if page.name is not None and page.name != page.project:
-        yield NAME.broken(page.document.url, f"name is {page.name!r}, not {page.project!r}")
+    name = detail.page.name
+    if name is not None and name != detail.project:
+        yield NAME.violation(detail.document.url, f"name is {name!r}, not {detail.project!r}")
 
 
-def of_lists(pages: list[ProjectList]) -> Iterator[Finding]:
-    """How project lists of different forms differ."""
-    if len({page.form for page in pages}) < len(Form):
+def compare_lists(forms: list[ProjectList]) -> Iterator[Violation]:
+    """How the forms of a project list differ."""
+    pages = {shown.page.form: shown.page for shown in forms}
+    if len(pages) < len(Form):
         return
-    html, json = sorted(pages, key=lambda page: page.form)
-    names = [{canonicalize_name(project.text) for project in page.projects} for page in (html, json)]
-    if names[0] != names[1]:
-        yield SAME_PROJECTS.broken(html.document.url, f"only one form lists {', '.join(sorted(names[0] ^ names[1]))}")
+    html, json = ({canonicalize_name(link.text or "") for link in pages[form].links} for form in Form)
+    if html != json:
+        url = forms[0].document.url
+        yield SAME_PROJECTS.violation(url, f"only one form lists {', '.join(sorted(html ^ json))}")
 
 
-def of_details(pages: list[ProjectDetail]) -> Iterator[Finding]:
-    """How pages of different forms differ."""
-    if len({page.form for page in pages}) < len(Form):
+def compare_details(forms: list[ProjectDetail]) -> Iterator[Violation]:
+    """How the forms of a project's page differ."""
+    pages = {detail.page.form: detail.page for detail in forms}
+    if len(pages) < len(Form):
         return
-    html, json = ({file.filename: file for file in page.files} for page in sorted(pages, key=lambda page: page.form))
-    url = pages[0].document.url
+    json = {link.filename: link for link in pages[Form.JSON].links}
+    html = {link.filename: link for link in pages[Form.HTML].links}
+    url = forms[0].document.url
     for filename in sorted(html.keys() | json.keys()):
         if filename not in html or filename not in json:
-            yield SAME_FILES.broken(url, f"only one form lists {filename}")
-        elif names := _different(html[filename], json[filename]):
-            yield SAME_FILES.broken(url, f"HTML and JSON differ about {filename}: {', '.join(names)}")
+            yield SAME_FILES.violation(url, f"only one form lists {filename}")
+        elif names := _differences(html[filename], json[filename], pages):
+            yield SAME_FILES.violation(url, f"HTML and JSON differ about {filename}: {', '.join(names)}")
 
 
-def _different(html: FileLink, json: FileLink) -> list[str]:
-    """Which attributes differ. HTML has room for one hash only."""
-    return [
-        name.replace("_", "-")
-        for name in _COMPARED
-        if (left := getattr(html, name)) != (right := getattr(json, name))
-        and not (name == "hashes" and left and left.items() <= right.items())
-    ]
+def _differences(html: Link, json: Link, pages: Mapping[Form, Page]) -> list[str]:
+    """The attributes in which the forms differ about a file. HTML has room for one hash only."""
+    in_html, in_json = html.hashes, json.hashes
+    same = {
+        "url": absolute(pages[Form.HTML].base, html.url) == absolute(pages[Form.JSON].base, json.url),
+        "hashes": in_html == in_json or bool(in_html and in_html.items() <= in_json.items()),
+        "requires-python": html.requires_python == json.requires_python,
+        "core-metadata": html.core_metadata == json.core_metadata,
+        "yanked": html.yanked == json.yanked,
+        "provenance": html.provenance == json.provenance,
+    }
+    return [name for name, agree in same.items() if not agree]

@@ -13,35 +13,35 @@ from typing import Final
 
 from packaging.version import Version
 
-from wheelmill.conformance.examined import Examined
-from wheelmill.conformance.file_names import name_and_version
-from wheelmill.conformance.finding import Finding, Rule, fails, installs
-from wheelmill.conformance.pages import FileLink, Form, ProjectDetail
+from wheelmill.conformance.pages import ExaminedFile, ProjectDetail
+from wheelmill.conformance.values import name_and_version
+from wheelmill.conformance.violation import Rule, Violation, fails, installs
+from wheelmill.web.pages import Form, Page
 
 VERSIONS: Final = Rule(
     number="700.1",
-    says="From API version 1.1 on, versions lists every version that has files, each once.",
+    text="From API version 1.1 on, versions lists every version that has files, each once.",
     section="Versions",
     pip=installs("reads versions from the file names"),
     uv=installs("reads versions from the file names"),
 )
 SIZE: Final = Rule(
     number="700.2",
-    says="From API version 1.1 on, every file has its size in bytes.",
+    text="From API version 1.1 on, every file has its size in bytes.",
     section="Additional file information",
     pip=installs("does not look at it"),
     uv=installs("does not look at it"),
 )
 SAME_SIZE: Final = Rule(
     number="700.3",
-    says="The size is the one of the file that is served.",
+    text="The size is the one of the file that is served.",
     section="Additional file information",
     pip=installs("does not look at it"),
     uv=installs("does not look at it"),
 )
 UPLOAD_TIME: Final = Rule(
     number="700.4",
-    says="upload-time has the form yyyy-mm-ddThh:mm:ss.ffffffZ, the fraction optional.",
+    text="upload-time has the form yyyy-mm-ddThh:mm:ss.ffffffZ, the fraction optional.",
     section="Additional file information",
     pip=fails("ends with a traceback; in HTML it does not look at it"),
     uv=fails("refuses a page in JSON"),
@@ -52,32 +52,38 @@ RULES: Final = (VERSIONS, SIZE, SAME_SIZE, UPLOAD_TIME)
 _FORMS: Final = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def of_detail(page: ProjectDetail) -> Iterator[Finding]:
+def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
-    if page.form is Form.JSON and page.repository_version != "1.0":
-        yield from _of_versions(page)
-    for file in page.files:
-        yield from _of_link(file, page)
+    url, page = detail.document.url, detail.page
+    needs_all = page.form is Form.JSON and page.version != "1.0"
+    if needs_all:
+        yield from _check_versions(page, url)
+    for link in page.links:
+        if link.size is None and needs_all:
+            yield SIZE.violation(url, f"{link.filename} has no size")
+        elif link.size is not None and link.size < 0:
+            yield SIZE.violation(url, f"{link.filename} has the size {link.size}")
+        if link.upload_time is not None and not _is_time(link.upload_time):
+            yield UPLOAD_TIME.violation(url, f"{link.filename} has the upload time {link.upload_time!r}")
 
 
-def of_file(file: Examined) -> Iterator[Finding]:
+def check_file(file: ExaminedFile) -> Iterator[Violation]:
     """What a file breaks."""
     link, size = file.link, file.answer.size
-    if file.answer.ok and link.size is not None and size is not None and link.size != str(size):
-        yield SAME_SIZE.broken(link.url, f"{link.filename} has {size} bytes; {link.page} says {link.size}")
+    if file.answer.ok and link.size is not None and size is not None and link.size != size:
+        yield SAME_SIZE.violation(file.url, f"{link.filename} has {size} bytes; {file.page} says {link.size}")
 
 
-def _of_versions(page: ProjectDetail) -> Iterator[Finding]:
-    url = page.document.url
+def _check_versions(page: Page, url: str) -> Iterator[Violation]:
     if page.versions is None:
-        yield VERSIONS.broken(url, "there is no key versions")
+        yield VERSIONS.violation(url, "there is no key versions")
         return
     listed = [_version(text) for text in page.versions]
     if len(set(listed)) < len(listed):
-        yield VERSIONS.broken(url, "a version stands in versions twice")
-    files = {named[1] for file in page.files if (named := name_and_version(file.filename))}
+        yield VERSIONS.violation(url, "a version stands in versions twice")
+    files = {named[1] for link in page.links if (named := name_and_version(link.filename))}
     if missing := sorted(files - set(listed)):
-        yield VERSIONS.broken(url, f"versions lacks {', '.join(map(str, missing))}")
+        yield VERSIONS.violation(url, f"versions lacks {', '.join(map(str, missing))}")
 
 
 def _version(text: str) -> Version | str:
@@ -85,16 +91,6 @@ def _version(text: str) -> Version | str:
         return Version(text)
     except ValueError:
         return text
-
-
-def _of_link(file: FileLink, page: ProjectDetail) -> Iterator[Finding]:
-    if file.size is None:
-        if page.form is Form.JSON and page.repository_version != "1.0":
-            yield SIZE.broken(file.page, f"{file.filename} has no size")
-    elif not (file.size.isascii() and file.size.isdigit()):
-        yield SIZE.broken(file.page, f"{file.filename} has the size {file.size!r}")
-    if file.upload_time is not None and not _is_time(file.upload_time):
-        yield UPLOAD_TIME.broken(file.page, f"{file.filename} has the upload time {file.upload_time!r}")
 
 
 def _is_time(text: str) -> bool:

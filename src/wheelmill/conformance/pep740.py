@@ -14,31 +14,29 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from wheelmill.conformance.examined import Examined
-from wheelmill.conformance.file_names import parsed
-from wheelmill.conformance.finding import Finding, Rule, installs
-from wheelmill.conformance.pages import ProjectDetail
-from wheelmill.conformance.urls import is_secure
+from wheelmill.conformance.pages import ExaminedFile, ProjectDetail
+from wheelmill.conformance.values import is_secure, parse_filename
+from wheelmill.conformance.violation import Rule, Violation, installs
 
 _UNREAD: Final = installs("does not look at attestations")
 
 URL: Final = Rule(
     number="740.1",
-    says="provenance is an absolute URL on a secure origin.",
+    text="provenance is an absolute URL on a secure origin.",
     section="Simple Index",
     pip=_UNREAD,
     uv=_UNREAD,
 )
 OBJECT: Final = Rule(
     number="740.2",
-    says="At the URL of provenance there is a provenance object, version 1.",
+    text="At the URL of provenance there is a provenance object, version 1.",
     section="Provenance objects",
     pip=_UNREAD,
     uv=_UNREAD,
 )
 SUBJECT: Final = Rule(
     number="740.3",
-    says="An attestation is about this file: its name and its sha256.",
+    text="An attestation is about this file: its name and its sha256.",
     section="Attestation statement and signature generation",
     pip=_UNREAD,
     uv=_UNREAD,
@@ -85,20 +83,20 @@ class _Statement(_Model):
     subject: tuple[_Subject, ...]
 
 
-def of_detail(page: ProjectDetail) -> Iterator[Finding]:
+def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
-    for file in page.files:
-        if file.provenance is not None and not is_secure(file.provenance):
-            yield URL.broken(file.page, f"{file.filename} has the provenance {file.provenance!r}")
+    for link in detail.page.links:
+        if link.provenance is not None and not is_secure(link.provenance):
+            yield URL.violation(detail.document.url, f"{link.filename} has the provenance {link.provenance!r}")
 
 
-def of_file(file: Examined) -> Iterator[Finding]:
+def check_file(file: ExaminedFile) -> Iterator[Violation]:
     """What the provenance of a file breaks."""
     document = file.provenance
     if document is None:
         return
     if not document.ok:
-        yield OBJECT.broken(document.url, f"the provenance of {file.link.filename} {document.told}")
+        yield OBJECT.violation(document.url, f"the provenance of {file.link.filename} {document.failure}")
         return
     try:
         provenance = _Provenance.model_validate_json(document.content)
@@ -108,12 +106,12 @@ def of_file(file: Examined) -> Iterator[Finding]:
             for attestation in bundle.attestations
         ]
     except (ValidationError, ValueError, RecursionError):
-        yield OBJECT.broken(document.url, "this is no provenance object")
+        yield OBJECT.violation(document.url, "this is no provenance object")
         return
     if provenance.version != 1:
-        yield OBJECT.broken(document.url, f"the version is {provenance.version}")
+        yield OBJECT.violation(document.url, f"the version is {provenance.version}")
     about = [(subject.name, subject.digest.get("sha256")) for it in statements for subject in it.subject]
     for name, sha256 in about:
-        same_name = name == file.link.filename or parsed(name) == parsed(file.link.filename) is not None
+        same_name = name == file.link.filename or parse_filename(name) == parse_filename(file.link.filename) is not None
         if not same_name or sha256 != file.link.hashes.get("sha256", sha256):
-            yield SUBJECT.broken(document.url, f"it is about {name} with sha256 {sha256}")
+            yield SUBJECT.violation(document.url, f"it is about {name} with sha256 {sha256}")

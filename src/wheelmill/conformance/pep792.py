@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from wheelmill.conformance.finding import Finding, Rule, installs
 from wheelmill.conformance.pages import ProjectDetail
+from wheelmill.conformance.violation import Rule, Violation, installs
 
 STATUS: Final = Rule(
     number="792.1",
-    says="The status is active, archived, quarantined or deprecated.",
+    text="The status is active, archived, quarantined or deprecated.",
     section="Project status markers",
     pip=installs("without a word"),
     uv=installs("without a word"),
 )
 QUARANTINED: Final = Rule(
     number="792.2",
-    says="A quarantined project offers no files.",
+    text="A quarantined project offers no files.",
     section="Project status markers",
     pip=installs("without a word"),
     uv=installs("without a word"),
@@ -28,7 +28,7 @@ QUARANTINED: Final = Rule(
 
 VERSION: Final = Rule(
     number="792.3",
-    says="A page that gives the status has API version 1.4 or later.",
+    text="A page that gives the status has API version 1.4 or later.",
     section="Status markers in the index APIs",
     pip=installs("without a word"),
     uv=installs("without a word"),
@@ -41,12 +41,12 @@ _BEFORE: Final = frozenset({None, "1.0", "1.1", "1.2", "1.3"})
 _STATUSES: Final = frozenset({"active", "archived", "quarantined", "deprecated"})
 
 
-def of_detail(page: ProjectDetail) -> Iterator[Finding]:
+def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
+    url, page = detail.document.url, detail.page
     if page.status is not None and page.status not in _STATUSES:
-        yield STATUS.broken(page.document.url, f"the status is {page.status!r}")
-    if page.status is not None and page.repository_version in _BEFORE:
-        message = f"the status needs API version 1.4; the page has {page.repository_version}"
-        yield VERSION.broken(page.document.url, message)
-    if page.status == "quarantined" and page.files:
-        yield QUARANTINED.broken(page.document.url, f"it is quarantined and lists {len(page.files)} files")
+        yield STATUS.violation(url, f"the status is {page.status!r}")
+    if page.status is not None and page.version in _BEFORE:
+        yield VERSION.violation(url, f"the status needs API version 1.4; the page has {page.version}")
+    if page.status == "quarantined" and page.links:
+        yield QUARANTINED.violation(url, f"it is quarantined and lists {len(page.links)} files")

@@ -58,6 +58,6 @@ class RangedFile(io.RawIOBase):
             raise OSError("the directory of the zip file is too large")
         answer = self._fetcher.get(self._url, limit=count, span=(self._at, self._at + count - 1))
         if answer.status != 206 or len(answer.content) != count:  # noqa: PLR2004 - Partial Content
-            raise OSError(f"no span of bytes: {answer.told}")
+            raise OSError(f"no span of bytes: {answer.failure}")
         self._at += count
         return answer.content

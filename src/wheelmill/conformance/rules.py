@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from wheelmill.conformance import pep503, pep503_rules, pep592, pep629, pep658, pep691, pep700, pep740, pep792
-from wheelmill.conformance.examined import Examined
-from wheelmill.conformance.finding import Finding, Rule
-from wheelmill.conformance.pages import ProjectDetail, ProjectList
+from wheelmill.conformance import pep503, pep503_rules, pep629, pep658, pep691, pep700, pep740, pep792
+from wheelmill.conformance.pages import ExaminedFile, ProjectDetail, ProjectList
+from wheelmill.conformance.violation import Rule, Violation
 
 RULES: Final[tuple[Rule, ...]] = (
     *pep503_rules.RULES,
-    *pep592.RULES,
+    pep691.YANKED,
     *pep629.RULES,
     *pep658.RULES,
     *pep691.RULES,
@@ -21,19 +20,19 @@ RULES: Final[tuple[Rule, ...]] = (
     *pep792.RULES,
 )
 
-OF_LIST: Final[tuple[Callable[[ProjectList], Iterator[Finding]], ...]] = (pep503.of_list, pep629.of_page)
-OF_DETAIL: Final[tuple[Callable[[ProjectDetail], Iterator[Finding]], ...]] = (
-    pep503.of_detail,
-    pep629.of_page,
-    pep658.of_detail,
-    pep691.of_detail,
-    pep700.of_detail,
-    pep740.of_detail,
-    pep792.of_detail,
+LIST_CHECKS: Final[tuple[Callable[[ProjectList], Iterator[Violation]], ...]] = (pep503.check_list, pep629.check_page)
+DETAIL_CHECKS: Final[tuple[Callable[[ProjectDetail], Iterator[Violation]], ...]] = (
+    pep503.check_detail,
+    pep629.check_page,
+    pep658.check_detail,
+    pep691.check_detail,
+    pep700.check_detail,
+    pep740.check_detail,
+    pep792.check_detail,
 )
-OF_FILE: Final[tuple[Callable[[Examined], Iterator[Finding]], ...]] = (
-    pep503.of_file,
-    pep658.of_file,
-    pep700.of_file,
-    pep740.of_file,
+FILE_CHECKS: Final[tuple[Callable[[ExaminedFile], Iterator[Violation]], ...]] = (
+    pep503.check_file,
+    pep658.check_file,
+    pep700.check_file,
+    pep740.check_file,
 )

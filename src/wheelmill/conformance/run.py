@@ -10,9 +10,9 @@ from typing import Final
 from urllib.parse import quote
 
 from wheelmill.conformance.fetch import Fetcher, Politeness
-from wheelmill.conformance.finding import Finding, Report
 from wheelmill.conformance.folder import ORIGIN
 from wheelmill.conformance.survey import Survey
+from wheelmill.conformance.violation import ConformanceReport, Violation
 from wheelmill.errors import NetworkError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of
 from wheelmill.system.progress import Progress
@@ -28,7 +28,7 @@ def check_url(
     politeness: Politeness = Politeness(),  # noqa: B008 - frozen
     progress: Progress | None = None,
     sleep: Sleep = time.sleep,
-) -> Report:
+) -> ConformanceReport:
     """Check the index whose project list is at a URL.
 
     Args:
@@ -53,7 +53,7 @@ def check_url(
         return _survey(fetcher, [root], politeness, everything=everything, progress=progress)
 
 
-def check_folder(directory: Path, *, everything: bool = False, progress: Progress | None = None) -> Report:
+def check_folder(directory: Path, *, everything: bool = False, progress: Progress | None = None) -> ConformanceReport:
     """Check every index in a folder, as a static host would serve it.
 
     Args:
@@ -70,18 +70,18 @@ def check_folder(directory: Path, *, everything: bool = False, progress: Progres
     politeness = Politeness(rate=_UNBOUNDED)
     with Fetcher(ORIGIN, folder=root, politeness=politeness) as fetcher:
         report = _survey(fetcher, lists, politeness, everything=everything, progress=progress)
-    return replace(report, findings=tuple(_without_origin(finding) for finding in report.findings))
+    return replace(report, violations=tuple(_without_origin(violation) for violation in report.violations))
 
 
-def _without_origin(finding: Finding) -> Finding:
+def _without_origin(violation: Violation) -> Violation:
     """Name pages by their paths in the folder."""
-    url, message = (text.replace(f"{ORIGIN}/", "") for text in (finding.url, finding.message))
-    return replace(finding, url=url, message=message)
+    url, message = (text.replace(f"{ORIGIN}/", "") for text in (violation.url, violation.message))
+    return replace(violation, url=url, message=message)
 
 
 def _survey(
     fetcher: Fetcher, roots: Sequence[str], politeness: Politeness, *, everything: bool, progress: Progress | None
-) -> Report:
+) -> ConformanceReport:
     survey = Survey(
         fetcher=fetcher,
         connections=politeness.connections,

@@ -12,11 +12,12 @@ from urllib.parse import urljoin
 from wheelmill.conformance import documents, pep503, pep503_rules, pep691
 from wheelmill.conformance.examine import examine
 from wheelmill.conformance.fetch import Fetcher
-from wheelmill.conformance.finding import Finding, Report
-from wheelmill.conformance.pages import FileLink, ProjectDetail
-from wheelmill.conformance.rules import OF_DETAIL, OF_FILE, OF_LIST, RULES
+from wheelmill.conformance.pages import ProjectDetail
+from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS, LIST_CHECKS, RULES
+from wheelmill.conformance.violation import ConformanceReport, Violation
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
+from wheelmill.web.pages import Link, absolute
 
 MAX_PAGES: Final = 200
 MAX_FILES: Final = 50
@@ -37,64 +38,65 @@ class Survey:
     """Whether all pages, and all bytes of all files, are read instead of a sample."""
     progress: Progress
 
-    def run(self, roots: Iterable[str]) -> Report:
+    def run(self, roots: Iterable[str]) -> ConformanceReport:
         """Check indexes.
 
         Args:
             roots: URLs of their project lists, each with a slash at its end.
         """
-        findings: list[Finding] = []
+        violations: list[Violation] = []
         projects: list[tuple[str, ProjectName]] = []
         for root in roots:
             names, faults = self._list(root)
-            findings += faults
+            violations += faults
             projects += [(urljoin(root, f"{name}/"), name) for name in names]
-            findings += self._slash(urljoin(root, names[0])) if names else ()
+            violations += self._slash(urljoin(root, names[0])) if names else ()
         chosen_pages = self._sample(projects, MAX_PAGES)
         # Of a file that stands in both forms the JSON is looked at, which can say more.
-        links: dict[str, FileLink] = {}
+        files: dict[str, tuple[Link, str]] = {}
         for pages, faults in self._each("pages", self._detail, chosen_pages):
-            findings += faults
-            for page in sorted(pages, key=lambda page: page.form, reverse=True):
-                for link in page.files:
-                    links.setdefault(link.url, link)
-        chosen_files = self._sample([links[url] for url in sorted(links)], MAX_FILES)
-        findings += itertools.chain(*self._each("files", self._file, chosen_files))
+            violations += faults
+            for detail in sorted(pages, key=lambda detail: detail.page.form, reverse=True):
+                for link in detail.page.links:
+                    files.setdefault(absolute(detail.page.base, link.url) or link.url, (link, detail.document.url))
+        chosen_files = self._sample(sorted(files.items()), MAX_FILES)
+        violations += itertools.chain(*self._each("files", self._file, chosen_files))
         order = {rule: number for number, rule in enumerate(RULES)}
-        return Report(
-            findings=tuple(sorted(set(findings), key=lambda it: (order[it.rule], it.url, it.message))),
+        return ConformanceReport(
+            violations=tuple(sorted(set(violations), key=lambda it: (order[it.rule], it.url, it.message))),
             projects=len(projects),
             pages=len(chosen_pages),
-            files=len(links),
+            files=len(files),
             examined=len(chosen_files),
         )
 
-    def _list(self, root: str) -> tuple[list[ProjectName], list[Finding]]:
+    def _list(self, root: str) -> tuple[list[ProjectName], list[Violation]]:
         """The projects of an index, and what its project list breaks."""
-        pages, findings = documents.project_lists(self.fetcher, root)
-        findings += (finding for page in pages for check in OF_LIST for finding in check(page))
-        findings += pep691.of_lists(pages)
-        names = {name for page in pages for entry in page.projects if (name := pep503.project_of(entry))}
-        return sorted(names), findings
+        forms, violations = documents.read_project_lists(self.fetcher, root)
+        violations += (violation for form in forms for check in LIST_CHECKS for violation in check(form))
+        violations += pep691.compare_lists(forms)
+        names = {name for form in forms for link in form.page.links if (name := pep503.project_of(link))}
+        return sorted(names), violations
 
-    def _slash(self, url: str) -> Iterator[Finding]:
+    def _slash(self, url: str) -> Iterator[Violation]:
         """What an index breaks for a URL that lacks its slash."""
         answer = self.fetcher.first_byte(url)
         if not answer.ok or not answer.final_url.endswith("/"):
-            told = f"stays at {answer.final_url}" if answer.ok else answer.told
-            yield pep503_rules.SLASH.broken(url, f"the URL without a slash {told}")
+            told = f"stays at {answer.final_url}" if answer.ok else answer.failure
+            yield pep503_rules.SLASH.violation(url, f"the URL without a slash {told}")
 
-    def _detail(self, wanted: tuple[str, ProjectName]) -> tuple[list[ProjectDetail], list[Finding]]:
+    def _detail(self, wanted: tuple[str, ProjectName]) -> tuple[list[ProjectDetail], list[Violation]]:
         """The forms of a project's page, and what they break."""
-        pages, findings = documents.project_details(self.fetcher, *wanted)
-        findings += (finding for page in pages for check in OF_DETAIL for finding in check(page))
-        findings += pep691.of_details(pages)
-        return pages, findings
+        forms, violations = documents.read_project_details(self.fetcher, *wanted)
+        violations += (violation for form in forms for check in DETAIL_CHECKS for violation in check(form))
+        violations += pep691.compare_details(forms)
+        return forms, violations
 
-    def _file(self, link: FileLink) -> list[Finding]:
+    def _file(self, listed: tuple[str, tuple[Link, str]]) -> list[Violation]:
         """What a file breaks."""
-        file = examine(link, self.fetcher, every_byte=self.everything)
-        return [finding for check in OF_FILE for finding in check(file)]
+        url, (link, page) = listed
+        file = examine(link, page, url, self.fetcher, every_byte=self.everything)
+        return [violation for check in FILE_CHECKS for violation in check(file)]
 
     def _sample(self, items: Sequence[_Item], most: int) -> Sequence[_Item]:
         """All, or as many, evenly spread and the same every time."""

@@ -16,9 +16,6 @@ from wheelmill.wheel.name import WheelName
 WHEELS_JSON: Final = "wheels.json"
 """Everything that the index lists, for programs; and for the next build, which compares itself with it."""
 
-JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
-"""What clients ask for that read the JSON of an index, and what they must be told that they get (PEP 691)."""
-
 SOURCES: Final = "sources.yml"
 """Other people's wheels that clients of this index know; see `SOURCES_HASH`."""
 SOURCES_HASH: Final = f"{SOURCES}.sha256"

@@ -10,12 +10,13 @@ from tests.page_server import Answer, PageServer, links_page
 from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Candidate, Resolution, Source, SourceKind, TargetEnvironment
-from wheelmill.client.sources.links import Link, grouped
+from wheelmill.client.sources.links import group_links
 from wheelmill.client.sources.listing import Place, candidates_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
+from wheelmill.web.pages import Link
 from wheelmill.wheel.platforms import Libc
 
 
@@ -70,7 +71,7 @@ def candidates(names: Iterable[str], project: str = "demo", source: Source | Non
     """The candidates that a page with links to these names gives."""
     source = source or Source(name="page", kind=SourceKind.FIND_LINKS, url="http://page.test/")
     with PageCache(None) as cache:
-        groups = grouped(Link(name, name) for name in names)
+        groups = group_links(Link(name, name) for name in names)
         cache.store(source.url, base=source.url, following=None, etag=None, modified=None, lifetime=0, groups=groups)
         return candidates_of(project_name(project), [Place(source=source, url=source.url)], Pages(cache))
 

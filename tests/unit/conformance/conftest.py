@@ -10,8 +10,8 @@ from tests.broken_indexes import PAGE, Index, Spoil, good_index
 from tests.simple_server import HTML, Answer, Server, serving
 from tests.unit.index.conftest import release
 from wheelmill.conformance.fetch import Politeness
-from wheelmill.conformance.finding import Report
 from wheelmill.conformance.run import check_url
+from wheelmill.conformance.violation import ConformanceReport
 
 __all__ = ["AT_ONCE", "Serve", "release"]
 
@@ -46,5 +46,5 @@ def detail(body: str, head: str = '<meta name="pypi:repository-version" content=
     return spoil
 
 
-def check(server: Server, *, everything: bool = False) -> Report:
+def check(server: Server, *, everything: bool = False) -> ConformanceReport:
     return check_url(f"{server.url}/simple/", everything=everything, politeness=AT_ONCE, sleep=lambda _seconds: None)

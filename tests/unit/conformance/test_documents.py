@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from wheelmill.conformance.finding import Rule
 from wheelmill.conformance.rules import RULES
+from wheelmill.conformance.violation import Rule
 
 PAGE = Path(__file__).parents[3] / "docs" / "index-check.md"
 
 
 def row(rule: Rule) -> str:
     stands_in = f"{rule.pep}, {rule.section}"
-    cells = (rule.number, rule.says, rule.severity, rule.pip, rule.uv, stands_in)
+    cells = (rule.number, rule.text, rule.severity, rule.pip, rule.uv, stands_in)
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -64,7 +64,7 @@ def test_a_page_that_is_too_large_is_not_kept(servers: tuple[Server, Server]) ->
         for path in ("plain", "bomb"):
             answer = fetcher.get(f"{own.url}/{path}", limit=1999)
             assert (answer.ok, answer.content) == (False, b"")
-            assert answer.told == "has more than 1999 bytes"
+            assert answer.failure == "has more than 1999 bytes"
 
 
 def test_a_size_of_thousands_of_digits_is_none(servers: tuple[Server, Server]) -> None:
@@ -127,4 +127,4 @@ def test_a_link_that_is_no_url_is_no_crash(href: str, servers: tuple[Server, Ser
     page = f"<!DOCTYPE html><base href='{href}'><a href='{href}' data-core-metadata=true>demo-1.0.tar.gz</a>"
     own.html["/simple/demo/"] = Answer(page.encode(), "text/html")
     report = check_url(f"{own.url}/simple/", politeness=AT_ONCE, sleep=lambda _seconds: None)
-    assert {finding.rule.number for finding in report.findings} & {"503.6", "503.9"}
+    assert {violation.rule.number for violation in report.violations} & {"503.6", "503.9"}

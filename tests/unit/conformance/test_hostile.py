@@ -46,7 +46,7 @@ def packed_by_lzma(index: Index) -> None:
     ],
 )
 def test_what_no_program_can_read_is_a_finding(number: str, spoil: Spoil, serve: Serve) -> None:
-    assert number in {finding.rule.number for finding in check(serve(spoil)).findings}
+    assert number in {violation.rule.number for violation in check(serve(spoil)).violations}
 
 
 def test_a_link_that_no_file_of_a_folder_can_have_leads_nowhere(tmp_path: Path) -> None:
@@ -55,5 +55,5 @@ def test_a_link_that_no_file_of_a_folder_can_have_leads_nowhere(tmp_path: Path) 
     (page.parents[1] / "index.html").write_text('<!DOCTYPE html><a href="demo/">demo</a>')
     names = [f"{'x' * 5000}.whl", f"{'x/' * 5000}x.whl", "a%00b.whl"]
     page.write_text("<!DOCTYPE html>" + "".join(f'<a href="{name}">{name}</a>' for name in names))
-    numbers = [finding.rule.number for finding in check_folder(tmp_path).findings]
+    numbers = [violation.rule.number for violation in check_folder(tmp_path).violations]
     assert numbers.count("503.9") == len(names)

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.conformance.conftest import AT_ONCE
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.wheels import write_wheel
-from wheelmill.conformance.finding import Report
 from wheelmill.conformance.run import check_folder, check_url
+from wheelmill.conformance.violation import ConformanceReport
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
@@ -20,9 +20,9 @@ from wheelmill.index.write import write_site
 NAMES = ("demo-1.0-py3-none-any.whl", "demo-1.0+cu130-py3-none-any.whl")
 
 
-def found(report: Report) -> dict[str, int]:
+def found(report: ConformanceReport) -> dict[str, int]:
     """How many findings each rule has."""
-    numbers = [finding.rule.number for finding in report.findings]
+    numbers = [violation.rule.number for violation in report.violations]
     return {number: numbers.count(number) for number in numbers}
 
 
@@ -36,7 +36,7 @@ def site(release: Release, tmp_path: Path) -> Path:
 
 def test_our_own_index_has_no_findings_as_a_folder(site: Path) -> None:
     report = check_folder(site)
-    assert report.findings == ()
+    assert report.violations == ()
     assert report.projects == 4 + 1 + 1 + 2 + 2 + 2
     assert report.examined == report.files == 6
     assert check_folder(site.parent) == report
@@ -45,7 +45,7 @@ def test_our_own_index_has_no_findings_as_a_folder(site: Path) -> None:
 def test_our_own_index_has_no_findings_on_a_server(site: Path) -> None:
     with serve_folder(site.parent) as url:
         report = check_url(f"{url}site/cu130/torch2.11/simple", everything=True, politeness=AT_ONCE)
-    assert report.findings == ()
+    assert report.violations == ()
     assert report.examined == 2
 
 
@@ -54,7 +54,7 @@ def test_an_index_over_any_folder_has_no_findings(tmp_path: Path) -> None:
         write_wheel(tmp_path / "site" / "wheels" / name)
     pages = pages_of(site_of_folder(tmp_path / "site" / "wheels", "wheels", warn=lambda _text: None))
     write_site(pages, tmp_path / "site")
-    assert check_folder(tmp_path / "site").findings == ()
+    assert check_folder(tmp_path / "site").violations == ()
 
 
 def test_a_flipped_byte_in_our_own_index_is_found(site: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_listing_of_folders_has_no_hashes_and_no_version(tmp_path: Path) -> No
     with serve_folder(tmp_path) as url:
         report = check_url(url, politeness=AT_ONCE)
     assert found(report) == {"503.4": 1, "503.7": 2, "629.1": 2}
-    assert report.findings[0].message == "the link 'demo/' leads to 'demo/'"
+    assert report.violations[0].message == "the link 'demo/' leads to 'demo/'"
 
 
 def test_a_listing_of_wheels_is_no_list_of_projects(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_dumb_pypi_links_to_index_html_and_gives_no_version(tmp_path: Path) -> N
     subprocess.run([sys.executable, "-m", "dumb_pypi.main", *map(str, options)], check=True)
     report = check_folder(tmp_path)
     assert found(report) == {"503.4": 1, "503.7": 2, "629.1": 2}
-    assert report.findings[0].message == "the link 'demo' leads to 'demo/index.html'"
+    assert report.violations[0].message == "the link 'demo' leads to 'demo/index.html'"
 
 
 def test_a_folder_without_an_index_is_refused(tmp_path: Path) -> None:
@@ -108,5 +108,5 @@ def test_pages_and_files_outside_the_folder_are_not_read(tmp_path: Path) -> None
     links = [f"../../../outside/{NAMES[0]}", f"file://{secret}", "link.whl", "%2e%2e/%2e%2e/%2e%2e/outside/x.whl"]
     page.write_text("<!DOCTYPE html>" + "".join(f'<a href="{link}">{NAMES[0]}</a>' for link in links))
     report = check_folder(tmp_path / "site")
-    missing = [finding for finding in report.findings if finding.rule.number == "503.9"]
+    missing = [violation for violation in report.violations if violation.rule.number == "503.9"]
     assert len(missing) == report.files == len(links)

@@ -9,7 +9,7 @@ from wheelmill.conformance.rules import RULES
 
 def test_an_index_that_keeps_every_rule_has_no_findings(serve: Serve) -> None:
     report = check(serve())
-    assert report.findings == ()
+    assert report.violations == ()
     assert (report.projects, report.pages, report.files, report.examined) == (1, 1, 2, 2)
 
 
@@ -19,14 +19,14 @@ def test_an_index_need_not_have_both_forms(forms: str, serve: Serve) -> None:
         index.forms = (forms,)
 
     report = check(serve(spoil))
-    assert report.findings == ()
+    assert report.violations == ()
     assert report.files == 2
 
 
 @pytest.mark.parametrize("number", BROKEN)
 def test_what_breaks_a_rule_is_found_and_nothing_else(number: str, serve: Serve) -> None:
-    findings = check(serve(BROKEN[number])).findings
-    assert [finding.rule.number for finding in findings] == [number], findings
+    violations = check(serve(BROKEN[number])).violations
+    assert [violation.rule.number for violation in violations] == [number], violations
 
 
 def test_an_attribute_is_looked_at_as_it_is_quoted(serve: Serve) -> None:
@@ -36,8 +36,8 @@ def test_an_attribute_is_looked_at_as_it_is_quoted(serve: Serve) -> None:
         f"<a data-requires-python={value} href={name}>{name}</a>" for value, name in zip(values, names, strict=True)
     )
     comment = '<!-- data-requires-python=">=4" -->'
-    findings = check(serve(detail("".join(links) + comment))).findings
-    messages = [finding.message for finding in findings if finding.rule.number == "503.12"]
+    violations = check(serve(detail("".join(links) + comment))).violations
+    messages = [violation.message for violation in violations if violation.rule.number == "503.12"]
     assert messages == [
         f"data-requires-python={value!r} stands there without &lt; or &gt;" for value in (">=3.8", ">=3.9")
     ]

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT, progress
-from wheelmill.conformance.finding import Finding, Report
+from wheelmill.conformance.violation import ConformanceReport, Violation
 from wheelmill.errors import FindingsError, UsageError
 
 _SHOWN: Final = 10
@@ -49,27 +49,29 @@ def check(
             raise UsageError(f"expected a URL or a folder, not {target!r}")
     if as_json:
         print_json(
-            "wheelmill.index-check/1", findings=[_content(finding) for finding in report.findings], **_extent(report)
+            "wheelmill.index-check/1",
+            findings=[_content(violation) for violation in report.violations],
+            **_extent(report),
         )
     else:
         _print(report)
-    if report.findings:
+    if report.violations:
         raise typer.Exit(FindingsError.exit_code)
 
 
-def _content(finding: Finding) -> dict[str, object]:
-    rule = finding.rule
+def _content(violation: Violation) -> dict[str, object]:
+    rule = violation.rule
     return {
         "rule": rule.pep,
         "number": rule.number,
-        "url": finding.url,
+        "url": violation.url,
         "severity": rule.severity.value,
-        "message": finding.message,
+        "message": violation.message,
         "effect": {"pip": str(rule.pip), "uv": str(rule.uv)},
     }
 
 
-def _extent(report: Report) -> dict[str, int]:
+def _extent(report: ConformanceReport) -> dict[str, int]:
     """How much of the index the findings are about."""
     return {
         "projects": report.projects,
@@ -79,20 +81,20 @@ def _extent(report: Report) -> dict[str, int]:
     }
 
 
-def _print(report: Report) -> None:
+def _print(report: ConformanceReport) -> None:
     table = Table("rule", "severity", "findings", "pip", "uv")
-    for rule, found in groupby(report.findings, key=lambda finding: finding.rule):
+    for rule, found in groupby(report.violations, key=lambda violation: violation.rule):
         findings = list(found)
-        STDOUT.print(escape(f"{rule.number} {rule.says}"))
+        STDOUT.print(escape(f"{rule.number} {rule.text}"))
         for finding in findings[:_SHOWN]:
             STDOUT.print(escape(f"  {_printable(finding.url)}: {_printable(finding.message)}"))
         if len(findings) > _SHOWN:
             STDOUT.print(f"  and {len(findings) - _SHOWN} more")
         table.add_row(rule.number, rule.severity, str(len(findings)), str(rule.pip), str(rule.uv))
-    if report.findings:
+    if report.violations:
         STDOUT.print(table)
     STDERR.print(
-        f"findings: {len(report.findings)}; read: {report.pages} of {report.projects} project pages,"
+        f"findings: {len(report.violations)}; read: {report.pages} of {report.projects} project pages,"
         f" {report.examined} of {report.files} files"
     )
 

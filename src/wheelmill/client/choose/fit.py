@@ -12,7 +12,7 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from wheelmill.client.records import Aspect, Candidate, Mismatch, Source, TargetEnvironment
-from wheelmill.client.sources.links import Group
+from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.names import CudaVersion, Platform, PythonVersion
@@ -38,7 +38,7 @@ def mismatches(
         yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {candidate.yanked or 'no reason given'}")
 
 
-def group_fits(source: Source, group: Group, target: TargetEnvironment, facts: Compatibility) -> bool:
+def group_fits(source: Source, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
     """Whether nothing speaks against a group of wheels as a whole."""
     against = (
         *_of_tags(tags_in(group.tags), target),

@@ -19,7 +19,7 @@ from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.choose.fit import group_fits
 from wheelmill.client.choose.inspection import inspect
 from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
-from wheelmill.client.sources.links import Group
+from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, candidates_of, places_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
@@ -169,5 +169,5 @@ class Finder:
         """Every wheel of a project."""
         return candidates_of(project, self.places(project), self.pages)
 
-    def _fits(self, source: Source, group: Group) -> bool:
+    def _fits(self, source: Source, group: LinkGroup) -> bool:
         return any(group_fits(source, group, target, self.facts) for target in self.targets)

@@ -6,20 +6,20 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urljoin
 
 from packaging.tags import Tag, parse_tag
 from packaging.utils import BuildTag, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.records import Candidate, Source, SourceKind, TargetEnvironment
-from wheelmill.client.sources.links import SUFFIX, Group, Link
+from wheelmill.client.sources.links import SUFFIX, LinkGroup
 from wheelmill.client.sources.pages import Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName, Sha256
+from wheelmill.web.pages import Link, absolute
 from wheelmill.wheel.built_for import BuiltFor
 
-Accepts = Callable[[Source, Group], bool]
+Accepts = Callable[[Source, LinkGroup], bool]
 
 _HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
@@ -72,13 +72,15 @@ def candidates_of(
     return list(found.values())
 
 
-def _candidate(link: Link, group: Group, base: str, source: Source) -> Candidate | None:
-    """A candidate; None when its name has no version or no tags after all."""
+def _candidate(link: Link, group: LinkGroup, base: str, source: Source) -> Candidate | None:
+    """A candidate; None when its name has no version or no tags after all, or its link is no URL."""
     _project, written, *middle = link.filename.removesuffix(SUFFIX).split("-")[:-3]
     version, tags = version_of(written), tags_in(group.tags)
-    if version is None or not tags:
+    url = absolute(base, link.url)
+    if version is None or not tags or url is None:
         return None
-    hashed = link.sha256 and len(link.sha256) == 64 and _HEXADECIMAL.issuperset(link.sha256.lower())  # noqa: PLR2004
+    metadata = link.core_metadata or link.legacy_metadata or ""
+    metadata_sha256 = _sha256(metadata.removeprefix("sha256="))
     return Candidate(
         filename=link.filename,
         project=canonicalize_name(group.project),
@@ -86,13 +88,13 @@ def _candidate(link: Link, group: Group, base: str, source: Source) -> Candidate
         build=_build_tag(middle[0]) if middle else (),
         tags=tags,
         label=BuiltFor.parse(group.local),
-        url=urljoin(base, link.href),
-        sha256=Sha256(link.sha256.lower()) if link.sha256 and hashed else None,
+        url=url,
+        sha256=_sha256(link.sha256),
         size=link.size,
         requires_python=link.requires_python,
-        has_metadata=link.metadata is not None,
-        metadata_sha256=Sha256(link.metadata) if link.metadata not in (None, "true") else None,
-        uploaded_at=link.uploaded_at,
+        has_metadata=metadata == "true" or metadata_sha256 is not None,
+        metadata_sha256=metadata_sha256,
+        uploaded_at=link.upload_time,
         yanked=link.yanked,
         source=source,
     )
@@ -111,6 +113,11 @@ def version_of(text: str) -> Version | None:
 def tags_in(text: str) -> frozenset[Tag]:
     """The tags of a compressed set (PEP 425)."""
     return parse_tag(text)
+
+
+def _sha256(text: str | None) -> Sha256 | None:
+    """A hash as pages write it; None when it is none."""
+    return Sha256(text.lower()) if text and len(text) == 64 and _HEXADECIMAL.issuperset(text.lower()) else None  # noqa: PLR2004
 
 
 def _build_tag(text: str) -> BuildTag:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from wheelmill.client.sources.links import Group, Link
+from wheelmill.client.sources.links import LinkGroup
 from wheelmill.errors import UsageError
+from wheelmill.web.pages import Link
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pages (
@@ -24,12 +25,14 @@ CREATE TABLE IF NOT EXISTS groups (
 CREATE INDEX IF NOT EXISTS groups_of_page ON groups (page, project);
 CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, content TEXT NOT NULL, stored REAL NOT NULL);
 """
-_VERSION: Final = 1
+_KEPT: Final = Link._fields.index("yanked") + 1
+"""Fields of a link; the later ones nobody chooses by."""
+_VERSION: Final = 2
 """Of the schema and of what its rows mean; a database of another version is begun anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class CachedPage:
     """One page that was read."""
 
     id: int
@@ -84,7 +87,7 @@ class PageCache:
         if isinstance(error, sqlite3.OperationalError):
             raise _unusable(error) from None
 
-    def page(self, url: str) -> Page | None:
+    def page(self, url: str) -> CachedPage | None:
         """What is known of a page; None when it was never read."""
         row = self._database.execute(
             "SELECT id, base, following, etag, modified, checked + lifetime FROM pages WHERE url = ?", (url,)
@@ -93,7 +96,7 @@ class PageCache:
             return None
         number, base, following, etag, modified, until = row
         fresh = time.time() < until
-        return Page(id=number, base=base, following=following, etag=etag, modified=modified, fresh=fresh)
+        return CachedPage(id=number, base=base, following=following, etag=etag, modified=modified, fresh=fresh)
 
     def store(
         self,
@@ -104,7 +107,7 @@ class PageCache:
         etag: str | None,
         modified: str | None,
         lifetime: float,
-        groups: Mapping[Group, list[Link]],
+        groups: Mapping[LinkGroup, list[Link]],
     ) -> None:
         """Keep a page in place of what was known of it; `lifetime` are the seconds that it may be used unasked."""
         self._database.execute("DELETE FROM pages WHERE url = ?", (url,))
@@ -114,19 +117,19 @@ class PageCache:
         ).lastrowid
         self._database.executemany(
             "INSERT INTO groups VALUES (?, ?, ?, ?, ?)",
-            ((number, *group, json.dumps(links, separators=(",", ":"))) for group, links in groups.items()),
+            ((number, *group, _rows(links)) for group, links in groups.items()),
         )
 
     def still_current(self, url: str, lifetime: float) -> None:
         """Note that the server said that a page has not changed."""
         self._database.execute("UPDATE pages SET checked = ?, lifetime = ? WHERE url = ?", (time.time(), lifetime, url))
 
-    def groups(self, page: int, project: str) -> Iterator[tuple[int, Group]]:
+    def groups(self, page: int, project: str) -> Iterator[tuple[int, LinkGroup]]:
         """The groups of one project on a page, with the numbers that `links` takes."""
         for number, *group in self._database.execute(
             "SELECT rowid, project, local, tags FROM groups WHERE page = ? AND project = ?", (page, project)
         ):
-            yield number, Group(*group)
+            yield number, LinkGroup(*group)
 
     def links(self, group: int) -> Iterator[Link]:
         """The links of one group."""
@@ -146,6 +149,10 @@ class PageCache:
     def keep_fact(self, key: str, content: str) -> None:
         """Keep a text under a key."""
         self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (key, content, time.time()))
+
+
+def _rows(links: Iterable[Link]) -> str:
+    return json.dumps([link[:_KEPT] for link in links], separators=(",", ":"))
 
 
 def _unusable(error: OSError | sqlite3.OperationalError) -> UsageError:

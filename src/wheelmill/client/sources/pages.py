@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urljoin
 
-from wheelmill.client.sources.links import HTML, JSON, read_page
-from wheelmill.client.sources.page_cache import Page, PageCache
+from wheelmill.client.sources.links import group_links, read_page
+from wheelmill.client.sources.page_cache import CachedPage, PageCache
 from wheelmill.errors import NetworkError, WheelmillError
 from wheelmill.web.credentials import github_api, origin_of, without_credentials
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
 
 if TYPE_CHECKING:
     from wheelmill.web.answer import Answer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LIFETIME: Final = 600.0
 """Seconds, where a server does not say; GitHub Pages says as much."""
-_SIMPLE: Final = f"{JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+_SIMPLE: Final = f"{JSON_TYPE}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 _GITHUB: Final = "application/vnd.github+json"
 
 
@@ -49,9 +49,9 @@ class Pages:
             pages = [page for url in pending if (page := self.cache.page(url))]
             pending = [page.following for page in pages if page.following and page.following not in self._asked]
 
-    def chain(self, url: str) -> list[Page]:
+    def chain(self, url: str) -> list[CachedPage]:
         """A page that was read, and those that follow it."""
-        found: dict[int, Page] = {}
+        found: dict[int, CachedPage] = {}
         page = self.cache.page(url)
         while page and page.id not in found:
             found[page.id] = page
@@ -92,27 +92,29 @@ class Pages:
             self.cache.still_current(url, lifetime)
             return
         if answer.status == HTTPStatus.NOT_FOUND and not url.startswith(github_api()):
-            base, groups = read_page(b"", HTML[0])  # an index that does not have the project (PEP 503)
+            page = read_page(b"", HTML_TYPES[0], answer.url)  # an index that does not have the project (PEP 503)
         elif answer.status != HTTPStatus.OK:
             raise NetworkError(f"{without_credentials(url)}: {_refusal(answer)}")
         else:
             try:
-                base, groups = read_page(answer.content, answer.content_type)
+                page = read_page(answer.content, answer.content_type, answer.url)
             except ValueError as error:
                 raise NetworkError(f"{without_credentials(url)}: {error}") from None
-        at = answer.url
+        if page.faults:
+            rest = f", and {len(page.faults) - 1} more" if len(page.faults) > 1 else ""
+            self.warnings.append(f"{without_credentials(url)}: {page.faults[0].problem}{rest}")
         self.cache.store(
             url,
-            base=urljoin(at, base) if base else at,
+            base=page.base,
             following=_following(answer),
             etag=answer.headers.get("ETag"),
             modified=answer.headers.get("Last-Modified"),
             lifetime=lifetime,
-            groups=groups,
+            groups=group_links(page.links),
         )
 
 
-def _answer(web: Web, url: str, page: Page | None) -> Answer:
+def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
     accept = _GITHUB if origin_of(url) == origin_of(github_api()) else _SIMPLE
     return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
 

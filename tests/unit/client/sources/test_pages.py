@@ -10,7 +10,8 @@ from tests.page_server import JSON, Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
-from wheelmill.client.sources.links import Link, grouped
+from wheelmill.client.sources.links import group_links
+from wheelmill.web.pages import Link
 
 WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
 OTHER = "demo-1.1.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -39,6 +40,21 @@ def test_a_json_index_gives_hash_size_and_yanked_files(server: PageServer) -> No
     assert choice.candidate.filename == WHEEL
     assert choice.candidate.url == f"{server.url}/files/{WHEEL}"
     assert (choice.candidate.sha256, choice.candidate.size) == ("a" * 64, 9)
+
+
+def test_a_json_entry_that_cannot_be_read_is_a_warning_and_hides_no_other(server: PageServer) -> None:
+    files = [{"filename": OTHER, "url": OTHER}, {"filename": WHEEL, "url": WHEEL, "hashes": {}}, 3]
+    body = json.dumps({"meta": {"api-version": "1.4"}, "name": "demo", "files": files}).encode()
+    server.pages["/simple/demo/"] = Answer(body, headers={"Content-Type": JSON})
+    resolution = find(f"{server.url}/simple/")
+    assert chosen(resolution) == WHEEL
+    (warning,) = resolution.warnings
+    assert warning == f"{server.url}/simple/demo/: files.0.hashes: expected an object, not null, and 1 more"
+
+
+def test_a_link_that_is_no_url_is_passed_over(server: PageServer) -> None:
+    server.pages["/wheels/"] = Answer(f'<a href="http://[/{OTHER}">x</a><a href="{WHEEL}">y</a>'.encode())
+    assert chosen(find(f"find-links:{server.url}/wheels/")) == WHEEL
 
 
 def test_html_attributes_are_read_in_any_quotes(server: PageServer) -> None:
@@ -138,9 +154,9 @@ def test_names_that_are_no_wheels_are_passed_over(server: PageServer, name: str)
     "name", [f"{WHEEL}.metadata", f"{WHEEL}.asc", f"../{WHEEL}", "flash-attn-2.8.3-of-today.tar.gz", "demo-1.0-a-b.whl"]
 )
 def test_files_beside_wheels_are_no_wheels(name: str) -> None:
-    assert list(grouped(iter([Link(name, name)]))) == []
+    assert list(group_links([Link(name, name)])) == []
 
 
 def test_a_wheel_with_a_build_number_is_one() -> None:
-    (group,) = grouped(iter([Link("demo-1.0-2post-py3-none-any.whl", "x")]))
+    (group,) = group_links([Link("demo-1.0-2post-py3-none-any.whl", "x")])
     assert group.tags == "py3-none-any"

@@ -44,7 +44,7 @@ class Rule:
 
     number: str
     """The PEP and a count: ``658.2``. A number never changes its meaning."""
-    says: str
+    text: str
     """The rule itself."""
     section: str
     """The heading that it stands under in the PEP."""
@@ -61,13 +61,18 @@ class Rule:
         """An error when one of the installers fails."""
         return Severity.ERROR if self.pip.fails or self.uv.fails else Severity.WARNING
 
-    def broken(self, url: str, message: str) -> Finding:
-        """The finding that a page or a file breaks it."""
-        return Finding(rule=self, url=url, message=message)
+    def violation(self, url: str, message: str) -> Violation:
+        """A page or a file breaks the rule.
+
+        Args:
+            url: of the page or the file, without credentials.
+            message: what breaks the rule there.
+        """
+        return Violation(rule=self, url=url, message=message)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Violation:
     """One place where an index breaks a rule."""
 
     rule: Rule
@@ -77,10 +82,10 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class ConformanceReport:
     """What a check read, and what it found."""
 
-    findings: tuple[Finding, ...]
+    violations: tuple[Violation, ...]
     """By rule and URL; none twice."""
     projects: int
     """That the index lists."""

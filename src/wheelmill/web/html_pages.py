@@ -1,0 +1,83 @@
+"""Reading pages of the simple API in HTML (PEP 503). Nothing is refused: an HTML parser makes a page of any bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from selectolax.lexbor import LexborHTMLParser
+
+from wheelmill.web.pages import Fault, Form, Link, Page, absolute, last_part
+
+_MOST_DIGITS: Final = 18
+"""Of a size; Python makes no number of thousands of digits."""
+
+
+def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
+    """Read a project list or a project's page.
+
+    Args:
+        content: the page's bytes.
+        address: the URL that the page came from, after redirects.
+        texts: whether the anchors' texts are read too, which takes time and few callers need.
+    """
+    tree = LexborHTMLParser(content)
+    links: list[Link] = []
+    faults: list[Fault] = []
+    metas: dict[str | None, str | None] = {}
+    base = None
+    for node in tree.css('a[href], base[href], meta[name^="pypi:"]'):  # one walk; of several bases the first counts
+        attributes = node.attributes
+        if node.tag == "a":
+            link = _link(attributes, faults)
+            links.append(link._replace(text=node.text(strip=True)) if texts else link)
+        elif node.tag == "meta":
+            metas.setdefault(attributes["name"], attributes.get("content"))
+        elif base is None:
+            base = absolute(address, attributes["href"] or "")
+            if base is None:
+                base = address
+                faults.append(Fault(key="base", problem=f"the page's base, {attributes['href']!r}, is no URL"))
+    document = tree.root.parent if tree.root else None
+    return Page(
+        form=Form.HTML,
+        base=base or address,
+        links=links,
+        faults=faults,
+        version=metas.get("pypi:repository-version"),
+        status=metas.get("pypi:project-status"),
+        has_doctype=bool(document and document.child and document.child.tag == "-doctype"),
+    )
+
+
+def _link(attributes: Mapping[str, str | None], faults: list[Fault]) -> Link:
+    url, _, fragment = (attributes["href"] or "").partition("#")
+    filename = last_part(url)
+    sha256 = fragment[7:] if fragment.startswith("sha256=") else None
+    if len(attributes) == 1 and sha256:  # most links, and the shortest way for them
+        return Link(filename, url, sha256)
+    function, equals, digest = fragment.partition("=")
+    get = attributes.get
+    return Link(
+        filename,
+        url,
+        sha256,
+        _size(filename, get("data-size"), faults),
+        get("data-requires-python"),
+        get("data-core-metadata"),
+        get("data-dist-info-metadata"),
+        get("data-upload-time"),
+        (attributes["data-yanked"] or "") if "data-yanked" in attributes else None,
+        {function: digest} if equals and sha256 is None else None,
+        get("data-provenance"),
+        get("data-gpg-sig"),
+    )
+
+
+def _size(filename: str, text: str | None, faults: list[Fault]) -> int | None:
+    if text is None:
+        return None
+    if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
+        return int(text)
+    faults.append(Fault(key="size", problem=f"{filename} has the size {text!r}"))
+    return None

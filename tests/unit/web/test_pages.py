@@ -1,0 +1,137 @@
+"""One reader of simple pages: HTML and JSON say the same in the same words, and what is wrong is a fault."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wheelmill.web.html_pages import read_html
+from wheelmill.web.json_pages import read_project_detail, read_project_list
+from wheelmill.web.pages import Link, Page, absolute
+
+ADDRESS = "https://index.test/simple/demo/"
+WHEEL = "demo-1.0+cu128-py3-none-any.whl"
+FILE: dict[str, object] = {
+    "filename": WHEEL,
+    "url": "../../demo-1.0%2Bcu128-py3-none-any.whl",
+    "hashes": {"sha256": "a" * 64},
+}
+
+
+def html(body: str) -> Page:
+    return read_html(f"<!DOCTYPE html>{body}".encode(), ADDRESS)
+
+
+def json_page(*files: object, **more: object) -> Page:
+    page = {"meta": {"api-version": "1.4"}, "name": "demo", "files": files} | more
+    return read_project_detail(json.dumps(page).encode(), ADDRESS)
+
+
+def keys(page: Page) -> list[str]:
+    return [fault.key for fault in page.faults]
+
+
+def test_both_forms_give_the_same_link() -> None:
+    (in_html,) = html(
+        f'<a href="{FILE["url"]}#sha256={"a" * 64}" data-requires-python="&gt;=3.9" data-core-metadata="sha256=b"'
+        ' data-yanked="" data-size=5 data-upload-time="2026-01-01T00:00:00Z" data-gpg-sig=false>x</a>'
+    ).links
+    more = {"requires-python": ">=3.9", "core-metadata": {"sha256": "b"}, "yanked": True, "size": 5, "gpg-sig": False}
+    (in_json,) = json_page(FILE | more | {"upload-time": "2026-01-01T00:00:00Z"}).links
+    assert in_html == in_json
+    assert in_json.filename == WHEEL
+    assert absolute(ADDRESS, in_json.url) == "https://index.test/demo-1.0%2Bcu128-py3-none-any.whl"
+
+
+@pytest.mark.parametrize(
+    ("fragment", "hashes"),
+    [("", {}), ("#x", {}), ("#sha256=ab", {"sha256": "ab"}), ("#md5=cd", {"md5": "cd"}), ("#sha256=", {"sha256": ""})],
+)
+def test_the_fragment_is_the_hash(fragment: str, hashes: Mapping[str, str]) -> None:
+    (link,) = html(f"<a href='demo.whl{fragment}'>x</a>").links
+    assert (link.filename, link.url, link.hashes) == ("demo.whl", "demo.whl", hashes)
+
+
+def test_every_hash_of_json_is_kept() -> None:
+    (link,) = json_page(FILE | {"hashes": {"sha256": "a", "md5": "b"}}).links
+    assert (link.sha256, link.hashes) == ("a", {"sha256": "a", "md5": "b"})
+
+
+def test_the_first_base_counts_and_one_that_is_no_url_is_a_fault() -> None:
+    page = html("<base href='/files/'><a href='x.whl'>x</a><base href='/other/'>")
+    assert (page.base, keys(page)) == ("https://index.test/files/", [])
+    page = html("<base href='http://['><a href='x.whl'>x</a>")
+    assert (page.base, keys(page), len(page.links)) == (ADDRESS, ["base"], 1)
+
+
+@pytest.mark.parametrize("size", ["", "many", "-1", "9" * 5000])
+def test_a_size_that_is_no_number_is_a_fault_and_the_link_stays(size: str) -> None:
+    page = html(f"<a href='x.whl' data-size='{size}'>x</a>")
+    assert ([link.size for link in page.links], keys(page)) == ([None], ["size"])
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"size": "9"}, "size"),
+        ({"size": True}, "size"),
+        ({"yanked": ""}, "yanked"),
+        ({"filename": ""}, "filename"),
+        ({"url": None}, "url"),
+        ({"hashes": []}, "hashes"),
+        ({"core-metadata": "true"}, "core-metadata"),
+        ({"provenance": 1}, "provenance"),
+    ],
+)
+def test_an_entry_of_other_types_is_left_out_and_the_others_stay(change: dict[str, object], key: str) -> None:
+    page = json_page(FILE, FILE | change, 3, FILE)
+    assert len(page.links) == 2
+    assert keys(page) == [key, ""]
+    assert page.faults[0].problem.startswith(f"files.1.{key}: expected ")
+
+
+def test_all_that_is_wrong_with_an_entry_is_said() -> None:
+    assert keys(json_page({"filename": "", "size": "9"})) == ["filename", "url", "hashes", "size"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"files": 3}', b"[" * 100_000, b'{"files": [{"url": "\\ud800"}]}', b"\xff"]
+)
+def test_what_is_no_page_is_refused(content: bytes) -> None:
+    with pytest.raises(ValueError, match="expected "):
+        read_project_detail(content, ADDRESS)
+
+
+def test_a_page_says_its_version_and_its_status() -> None:
+    metas = "<meta name='pypi:repository-version' content=1.4><meta name='pypi:project-status' content=archived>"
+    pages = [html(metas), json_page(**{"project-status": {"status": "archived"}})]
+    assert [(page.version, page.status, page.has_doctype) for page in pages] == [("1.4", "archived", True)] * 2
+    assert not read_html(metas.encode(), ADDRESS).has_doctype
+
+
+def test_a_project_list_has_a_link_for_each_project() -> None:
+    content = json.dumps({"meta": {"api-version": "1.4"}, "projects": [{"name": "demo"}, {}]}).encode()
+    page = read_project_list(content, "https://index.test/simple/")
+    assert [(link.text, link.url) for link in page.links] == [("demo", "demo/")]
+    assert keys(page) == ["name"]
+    (link,) = read_html(b"<a href='demo/'> demo </a>", ADDRESS, texts=True).links
+    assert link == Link("", "demo/", text="demo")
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.dictionaries(st.text(), st.text() | st.integers())
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from([*FILE, "size", "yanked", "core-metadata", "gpg-sig"]), VALUES) | VALUES)
+)
+def test_each_entry_is_a_link_or_has_a_fault(files: list[object]) -> None:
+    page = json_page(*files)
+    wrong = {fault.problem.split(":")[0].split(".")[1] for fault in page.faults}
+    assert len(page.links) + len(wrong) == len(files)
+
+
+@given(st.binary())
+def test_any_bytes_are_a_page_of_html(content: bytes) -> None:
+    assert read_html(content, ADDRESS, texts=True).faults is not None
