@@ -14,8 +14,13 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.choose.facts import read_facts
-from wheelmill.client.environment.doctor import faults_of_environment, faults_of_project
-from wheelmill.client.environment.faults import Fault
+from wheelmill.client.environment.doctor import (
+    Fault,
+    faults_of_environment,
+    faults_of_lock,
+    faults_of_project,
+    faults_of_project_urls,
+)
 from wheelmill.client.install.distributions import distributions_of
 from wheelmill.client.lock.files import read_lock
 from wheelmill.client.project.pyproject import Pyproject
@@ -56,11 +61,10 @@ def _faults(target: TargetOptions, path: Path, lock: Path | None, *, offline: bo
     yield from faults_of_project(pyproject)
     if offline:
         return
-    from wheelmill.client.environment.wheel_urls import faults_of_lock, faults_of_urls, urls_of_project  # noqa: PLC0415
     from wheelmill.web.client import Web  # noqa: PLC0415 - httpx
 
     with Web() as web:
-        yield from faults_of_urls(urls_of_project(pyproject), web)
+        yield from faults_of_project_urls(pyproject, web)
         locked = lock or path.with_name("pylock.toml")
         if lock or locked.exists():
             yield from faults_of_lock(read_lock(locked), web)

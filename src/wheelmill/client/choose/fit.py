@@ -34,7 +34,7 @@ def mismatches(
         yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {candidate.requires_python}")
     if not requirement.specifier.contains(candidate.version, prereleases=True):
         yield Mismatch(aspect=Aspect.VERSION, reason=f"is not {requirement.specifier}")
-    if candidate.yanked is not None and not _named_exactly(requirement.specifier):
+    if candidate.yanked is not None and not _is_exact(requirement.specifier):
         yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {candidate.yanked or 'no reason given'}")
 
 
@@ -184,6 +184,6 @@ def _specifier(text: str) -> SpecifierSet:
     return SpecifierSet(text)
 
 
-def _named_exactly(specifier: SpecifierSet) -> bool:
+def _is_exact(specifier: SpecifierSet) -> bool:
     """Whether one version is asked for, which is when a yanked file counts (PEP 592)."""
     return any(part.operator in ("==", "===") and not part.version.endswith(".*") for part in specifier)

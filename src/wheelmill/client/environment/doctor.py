@@ -3,17 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
+from packaging.pylock import Pylock
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.choose.fit import minimum_driver
-from wheelmill.client.environment.faults import Fault, FaultCode
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.errors import WheelmillError
 from wheelmill.names import ProjectName
 from wheelmill.wheel.built_for import BuiltFor
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
+
+
+class FaultCode(StrEnum):
+    """What kind of fault it is. The values are part of the command's JSON."""
+
+    DRIVER = "driver"
+    """The driver is too old for the installed CUDA."""
+    CUDA = "cuda"
+    """A wheel was built for another CUDA than the installed torch."""
+    TORCH = "torch"
+    """A wheel was built for another torch than the installed one."""
+    ABI = "abi"
+    """A wheel was built with another C++ ABI than the installed torch."""
+    DUPLICATE = "duplicate"
+    """A project is installed twice."""
+    SHADOWED = "shadowed"
+    """The usual package index may give another file than the one that was chosen."""
+    URL = "url"
+    """A wheel is not where it was."""
+    SIZE = "size"
+    """A wheel has another size than the lock says."""
+    HASH = "hash"
+    """Nothing says which bytes a wheel has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """One thing that is wrong."""
+
+    code: FaultCode
+    subject: str
+    detail: str
 
 
 def faults_of_environment(
@@ -86,3 +125,30 @@ def faults_of_project(pyproject: Pyproject) -> Iterator[Fault]:
                 subject=name,
                 detail="no URL and no entry in tool.uv.sources: the default index may have another file",
             )
+
+
+def faults_of_lock(lock: Pylock, web: Web) -> Iterator[Fault]:
+    """Ask for every wheel of a lock, without reading them."""
+    for package in lock.packages:
+        for wheel in package.wheels or ():
+            if wheel.url and not wheel.url.startswith("file:"):
+                yield from _faults_of_url(wheel.filename, wheel.url, wheel.size, web)
+
+
+def faults_of_project_urls(pyproject: Pyproject, web: Web) -> Iterator[Fault]:
+    """Ask for the wheels that a project names by their URL, without reading them."""
+    for requirement in pyproject.requirements:
+        if requirement.url and requirement.url.startswith("http"):
+            yield from _faults_of_url(canonicalize_name(requirement.name), requirement.url.partition("#")[0], None, web)
+
+
+def _faults_of_url(subject: str, url: str, size: int | None, web: Web) -> Iterator[Fault]:
+    try:
+        answer = web.get(url, span="0-0")
+        if not answer.ok:
+            yield Fault(code=FaultCode.URL, subject=subject, detail=f"{url}: {answer.outcome}")
+        elif size is not None and answer.size not in (None, size):
+            detail = f"{url} has {answer.size} bytes, but the lock says {size}"
+            yield Fault(code=FaultCode.SIZE, subject=subject, detail=detail)
+    except WheelmillError as error:
+        yield Fault(code=FaultCode.URL, subject=subject, detail=str(error))

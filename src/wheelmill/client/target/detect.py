@@ -35,7 +35,7 @@ class Overrides:
     gpus: tuple[Architecture, ...] = ()
 
     @property
-    def described(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether nothing of an interpreter remains to be asked."""
         return None not in (self.python, self.platform, self.torch, self.cuda)
 
@@ -52,11 +52,11 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
     Raises:
         UsageError: there is no interpreter and too few facts, or the interpreter does not run.
     """
-    interpreter = None if overrides.described and python is None else python or find_interpreter(Path.cwd())
+    interpreter = None if overrides.is_complete and python is None else python or find_interpreter(Path.cwd())
     if interpreter is not None:
         found = environment_of(interpreter)
     elif overrides.python:
-        found = _described(overrides.python)
+        found = _describe_this_machine(overrides.python)
     else:
         raise UsageError(
             "no Python to choose wheels for", hint="make one with 'uv venv', or give --python-path or --python 3.12"
@@ -64,10 +64,10 @@ def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvir
     elsewhere = overrides.platform is not None and overrides.platform != found.platform
     if not elsewhere:
         found = _with_backend(_with_driver(found, overrides))
-    return _overridden(found, overrides, elsewhere=elsewhere)
+    return _apply_overrides(found, overrides, elsewhere=elsewhere)
 
 
-def _described(python: PythonVersion) -> TargetEnvironment:
+def _describe_this_machine(python: PythonVersion) -> TargetEnvironment:
     """This machine with a Python that need not be there."""
     name, number = this_platform.libc_ver()
     platform = platform_of(sysconfig.get_platform().replace("-", "_").replace(".", "_"))
@@ -111,7 +111,7 @@ def _with_backend(found: TargetEnvironment) -> TargetEnvironment:
         raise UsageError(f"UV_TORCH_BACKEND: {error}") from None
 
 
-def _overridden(found: TargetEnvironment, overrides: Overrides, *, elsewhere: bool) -> TargetEnvironment:
+def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewhere: bool) -> TargetEnvironment:
     if elsewhere:
         linux = overrides.platform and overrides.platform.is_linux
         found = replace(found, driver=None, driver_cuda=None, gpus=(), libc=PUBLISHED_LIBC if linux else None)

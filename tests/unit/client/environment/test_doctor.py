@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.client.targets import LINUX
-from wheelmill.client.environment.doctor import faults_of_environment, faults_of_project
-from wheelmill.client.environment.faults import FaultCode
+from wheelmill.client.environment.doctor import FaultCode, faults_of_environment, faults_of_project
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.config.load import load_config
 from wheelmill.names import project_name
