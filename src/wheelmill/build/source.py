@@ -11,9 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from wheelmill.config.model import LockedCommit, LockedSdist
-from wheelmill.errors import BuildError, IntegrityError, ProcessError
+from wheelmill.errors import BuildError, IntegrityError, NetworkError, ProcessError
 from wheelmill.installers.package_cache import cached_sdist
-from wheelmill.installers.package_index import PackageIndexError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
@@ -80,7 +79,7 @@ def _check_out(locked: LockedCommit, folder: Path) -> None:
 def _unpacked(project: ProjectName, sdist: LockedSdist, destination: Path) -> Path:
     try:
         archive = cached_sdist(project, sdist.sdist, sdist.sha256)
-    except (PackageIndexError, IntegrityError) as error:
+    except (NetworkError, IntegrityError) as error:
         raise BuildError(str(error)) from None
     _unpack(archive, destination)
     folders = [path for path in destination.iterdir() if path.is_dir()]

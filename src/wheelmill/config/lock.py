@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import yaml
 from packaging.specifiers import SpecifierSet
@@ -23,9 +23,7 @@ from wheelmill.names import ProjectName, ProjectVersion
 from wheelmill.system.files import write_bytes
 from wheelmill.system.git import find_commit
 from wheelmill.system.plain_records import plain_of
-
-if TYPE_CHECKING:
-    from pypi_simple import DistributionPackage
+from wheelmill.web.pages import Link
 
 Sources = dict[ProjectVersion, LockedSdist | LockedCommit]
 """Of one package."""
@@ -140,12 +138,10 @@ def _offered(project: ProjectName) -> dict[Version, LockedSdist]:
     return {parse_sdist_filename(sdist.sdist)[1]: sdist for sdist in locked if sdist}
 
 
-def _locked(file: DistributionPackage, project: ProjectName) -> LockedSdist | None:
+def _locked(file: Link, project: ProjectName) -> LockedSdist | None:
     """A file of the index as the lock has it; None for one that it may not have, or that builds cannot unpack."""
     try:
-        sdist: LockedSdist = adapter_of(LockedSdist).validate_python(
-            {"sdist": file.filename, "sha256": file.digests.get("sha256")}
-        )
+        sdist: LockedSdist = adapter_of(LockedSdist).validate_python({"sdist": file.filename, "sha256": file.sha256})
     except ValidationError:
         return None
     return sdist if sdist.sdist.endswith(".tar.gz") and parse_sdist_filename(sdist.sdist)[0] == project else None

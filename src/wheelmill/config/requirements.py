@@ -26,7 +26,7 @@ from wheelmill.config.model import (
 )
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.package_cache import cached_sdist
-from wheelmill.installers.uv import compile_requirements
+from wheelmill.installers.uv import compile_requirements, failure_of
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.git import fetch_commit
 
@@ -66,9 +66,8 @@ def locked_requirements(
             without=["torch"],
         )
     except ProcessError as error:
-        raise UsageError(
-            f"the build requirements of {package.name} ({', '.join(inputs)}) cannot be resolved:\n{error.tail}"
-        ) from None
+        reason = f"the build requirements of {package.name} ({', '.join(inputs)}) cannot be resolved:\n{error.tail}"
+        raise failure_of(error, otherwise=UsageError(reason)) from None
     return LockedRequirements(inputs=inputs, pinned=tuple(sorted(_pins(resolved), key=lambda pin: pin.requirement)))
 
 
@@ -83,7 +82,7 @@ def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ..
     """Read what the ``pyproject.toml`` of a source distribution asks for, from bytes that have the locked hash.
 
     Raises:
-        PackageIndexError: the package index does not have it.
+        NetworkError: the package index does not have it.
         IntegrityError: the package index has other bytes.
         UsageError: there is no telling what it asks for.
     """

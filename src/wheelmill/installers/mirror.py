@@ -46,7 +46,7 @@ def mirror(
 
     Raises:
         ProcessError: there are no wheels that fit together, or the package index does not answer.
-        PackageIndexError: one of them cannot be downloaded.
+        NetworkError: one of them cannot be downloaded.
         IntegrityError: the package index has other bytes under its name.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,30 +5,22 @@ from __future__ import annotations
 import ast
 import functools
 import os
-import re
 import sys
-from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from wheelmill.errors import ProcessError, WheelmillError
+from wheelmill.errors import NetworkError, ProcessError
 from wheelmill.system import process
+from wheelmill.web.credentials import authorization_for, own_credentials
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, Page, absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pypi_simple import DistributionPackage, PyPISimple
-
     from wheelmill.names import ProjectName
+    from wheelmill.web.answer import Answer
+    from wheelmill.web.client import Web
 
-
-TIMEOUT: Final = 60
-"""Seconds without a byte."""
-
-
-class PackageIndexError(WheelmillError):
-    """The package index did not give what was asked for."""
-
-    exit_code = 2
+_ACCEPT: Final = ", ".join((JSON_TYPE, *HTML_TYPES))
+_SDIST_SUFFIXES: Final = (".tar.gz", ".zip")
 
 
 @functools.cache
@@ -46,39 +38,69 @@ def configured_index() -> str | None:
     return str(ast.literal_eval(quoted)) if quoted else None
 
 
-def sdists_of(project: ProjectName) -> tuple[DistributionPackage, ...]:
+def open_index() -> Web:
+    """Connect to the package index; a user and a password in its URL are sent to it, also for its files."""
+    from wheelmill.web.client import Web  # noqa: PLC0415 - an installer that is only run needs no client
+
+    own = own_credentials(_index())
+    return Web(credentials=lambda url: own(url) or authorization_for(url))
+
+
+def files_of(project: ProjectName, web: Web) -> tuple[Link, ...]:
+    """List the files of a project, their URLs absolute.
+
+    Args:
+        project: none, when the index does not have it.
+        web: a connection to the index.
+
+    Raises:
+        NetworkError: the index does not answer, or not with a page of the simple API.
+    """
+    answer = web.get(f"{_index().rstrip('/')}/{project}/", accept=_ACCEPT)
+    if answer.status == HTTPStatus.NOT_FOUND:
+        return ()
+    try:
+        page = _read(answer)
+    except ValueError as error:
+        raise NetworkError(f"the package index answers with no page of {project}: {error}") from None
+    resolved = ((link, absolute(page.base, link.url)) for link in page.links)
+    return tuple(link._replace(url=url) for link, url in resolved if url)
+
+
+def sdists_of(project: ProjectName) -> tuple[Link, ...]:
     """List a project's source distributions, yanked ones left out.
 
     Raises:
-        PackageIndexError: the index has no such project or does not answer.
+        NetworkError: see `files_of`.
     """
-    with index_client(project) as client:
-        page = client.get_project_page(project, timeout=TIMEOUT)
-    return tuple(file for file in page.packages if file.package_type == "sdist" and not file.is_yanked)
+    with open_index() as web:
+        files = files_of(project, web)
+    return tuple(file for file in files if file.filename.endswith(_SDIST_SUFFIXES) and file.yanked is None)
 
 
-@contextmanager
-def index_client(project: ProjectName) -> Iterator[PyPISimple]:
-    """Ask the index about a project.
+def _index() -> str:
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT  # noqa: PLC0415 - factory extra
+
+    return configured_index() or PYPI_SIMPLE_ENDPOINT
+
+
+def _read(answer: Answer) -> Page:
+    """Read a project's page of either form.
 
     Raises:
-        PackageIndexError: it has no such project or does not answer.
+        ValueError: it has neither, or is of a newer version of the API (PEP 629).
     """
-    import pypi_simple  # noqa: PLC0415 - factory extra
-    from requests import RequestException  # noqa: PLC0415
+    from wheelmill.web.html_pages import read_html  # noqa: PLC0415 - its parser takes long to load
+    from wheelmill.web.json_pages import read_project_detail  # noqa: PLC0415 - the same
 
-    try:
-        with pypi_simple.PyPISimple(configured_index() or pypi_simple.PYPI_SIMPLE_ENDPOINT) as client:
-            yield client
-    except pypi_simple.NoSuchProjectError:
-        raise PackageIndexError(f"the package index has no project {project}") from None
-    except RequestException as error:
-        raise PackageIndexError(f"the package index does not answer: {_without_password(error)}") from None
-    except (pypi_simple.UnsupportedContentTypeError, pypi_simple.UnsupportedRepoVersionError, ValueError) as error:
-        said = _without_password(error)
-        raise PackageIndexError(f"the package index answers with no page of {project}: {said}") from None
-
-
-def _without_password(error: Exception) -> str:
-    """What an error says, less the user in the addresses that it names."""
-    return re.sub(r"//[^/@\s]+@", "//", str(error))
+    if not answer.ok:
+        raise ValueError(answer.outcome)
+    if answer.content_type in HTML_TYPES:
+        page = read_html(answer.content, answer.url)
+    elif answer.content_type == JSON_TYPE:
+        page = read_project_detail(answer.content, answer.url)
+    else:
+        raise ValueError(f"its content type is {answer.content_type or 'missing'}")
+    if (page.version or "1").partition(".")[0] != "1":
+        raise ValueError(f"it is of version {page.version} of the simple API")
+    return page

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from wheelmill.errors import InstallError, IntegrityError, ProcessError
+from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, WheelmillError
 from wheelmill.installers.package_index import configured_index
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
+from wheelmill.web.credentials import without_credentials
 
 PYLOCK: Final = "pylock.toml"
 """What uv writes a lock of PEP 751 under."""
@@ -20,6 +22,14 @@ PYLOCK: Final = "pylock.toml"
 _HASH_REFUSALS: Final = ("Hash mismatch", "Bad CRC", "Failed to extract archive", "DO NOT MATCH THE HASHES")
 """How uv and pip say that bytes are not what was promised. uv unpacks while it downloads, so that an archive may break
 before its hash is known."""
+
+_NETWORK: Final = re.compile(
+    r"error sending request|dns error|operation timed out|HTTP status (client|server) error"  # uv
+    r"|NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError"  # pip
+    r"|HTTP error \d{3} while getting"
+)
+"""How uv and pip say that a server does not answer, or does not have a file that an index named. What an index does not
+list is no such case: then the requirement cannot be met."""
 
 
 def own_uv() -> Path:
@@ -51,12 +61,24 @@ def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path |
     Raises:
         InstallError: it failed; with the last lines it printed.
         IntegrityError: it refused bytes for their hash.
+        NetworkError: a server did not answer it.
     """
     try:
         return process.run(argv, cwd=cwd, env=installer_environment(), on_line=progress.line)
     except ProcessError as error:
-        kind = IntegrityError if any(words in error.tail for words in _HASH_REFUSALS) else InstallError
-        raise kind(f"{error}:\n{error.tail}") from None
+        raise failure_of(error, otherwise=InstallError(f"{error}:\n{without_credentials(error.tail)}")) from None
+
+
+def failure_of(error: ProcessError, *, otherwise: WheelmillError) -> WheelmillError:
+    """Tell from what uv or pip printed whether bytes or the network were at fault.
+
+    Args:
+        error: with the last lines that the program printed.
+        otherwise: what it is when neither was.
+    """
+    if any(words in error.tail for words in _HASH_REFUSALS):
+        return IntegrityError(str(otherwise))
+    return NetworkError(str(otherwise)) if _NETWORK.search(error.tail) else otherwise
 
 
 def run_own_uv(arguments: Sequence[str | Path], folder: Path) -> str:

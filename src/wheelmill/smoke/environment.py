@@ -92,7 +92,7 @@ class SmokeEnvironments(Protocol):
 
         Raises:
             ProcessError: what an environment needs cannot be had; entering one may raise this as well.
-            PackageIndexError: the same.
+            NetworkError: the same.
             UsageError: this machine lacks what every such environment needs.
         """
         ...

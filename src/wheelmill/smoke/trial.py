@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from wheelmill.errors import IntegrityError, ProcessError
-from wheelmill.installers.package_index import PackageIndexError
+from wheelmill.errors import IntegrityError, NetworkError, ProcessError
 from wheelmill.names import PythonVersion
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment, SmokeEnvironments, evaluate
 from wheelmill.smoke.evidence import Contents
@@ -60,7 +59,7 @@ def try_in_environments(
             visited.append(outcome)
     except ProcessError as error:
         return (*visited, Finding(code=Code.ENVIRONMENT, detail=error.tail or str(error)))
-    except (PackageIndexError, IntegrityError) as error:
+    except (NetworkError, IntegrityError) as error:
         return (*visited, Finding(code=Code.ENVIRONMENT, detail=str(error)))
     return tuple(visited)
 

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from pypi_simple import DistributionPackage, parse_filename
-
 from wheelmill.config.load import load_config
 from wheelmill.config.lock import lock_packages, write_lock
 from wheelmill.config.model import Lock, LockedRequirement, LockedSdist
 from wheelmill.names import ProjectName, Sha256, project_name, project_version
 from wheelmill.system.files import sha256_of
+from wheelmill.web.pages import Link
 
 DEMO, OTHER = project_name("demo"), project_name("other")
 V10, V20, V210 = project_version("1.0"), project_version("2.0"), project_version("2.10")
@@ -31,18 +30,8 @@ def relocked(folder: Path, *projects: ProjectName, upgrade: bool = False) -> Loc
     return load_config(folder).lock
 
 
-def file(name: str) -> DistributionPackage:
-    project, version, package_type = parse_filename(name)
-    return DistributionPackage(
-        filename=name,
-        url=f"https://example.org/{name}",
-        project=project,
-        version=version,
-        package_type=package_type,
-        digests={"sha256": "f" * 64},
-        requires_python=None,
-        has_sig=None,
-    )
+def file(name: str) -> Link:
+    return Link(filename=name, url=f"https://example.org/{name}", sha256="f" * 64)
 
 
 def sdist(name: str) -> LockedSdist:

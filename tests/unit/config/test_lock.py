@@ -1,11 +1,9 @@
 """Locking source distributions: nothing changes behind a person's back."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pypi_simple import DistributionPackage, parse_filename
 
 from tests.unit.config.locking import (
     DEMO,
@@ -28,6 +26,7 @@ from wheelmill.config.lock import lock_packages, write_lock
 from wheelmill.config.model import Config, Lock
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, project_name
+from wheelmill.web.pages import Link
 
 pytestmark = pytest.mark.usefixtures("wheels")
 
@@ -43,9 +42,9 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Offer:
     def offered(*filenames: str) -> list[ProjectName]:
         asked: list[ProjectName] = []
 
-        def sdists_of(project: ProjectName) -> tuple[DistributionPackage, ...]:
+        def sdists_of(project: ProjectName) -> tuple[Link, ...]:
             asked.append(project)
-            return tuple(file(name) for name in filenames if parse_filename(name)[0] == project)
+            return tuple(file(name) for name in filenames if name.startswith(f"{project}-"))
 
         monkeypatch.setattr(lock, "sdists_of", sdists_of)
         return asked
@@ -142,8 +141,7 @@ def test_the_archive_that_builds_can_unpack_is_locked(config: Config, offer: Off
 def test_what_the_lock_may_not_have_is_passed_over(
     filename: str, sha256: str | None, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    digests = {"sha256": sha256} if sha256 else {}
-    offered = replace(file("demo-2.0.tar.gz"), filename=filename, digests=digests)
+    offered = file("demo-2.0.tar.gz")._replace(filename=filename, sha256=sha256)
     monkeypatch.setattr(lock, "sdists_of", lambda _: (offered,))
     with pytest.raises(UsageError, match=r"has no source distribution of demo 2\.0$"):
         lock_packages(config, [DEMO])

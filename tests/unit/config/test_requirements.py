@@ -3,7 +3,6 @@
 import hashlib
 import io
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,7 +79,7 @@ def sdist_in_cache(content: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -
     path.parent.mkdir(parents=True)
     path.write_bytes(archive.getvalue())
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    offered = replace(file("demo-1.0.tar.gz"), digests={"sha256": sha256})
+    offered = file("demo-1.0.tar.gz")._replace(sha256=sha256)
     monkeypatch.setattr(lock, "sdists_of", lambda _: (offered,))
 
 

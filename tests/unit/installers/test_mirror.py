@@ -14,9 +14,9 @@ import pytest
 
 from tests.unit.build.conftest import package_index_of
 from tests.wheels import write_wheel
-from wheelmill.errors import IntegrityError, ProcessError
+from wheelmill.errors import IntegrityError, NetworkError, ProcessError
 from wheelmill.installers.mirror import mirror
-from wheelmill.installers.package_index import PackageIndexError, configured_index
+from wheelmill.installers.package_index import configured_index
 from wheelmill.names import Platform, PythonVersion
 from wheelmill.system.files import sha256_of
 
@@ -160,6 +160,6 @@ def test_a_file_that_is_gone_is_an_error_without_the_password(served: Path, tmp_
     page = served / "torch" / "index.html"
     page.write_text(page.read_text().replace("<a ", '<a data-core-metadata="true" '))
     (served / "torch-2.11.0-py3-none-any.whl").unlink()
-    with pytest.raises(PackageIndexError, match="404") as caught:
+    with pytest.raises(NetworkError, match="404") as caught:
         mirrored(tmp_path / "mirror", "torch")
     assert "word" not in str(caught.value)

@@ -12,8 +12,7 @@ import pytest
 from tests.unit.build.conftest import MACHINE, PROVENANCE
 from tests.wheels import write_wheel
 from wheelmill.config.model import Expectations
-from wheelmill.errors import IntegrityError, ProcessError, UsageError
-from wheelmill.installers.package_index import PackageIndexError
+from wheelmill.errors import IntegrityError, NetworkError, ProcessError, UsageError
 from wheelmill.names import PythonVersion
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents, open_wheel
@@ -218,7 +217,7 @@ def test_an_environment_without_a_gpu_skips_the_smoke_script_and_says_so(visit: 
     [
         (NO_SUCH_PYTHON, "no Python 3.99"),
         (ProcessError("docker exited with 1", returncode=1, tail=""), "docker exited with 1"),
-        (PackageIndexError("the package index does not answer"), "the package index does not answer"),
+        (NetworkError("the package index does not answer"), "the package index does not answer"),
         (IntegrityError("lib-1.0.whl has another sha256"), "lib-1.0.whl has another sha256"),
     ],
 )

@@ -10,14 +10,16 @@ from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.errors import IntegrityError
-from wheelmill.installers.package_index import TIMEOUT, index_client
+from wheelmill.errors import IntegrityError, NetworkError
+from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.names import CudaVersion, ProjectVersion, PythonVersion, TorchVersion, project_name
+from wheelmill.system.files import sha256_of_bytes
+from wheelmill.web.pages import Link
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.metadata import read_metadata
 
 if TYPE_CHECKING:
-    from pypi_simple import DistributionPackage, PyPISimple
+    from wheelmill.web.client import Web
 
 _TORCH: Final = project_name("torch")
 _CUDA_RUNTIMES: Final = frozenset(
@@ -50,7 +52,7 @@ class PublishedTorch:
 class _Wheel:
     """A wheel for linux x86_64."""
 
-    file: DistributionPackage
+    file: Link
     version: Version
     pythons: frozenset[PythonVersion]
     platforms: frozenset[str]
@@ -62,16 +64,16 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
     Final releases count, yanked files do not.
 
     Raises:
-        PackageIndexError: the index does not have torch or does not answer.
+        NetworkError: the index does not have torch or does not answer.
         IntegrityError: a METADATA does not have the hash that the index gives for it.
     """
-    with index_client(_TORCH) as client:
-        page = client.get_project_page(_TORCH, timeout=TIMEOUT)
-        newest = _newest_wheels(page.packages, since)
-        return {torch: _described(wheels, client) for torch, wheels in newest.items()}
+    with open_index() as web:
+        if not (files := files_of(_TORCH, web)):
+            raise NetworkError(f"the package index has no {_TORCH}")
+        return {torch: _described(wheels, web) for torch, wheels in _newest_wheels(files, since).items()}
 
 
-def _newest_wheels(files: Iterable[DistributionPackage], since: TorchVersion) -> dict[TorchVersion, list[_Wheel]]:
+def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVersion, list[_Wheel]]:
     releases: dict[Version, list[_Wheel]] = {}
     for file in files:
         if (wheel := _wheel(file)) and TorchVersion(wheel.version.major, wheel.version.minor) >= since:
@@ -80,7 +82,7 @@ def _newest_wheels(files: Iterable[DistributionPackage], since: TorchVersion) ->
     return {TorchVersion(version.major, version.minor): releases[version] for version in sorted(releases)}
 
 
-def _wheel(file: DistributionPackage) -> _Wheel | None:
+def _wheel(file: Link) -> _Wheel | None:
     """Read the name of a file; None for one that does not count."""
     try:
         _, version, _, tags = parse_wheel_filename(file.filename)
@@ -88,7 +90,7 @@ def _wheel(file: DistributionPackage) -> _Wheel | None:
         return None
     platforms = frozenset(tag.platform for tag in tags if _is_linux_x86_64(tag.platform))
     pythons = frozenset(python for tag in tags if (python := _cpython(tag.abi)))
-    if file.is_yanked or version.is_prerelease or version.local or not platforms or not pythons:
+    if file.yanked is not None or version.is_prerelease or version.local or not platforms or not pythons:
         return None
     return _Wheel(file=file, version=version, pythons=pythons, platforms=platforms)
 
@@ -104,26 +106,27 @@ def _cpython(abi: str) -> PythonVersion | None:
         return None
 
 
-def _described(wheels: list[_Wheel], client: PyPISimple) -> PublishedTorch:
+def _described(wheels: list[_Wheel], web: Web) -> PublishedTorch:
     promised = (promised_glibc(platform) for wheel in wheels for platform in wheel.platforms)
     return PublishedTorch(
         release=ProjectVersion(str(wheels[0].version)),
         python=frozenset().union(*(wheel.pythons for wheel in wheels)),
         glibc=max((glibc for glibc in promised if glibc), default=None),
-        default_cuda=_default_cuda(min(wheels, key=lambda wheel: wheel.file.filename).file, client),
+        default_cuda=_default_cuda(min(wheels, key=lambda wheel: wheel.file.filename).file, web),
     )
 
 
-def _default_cuda(file: DistributionPackage, client: PyPISimple) -> CudaVersion | None:
-    from pypi_simple import DigestMismatchError, NoMetadataError  # noqa: PLC0415 - factory extra
-
+def _default_cuda(file: Link, web: Web) -> CudaVersion | None:
+    answer = web.get(f"{file.url}.metadata")
+    if not answer.ok:
+        return None
+    # An index need not give the hash of a METADATA.
+    function, _, digest = (file.core_metadata or file.legacy_metadata or "").partition("=")
+    if function == "sha256" and digest != sha256_of_bytes(answer.content):
+        raise IntegrityError(f"{file.filename}.metadata does not have the hash that the package index gives")
     try:
-        # An index need not give the hash of a METADATA.
-        text = client.get_package_metadata(file, verify=bool(file.metadata_digests), timeout=TIMEOUT)
-        return _pinned_cuda(read_metadata(text.encode()).requires_dist or ())
-    except DigestMismatchError:
-        raise IntegrityError(f"{file.filename}.metadata does not have the hash that the package index gives") from None
-    except (NoMetadataError, ValueError):
+        return _pinned_cuda(read_metadata(answer.content).requires_dist or ())
+    except ValueError:
         return None
 
 

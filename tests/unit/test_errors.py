@@ -1,0 +1,39 @@
+"""Every class of errors stands in one file, where its exit code is seen beside the others."""
+
+import ast
+import builtins
+import re
+from pathlib import Path
+
+import wheelmill
+from wheelmill import errors
+
+ROOT = Path(wheelmill.__file__).parent
+
+
+def is_error(name: str) -> bool:
+    known = getattr(builtins, name, None) or getattr(errors, name, None)
+    is_known = isinstance(known, type) and issubclass(known, BaseException)
+    return is_known or name.endswith(("Error", "Exception"))
+
+
+def test_all_classes_of_errors_stand_in_one_file() -> None:
+    elsewhere = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in ROOT.rglob("*.py")
+        if path != ROOT / "errors.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+        and any(is_error(ast.unparse(base).rpartition(".")[2].partition("[")[0]) for base in node.bases)
+    ]
+    assert elsewhere == []
+
+
+def test_their_list_names_each_with_its_exit_code() -> None:
+    found = {
+        name: error.exit_code
+        for name, error in vars(errors).items()
+        if isinstance(error, type) and issubclass(error, errors.WheelmillError)
+    }
+    text = errors.__doc__ or ""
+    assert {name: int(code) for name, code in re.findall(r"(\w+Error) +(\d+)", text)} == found
