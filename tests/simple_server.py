@@ -69,8 +69,10 @@ def serving(server: Server) -> Iterator[Server]:
             content, status, headers = answer.content, answer.status, dict(answer.headers)
             if server.ranges and status == 200 and (span := self.headers.get("Range")):
                 first, last = span.removeprefix("bytes=").split("-")
-                start, stop = (int(first), int(last or len(content)) + 1) if first else (-int(last), None)
-                headers["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
+                whole = range(len(content))
+                given = whole[int(first) : int(last or len(content)) + 1] if first else whole[-int(last) :]
+                start, stop = given.start, given.stop
+                headers["Content-Range"] = f"bytes {start}-{stop - 1}/{len(content)}"
                 content, status = content[start:stop], 206
             self.send_response(status)
             for name, value in {

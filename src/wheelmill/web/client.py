@@ -113,6 +113,7 @@ class Web:
         etag: str | None = None,
         modified: str | None = None,
         span: str = "",
+        if_range: str | None = None,
         limit: int = MAX_CONTENT,
     ) -> Answer:
         """Ask for a document.
@@ -126,6 +127,7 @@ class Web:
             modified: when it was last changed, as the server wrote it; the same.
             span: bytes of the document, as a Range header has them: ``0-99``, or ``-100`` for the last ones. An answer
                 without content and with another status than 206 means that the server does not give spans.
+            if_range: ETag or date of the document as it was; one that changed is answered as without a span.
             limit: bytes of the content, unpacked.
 
         Raises:
@@ -135,6 +137,7 @@ class Web:
         headers |= {"If-None-Match": etag} if etag else {}
         headers |= {"If-Modified-Since": modified} if modified else {}
         headers |= {"Range": f"bytes={span}", "Accept-Encoding": "identity"} if span else {}
+        headers |= {"If-Range": if_range} if if_range else {}
         headers |= {"Authorization": authorization} if authorization else {}
         return self.send(method, url, headers, limit=limit)
 

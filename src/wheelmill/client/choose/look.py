@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
 import zipfile
 import zlib
@@ -23,6 +22,8 @@ _MOST_METADATA: Final = 1 << 20
 _MOST_CODE: Final = 4 << 20
 """Bytes. More compiled code than this, packed, is left for when the wheel is downloaded."""
 _MOST_UNPACKED: Final = 64 << 20
+_MOST_READ: Final = 64 << 20
+"""Bytes of a wheel in all, with what lies around its code."""
 _PIECE: Final = 256 << 10
 """Bytes that are asked for at once while code is read."""
 
@@ -40,12 +41,12 @@ def look_into(candidate: Candidate, web: Web) -> Inside:
 
 
 def _look(candidate: Candidate, web: Web) -> Inside:
-    from wheelmill.web.remote_file import RemoteFile  # noqa: PLC0415 - asks a server
+    from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
     from wheelmill.wheel.metadata import dist_info_of, read_metadata  # noqa: PLC0415 - not for what the cache has
 
     sidecar = _sidecar(candidate, web)
     try:
-        with zipfile.ZipFile(io.BufferedReader(RemoteFile(web, candidate.url), _PIECE)) as archive:
+        with zipfile.ZipFile(RangeFile(web, candidate.url, piece=_PIECE, budget=_MOST_READ)) as archive:
             content = sidecar or _read(archive, f"{dist_info_of(archive)}/METADATA", _MOST_METADATA)
             code = _code_in(archive)
     except (WheelmillError, OSError):

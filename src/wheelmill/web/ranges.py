@@ -1,0 +1,119 @@
+"""A file on a server, read by ranges of its bytes: the METADATA of a wheel of gigabytes costs some kilobytes.
+
+https://www.rfc-editor.org/rfc/rfc9110#name-range-requests
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from http import HTTPStatus
+from typing import Final
+
+from wheelmill.errors import NetworkError
+from wheelmill.web.answer import Answer
+from wheelmill.web.client import Web
+from wheelmill.web.credentials import without_credentials
+
+BUDGET: Final = 16 << 20
+"""Bytes of a file that are asked for in all. The central directory of the largest CUDA wheels has 3 MB."""
+_PIECE: Final = 64 << 10
+"""Bytes of a request at least: the list of a zip's members is at its end, and mostly shorter."""
+_CONTENT_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+
+
+class RangeFile(io.RawIOBase):
+    """What zipfile reads from; every read gives as many bytes as were asked for, up to the end of the file.
+
+    Args:
+        web: asks the server.
+        url: of the file.
+        size: of the file in bytes; None asks the server for it, along with the file's end.
+        piece: bytes of a request at least, but for the one that asks for the size.
+        budget: bytes that are asked for in all.
+
+    Raises:
+        NetworkError: the server does not answer, or not with exactly the range that was asked for, or with one of
+            another file than before, or more bytes are needed than the budget has. Reading raises it too.
+    """
+
+    def __init__(
+        self, web: Web, url: str, *, size: int | None = None, piece: int = _PIECE, budget: int = BUDGET
+    ) -> None:
+        super().__init__()
+        self._web, self._url, self._piece, self._budget = web, url, piece, budget
+        self._validator: str | None = None
+        self._at, self._start, self._held = 0, 0, b""
+        if size is None:
+            first, last, size = self._fetch(f"-{_PIECE}", _PIECE)
+            if last + 1 != size or first != max(0, size - _PIECE):
+                raise self._error("gives other bytes than the last ones")
+            self._start = first
+        self._size = size
+
+    def readable(self) -> bool:
+        """Whether it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether it can be read from anywhere."""
+        return True
+
+    def tell(self) -> int:
+        """Where the next read begins."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move, without asking the server."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what io calls it with
+        """Fill a buffer with the next bytes, and say how many they are."""
+        wanted = max(0, min(len(buffer), self._size - self._at))
+        done = 0
+        while done < wanted:
+            if not self._start <= self._at < self._start + len(self._held):
+                self._hold(wanted - done)
+            offset = self._at - self._start
+            part = self._held[offset : offset + wanted - done]
+            buffer[done : done + len(part)] = part
+            done += len(part)
+            self._at += len(part)
+        return done
+
+    def _hold(self, wanted: int) -> None:
+        """Ask for the next bytes and their surroundings; what was held is dropped."""
+        count = min(max(wanted, self._piece), self._size)
+        start = min(self._at, self._size - count)
+        span = start, start + count - 1, self._size
+        if self._fetch(f"{span[0]}-{span[1]}", count) != span:
+            raise self._error("gives another range than the one that was asked for")
+        self._start = start
+
+    def _fetch(self, span: str, most: int) -> tuple[int, int, int]:
+        """Ask for bytes: where the first and the last of them are in the file, and how many it has."""
+        self._budget -= most
+        if self._budget < 0:
+            raise self._error("has a directory that is too large")
+        answer = self._web.get(self._url, span=span, if_range=self._validator, limit=most)
+        if answer.status == HTTPStatus.OK:
+            raise self._error("changed while it was read" if self._validator else "is on a server that ignores ranges")
+        if answer.status != HTTPStatus.PARTIAL_CONTENT:
+            raise self._error(f"answers {answer.outcome}")
+        found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", "").strip())
+        if not found or len(answer.content) != int(found[2]) - int(found[1]) + 1:
+            raise self._error("has a Content-Range that cannot be read, or not of its bytes")
+        self._held = answer.content
+        self._validator = self._validator or _validator(answer)
+        return int(found[1]), int(found[2]), int(found[3])
+
+    def _error(self, problem: str) -> NetworkError:
+        return NetworkError(f"{without_credentials(self._url)} {problem}")
+
+
+def _validator(answer: Answer) -> str | None:
+    """What says that a file is still the same (RFC 9110, 13.1.5): a weak ETag does not."""
+    etag = answer.headers.get("ETag", "")
+    return etag if etag.startswith('"') else answer.headers.get("Last-Modified")
