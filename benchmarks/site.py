@@ -49,7 +49,6 @@ def wheels(count: int) -> Iterator[IndexFile]:
             uploaded_at=None,
             release=None,
             certificate=None,
-            trees=(cuda, f"{cuda}/torch2.{torch}"),
             attestation=None,
             yanked=None,
         )

@@ -45,7 +45,7 @@ def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
     A wheel that needs no torch stands in the trees of every torch of its CUDA.
     """
     torch_trees: dict[str, set[str]] = defaultdict(set)
-    for cuda, *narrower in {file.trees for file in files if file.trees}:
+    for cuda, *narrower in {file.trees for file in files} - {()}:
         torch_trees[cuda].update(narrower)
     projects: dict[str, dict[ProjectName, tuple[IndexFile, ...]]] = defaultdict(dict)
     projects[""] = {}
@@ -56,7 +56,8 @@ def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
         listed: dict[str, list[IndexFile]] = defaultdict(list)
         for file in wheels:
             listed[""].append(file)
-            for path in file.trees if len(file.trees) != 1 else (*file.trees, *torch_trees[file.trees[0]]):
+            trees = file.trees
+            for path in trees if len(trees) != 1 else (*trees, *torch_trees[trees[0]]):
                 listed[path].append(file)
         for path, each in listed.items():
             projects[path][project] = tuple(each)

@@ -85,7 +85,6 @@ def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: 
         uploaded_at=manifest.published_at,
         release=manifest.tag,
         certificate=entry.certificate,
-        trees=label.trees if (label := name.label) else (),
         attestation=entry.attestation,
         yanked=listing.yank_reason(entry.filename, name.project, name.version),
     )
@@ -136,12 +135,6 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
         requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
         metadata_sha256=sha256_of_bytes(content) if has_sidecar else None,
-        uploaded_at=None,
-        release=None,
-        certificate=None,
-        trees=label.trees if (label := name.label) else (),
-        attestation=None,
-        yanked=None,
     )
 
 

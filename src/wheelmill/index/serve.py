@@ -49,7 +49,7 @@ def serve_folder(directory: Path, port: int = 0) -> Iterator[str]:
     """Serve a folder on 127.0.0.1 while the context is open.
 
     Args:
-        directory: what to serve.
+        directory: the folder whose files are served.
         port: where; 0 takes a free one.
 
     Yields:

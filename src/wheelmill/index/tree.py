@@ -40,22 +40,25 @@ class IndexFile:
     requires_dist: tuple[str, ...]
     metadata_sha256: Sha256 | None
     """Of the sidecar beside the wheel; None when there is no sidecar (PEP 658)."""
-    uploaded_at: datetime | None
-    release: ReleaseTag | None
+    uploaded_at: datetime | None = None
+    release: ReleaseTag | None = None
     """None for a wheel of a folder, which no release has."""
-    certificate: Certificate | None
+    certificate: Certificate | None = None
     """What smoke saw, and how the wheel was built; None for a wheel of a folder."""
-    trees: tuple[str, ...]
-    """The narrower trees that its label names: ``cu130``, ``cu130/torch2.11``."""
-    attestation: str | None
+    attestation: str | None = None
     """The address of the attestation of who built it."""
-    yanked: str | None
+    yanked: str | None = None
     """Why it is yanked; None when it is not (PEP 592)."""
 
     @property
     def project(self) -> ProjectName:
         """The project that it is a wheel of."""
         return self.name.project
+
+    @property
+    def trees(self) -> tuple[str, ...]:
+        """The narrower trees that its label names: ``cu130``, ``cu130/torch2.11``."""
+        return label.trees if (label := self.name.label) else ()
 
 
 @dataclass(frozen=True, kw_only=True)

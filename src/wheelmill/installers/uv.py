@@ -85,7 +85,7 @@ def run_own_uv(arguments: Sequence[str | Path], folder: Path) -> str:
     """Run the uv of the factory extra in a folder.
 
     Raises:
-        ProcessError: it failed.
+        ProcessError: uv exited with a failure.
     """
     return process.run([own_uv(), *arguments], cwd=folder, env=installer_environment())
 

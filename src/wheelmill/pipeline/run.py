@@ -82,8 +82,8 @@ def run(
     """Take targets the whole way; what fails does not hold up the others.
 
     Args:
-        targets: what to build.
-        factory: where.
+        targets: what to build, in this order.
+        factory: where each stage takes place.
         seconds: time for builds and smoke; None sets no limit.
         publishes: whether the wheels are released and the site is made.
 

@@ -84,9 +84,9 @@ def start_container(image: str, run: Run, options: Sequence[str]) -> Iterator[Co
     """Start a container of an image and remove it at the end, with the volumes that only it has.
 
     Args:
-        image: that is on this machine.
+        image: the name of an image that is on this machine.
         run: which run it belongs to.
-        options: of ``docker create``.
+        options: what ``docker create`` is told beside the image.
 
     Raises:
         ProcessError: it does not start.

@@ -36,10 +36,10 @@ def claim_tag(calls: Calls, contents: Sha256, *, published: Iterable[str], now: 
     """Find the tag that an earlier try made for these contents, or make the next one of today.
 
     Args:
-        calls: of the API.
-        contents: what the tag is for.
+        calls: makes the calls of GitHub's API.
+        contents: the hash of the wheels that the tag is for.
         published: the tags of all published releases, which are not taken up again.
-        now: in UTC.
+        now: the time of publication, in UTC.
 
     Raises:
         ReleaseError: no tag can be made.

@@ -20,7 +20,7 @@ def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str])
 
     Args:
         downloads: reads without a token.
-        manifest: of the release.
+        manifest: what the release promises of its files.
         unhashed: names of the files that GitHub gave no digest for.
 
     Raises:
