@@ -15,11 +15,11 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.environment.doctor import (
-    Fault,
-    faults_of_environment,
-    faults_of_lock,
-    faults_of_project,
-    faults_of_project_urls,
+    Defect,
+    defects_of_environment,
+    defects_of_lock,
+    defects_of_project,
+    defects_of_project_urls,
 )
 from wheelmill.client.install.distributions import distributions_of
 from wheelmill.client.lock.files import read_lock
@@ -42,29 +42,29 @@ def doctor(
 
     Exits with 9 when anything is. Nothing is changed.
     """
-    faults = []
-    for fault in _faults(target, project_file(project), lock, offline=offline):
-        faults.append(fault)
-        say(f"{fault.subject}: {fault.code}: {fault.detail}")
+    defects = []
+    for defect in _defects(target, project_file(project), lock, offline=offline):
+        defects.append(defect)
+        say(f"{defect.subject}: {defect.code}: {defect.detail}")
     if as_json:
-        print_json("wheelmill.doctor/1", faults=[asdict(fault) for fault in faults])
-    if faults:
-        raise FindingsError(f"{len(faults)} faults")
+        print_json("wheelmill.doctor/1", faults=[asdict(defect) for defect in defects])
+    if defects:
+        raise FindingsError(f"{len(defects)} faults")
     say("nothing is wrong")
 
 
-def _faults(target: TargetOptions, path: Path, lock: Path | None, *, offline: bool) -> Iterator[Fault]:
+def _defects(target: TargetOptions, path: Path, lock: Path | None, *, offline: bool) -> Iterator[Defect]:
     environment = target.detect()
     if environment.interpreter:
-        yield from faults_of_environment(environment, distributions_of(environment.interpreter), read_facts())
+        yield from defects_of_environment(environment, distributions_of(environment.interpreter), read_facts())
     pyproject = Pyproject.read(path)
-    yield from faults_of_project(pyproject)
+    yield from defects_of_project(pyproject)
     if offline:
         return
     from wheelmill.web.client import Web  # noqa: PLC0415 - httpx
 
     with Web() as web:
-        yield from faults_of_project_urls(pyproject, web)
+        yield from defects_of_project_urls(pyproject, web)
         locked = lock or path.with_name("pylock.toml")
         if lock or locked.exists():
-            yield from faults_of_lock(read_lock(locked), web)
+            yield from defects_of_lock(read_lock(locked), web)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from wheelmill.web.client import Web
 
 
-class FaultCode(StrEnum):
-    """What kind of fault it is. The values are part of the command's JSON."""
+class DefectCode(StrEnum):
+    """What kind of defect it is. The values are part of the command's JSON."""
 
     DRIVER = "driver"
     """The driver is too old for the installed CUDA."""
@@ -47,17 +47,17 @@ class FaultCode(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fault:
+class Defect:
     """One thing that is wrong."""
 
-    code: FaultCode
+    code: DefectCode
     subject: str
     detail: str
 
 
-def faults_of_environment(
+def defects_of_environment(
     environment: TargetEnvironment, installed: Iterable[tuple[ProjectName, str]], facts: Compatibility
-) -> Iterator[Fault]:
+) -> Iterator[Defect]:
     """Compare what is installed with torch, and torch with the driver.
 
     Args:
@@ -68,8 +68,8 @@ def faults_of_environment(
     if environment.driver and environment.cuda:
         needed = minimum_driver(environment.cuda, facts)
         if needed and Version(environment.driver) < Version(needed):
-            yield Fault(
-                code=FaultCode.DRIVER,
+            yield Defect(
+                code=DefectCode.DRIVER,
                 subject=f"driver {environment.driver}",
                 detail=f"CUDA {environment.cuda} needs {needed} or newer: update it, or take torch for an older CUDA",
             )
@@ -79,38 +79,38 @@ def faults_of_environment(
             seen[project] = version
             yield from _against_torch(project, version, environment)
         elif seen[project] != version:
-            yield Fault(
-                code=FaultCode.DUPLICATE,
+            yield Defect(
+                code=DefectCode.DUPLICATE,
                 subject=project,
                 detail=f"{seen[project]} and {version} are both installed; uninstall both, then install one",
             )
 
 
-def _against_torch(project: ProjectName, version: str, environment: TargetEnvironment) -> Iterator[Fault]:
+def _against_torch(project: ProjectName, version: str, environment: TargetEnvironment) -> Iterator[Defect]:
     label = BuiltFor.of_installed(version)
     subject = f"{project} {version}"
     cuda, torch = environment.cuda, environment.torch
     if project != "torch" and torch and label.torch and label.torch != torch and not label.and_newer:
-        yield Fault(
-            code=FaultCode.TORCH,
+        yield Defect(
+            code=DefectCode.TORCH,
             subject=subject,
             detail=f"built for torch {label.torch}, but {torch} is installed",
         )
     if cuda and label.cuda_major and label.cuda_major != cuda.major:
-        yield Fault(
-            code=FaultCode.CUDA,
+        yield Defect(
+            code=DefectCode.CUDA,
             subject=subject,
             detail=f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {cuda}",
         )
     if None not in (label.cxx11_abi, environment.cxx11_abi) and label.cxx11_abi != environment.cxx11_abi:
-        yield Fault(
-            code=FaultCode.ABI,
+        yield Defect(
+            code=DefectCode.ABI,
             subject=subject,
             detail="built with another C++ ABI than the installed torch",
         )
 
 
-def faults_of_project(pyproject: Pyproject) -> Iterator[Fault]:
+def defects_of_project(pyproject: Pyproject) -> Iterator[Defect]:
     """Look at how a project names what was added to it."""
     sources = {canonicalize_name(name) for name in pyproject.table("tool", "uv", "sources") or {}}
     asked = {canonicalize_name(each.name) for each in pyproject.asked}
@@ -118,37 +118,39 @@ def faults_of_project(pyproject: Pyproject) -> Iterator[Fault]:
         name = canonicalize_name(requirement.name)
         if requirement.url:
             if requirement.url.endswith(".whl"):
-                yield Fault(code=FaultCode.HASH, subject=name, detail=f"no #sha256= in the URL {requirement.url}")
+                yield Defect(code=DefectCode.HASH, subject=name, detail=f"no #sha256= in the URL {requirement.url}")
         elif name in asked and name not in sources:
-            yield Fault(
-                code=FaultCode.SHADOWED,
+            yield Defect(
+                code=DefectCode.SHADOWED,
                 subject=name,
                 detail="no URL and no entry in tool.uv.sources: the default index may have another file",
             )
 
 
-def faults_of_lock(lock: Pylock, web: Web) -> Iterator[Fault]:
+def defects_of_lock(lock: Pylock, web: Web) -> Iterator[Defect]:
     """Ask for every wheel of a lock, without reading them."""
     for package in lock.packages:
         for wheel in package.wheels or ():
             if wheel.url and not wheel.url.startswith("file:"):
-                yield from _faults_of_url(wheel.filename, wheel.url, wheel.size, web)
+                yield from _defects_of_url(wheel.filename, wheel.url, wheel.size, web)
 
 
-def faults_of_project_urls(pyproject: Pyproject, web: Web) -> Iterator[Fault]:
+def defects_of_project_urls(pyproject: Pyproject, web: Web) -> Iterator[Defect]:
     """Ask for the wheels that a project names by their URL, without reading them."""
     for requirement in pyproject.requirements:
         if requirement.url and requirement.url.startswith("http"):
-            yield from _faults_of_url(canonicalize_name(requirement.name), requirement.url.partition("#")[0], None, web)
+            yield from _defects_of_url(
+                canonicalize_name(requirement.name), requirement.url.partition("#")[0], None, web
+            )
 
 
-def _faults_of_url(subject: str, url: str, size: int | None, web: Web) -> Iterator[Fault]:
+def _defects_of_url(subject: str, url: str, size: int | None, web: Web) -> Iterator[Defect]:
     try:
         answer = web.get(url, span="0-0")
         if not answer.ok:
-            yield Fault(code=FaultCode.URL, subject=subject, detail=f"{url}: {answer.outcome}")
+            yield Defect(code=DefectCode.URL, subject=subject, detail=f"{url}: {answer.outcome}")
         elif size is not None and answer.size not in (None, size):
             detail = f"{url} has {answer.size} bytes, but the lock says {size}"
-            yield Fault(code=FaultCode.SIZE, subject=subject, detail=detail)
+            yield Defect(code=DefectCode.SIZE, subject=subject, detail=detail)
     except WheelmillError as error:
-        yield Fault(code=FaultCode.URL, subject=subject, detail=str(error))
+        yield Defect(code=DefectCode.URL, subject=subject, detail=str(error))

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.client.targets import LINUX
-from wheelmill.client.environment.doctor import FaultCode, faults_of_environment, faults_of_project
+from wheelmill.client.environment.doctor import DefectCode, defects_of_environment, defects_of_project
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.config.load import load_config
 from wheelmill.names import project_name
@@ -19,31 +19,31 @@ FLASH = project_name("flash-attn")
     [
         ("2.8.3+cu130torch2.11", None),
         ("2.8.3+cu13torch2.11cxx11abiTRUE", None),
-        ("2.8.3+cu130torch2.10", FaultCode.TORCH),
-        ("2.8.3+cu128torch2.11", FaultCode.CUDA),
-        ("2.8.3+cu13torch2.11cxx11abiFALSE", FaultCode.ABI),
+        ("2.8.3+cu130torch2.10", DefectCode.TORCH),
+        ("2.8.3+cu128torch2.11", DefectCode.CUDA),
+        ("2.8.3+cu13torch2.11cxx11abiFALSE", DefectCode.ABI),
         ("2.8.3", None),
     ],
 )
-def test_a_wheel_for_another_torch_is_found(version: str, code: FaultCode | None) -> None:
+def test_a_wheel_for_another_torch_is_found(version: str, code: DefectCode | None) -> None:
     environment = replace(LINUX, cxx11_abi=True)
-    found = faults_of_environment(environment, [(FLASH, version)], FACTS)
-    assert [fault.code for fault in found] == ([code] if code else [])
+    found = defects_of_environment(environment, [(FLASH, version)], FACTS)
+    assert [defect.code for defect in found] == ([code] if code else [])
 
 
 def test_an_old_driver_is_found() -> None:
-    (fault,) = faults_of_environment(replace(LINUX, driver="535.104.05"), [], FACTS)
-    assert fault.code is FaultCode.DRIVER
-    assert "580.65.06" in fault.detail
+    (defect,) = defects_of_environment(replace(LINUX, driver="535.104.05"), [], FACTS)
+    assert defect.code is DefectCode.DRIVER
+    assert "580.65.06" in defect.detail
 
 
 def test_what_is_installed_twice_is_found() -> None:
-    (fault,) = faults_of_environment(LINUX, [(FLASH, "2.8.3"), (FLASH, "2.7.4")], FACTS)
-    assert fault.code is FaultCode.DUPLICATE
+    (defect,) = defects_of_environment(LINUX, [(FLASH, "2.8.3"), (FLASH, "2.7.4")], FACTS)
+    assert defect.code is DefectCode.DUPLICATE
 
 
 def test_what_two_folders_list_in_one_version_is_no_fault() -> None:
-    assert list(faults_of_environment(LINUX, [(FLASH, "2.8.3"), (FLASH, "2.8.3")], FACTS)) == []
+    assert list(defects_of_environment(LINUX, [(FLASH, "2.8.3"), (FLASH, "2.8.3")], FACTS)) == []
 
 
 def test_what_the_usual_index_may_replace_is_found(tmp_path: Path) -> None:
@@ -52,5 +52,5 @@ def test_what_the_usual_index_may_replace_is_found(tmp_path: Path) -> None:
         '[project]\ndependencies = ["flash-attn", "mamba-ssm @ https://x.example/mamba_ssm-1-py3-none-any.whl"]\n'
         '[tool.wheelmill]\npackages = ["flash-attn", "mamba-ssm"]\n'
     )
-    found = [(fault.code, fault.subject) for fault in faults_of_project(Pyproject.read(path))]
-    assert found == [(FaultCode.SHADOWED, "flash-attn"), (FaultCode.HASH, "mamba-ssm")]
+    found = [(defect.code, defect.subject) for defect in defects_of_project(Pyproject.read(path))]
+    assert found == [(DefectCode.SHADOWED, "flash-attn"), (DefectCode.HASH, "mamba-ssm")]
