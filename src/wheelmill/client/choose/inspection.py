@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from wheelmill.client.choose.inside import Inside, keep_inside, mismatches_inside, recall_inside
 from wheelmill.client.choose.look import look_into
-from wheelmill.client.choose.released import told_by_release
 from wheelmill.client.records import Candidate, Choice, Mismatch, Resolution
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.errors import LookError
@@ -90,7 +89,7 @@ def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
 
 def _look(choice: Choice, web: Web) -> Inside | str:
     try:
-        return told_by_release(choice.candidate, web) or look_into(choice.candidate, web)
+        return look_into(choice.candidate, web)
     except LookError as error:
         return str(error)
 

@@ -1,4 +1,7 @@
-"""Looking into a wheel without downloading it: METADATA, and its compiled code where that is small."""
+"""Looking into a wheel without downloading it.
+
+The manifest of its release says what is in it; else METADATA is read, and the compiled code where that is small.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,20 @@ import zipfile
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from wheelmill.client.choose.inside import Inside
-from wheelmill.client.records import Candidate
+from wheelmill.client.records import Candidate, SourceKind
 from wheelmill.errors import LookError, WheelmillError
 from wheelmill.names import Architecture
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.wheel.label import Label
 
 if TYPE_CHECKING:
+    from wheelmill.release.manifest import ManifestEntry
     from wheelmill.web.client import Web
     from wheelmill.wheel.elf import SharedObject
 
@@ -35,12 +44,12 @@ def look_into(candidate: Candidate, web: Web) -> Inside:
         LookError: the server does not give pieces, or the wheel is not readable.
     """
     try:
-        return _look(candidate, web)
+        return _look_into_manifest(candidate, web) or _look_into_file(candidate, web)
     except (WheelmillError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise LookError(f"could not be looked into: {error}") from None
 
 
-def _look(candidate: Candidate, web: Web) -> Inside:
+def _look_into_file(candidate: Candidate, web: Web) -> Inside:
     from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
     from wheelmill.wheel.metadata import dist_info_of, read_metadata  # noqa: PLC0415 - not for what the cache has
 
@@ -54,7 +63,7 @@ def _look(candidate: Candidate, web: Web) -> Inside:
             raise
         content, code = sidecar, None
     metadata = read_metadata(content)
-    return _described(
+    return _describe(
         tuple(map(str, metadata.requires_dist or ())),
         str(metadata.requires_python) if metadata.requires_python is not None else None,
         code,
@@ -96,7 +105,7 @@ def _code_in(archive: zipfile.ZipFile) -> tuple[SharedObject, ...] | None:
     return tuple(found)
 
 
-def _described(
+def _describe(
     requires_dist: tuple[str, ...], requires_python: str | None, code: tuple[SharedObject, ...] | None
 ) -> Inside:
     from wheelmill.smoke.evidence import cuda_major_of  # noqa: PLC0415 - not for what the cache has
@@ -129,3 +138,47 @@ def _abi_of(code: tuple[SharedObject, ...]) -> bool | None:
     if any("__cxx11" in name for name in names):
         return True
     return False if any("RKSs" in name for name in names) else None
+
+
+def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
+    """Read what was seen in a wheel before it was released, also in a large one; None where no manifest says so.
+
+    Only wheels of an index that are labelled as wheelmill labels them are asked about.
+    """
+    labelled = Label.parse(candidate.version.local or "") is not None
+    if not (labelled and candidate.sha256 and candidate.source.kind is SourceKind.SIMPLE):
+        return None
+    from wheelmill.release.manifest import MANIFEST, Manifest  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.system.record_files import record_from  # noqa: PLC0415 - the same
+
+    url = urljoin(candidate.url, MANIFEST)
+    try:
+        answer = web.get(url)
+        manifest = record_from(answer.content, Manifest, source=url) if answer.ok else None
+    except WheelmillError:
+        return None
+    entry = next((each for each in manifest.wheels if each.sha256 == candidate.sha256), None) if manifest else None
+    if entry is None:
+        return None
+    try:
+        return _inside_of_entry(entry)
+    except ValueError:
+        return None
+
+
+def _inside_of_entry(entry: ManifestEntry) -> Inside:
+    """What an entry says, in the client's words.
+
+    Raises:
+        ValueError: it says what no wheel could have.
+    """
+    evidence = entry.certificate.evidence
+    return Inside(
+        requires_dist=tuple(str(Requirement(text)) for text in entry.requires_dist),
+        requires_python=entry.requires_python,
+        glibc=str(Version(evidence.glibc)) if evidence.glibc else None,
+        cuda_major=evidence.cuda_major,
+        sass=tuple(Architecture.of_code(each).capability for each in evidence.sass),
+        ptx=tuple(Architecture.of_code(each).capability for each in evidence.ptx),
+        code_read=True,
+    )
