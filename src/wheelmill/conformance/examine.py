@@ -12,9 +12,10 @@ from typing import IO, Final
 
 from wheelmill.conformance.fetch import MAX_PART, Fetcher
 from wheelmill.conformance.pages import Document, ExaminedFile
-from wheelmill.conformance.ranged_file import RangedFile
 from wheelmill.conformance.values import is_hash, is_secure
+from wheelmill.errors import WheelmillError
 from wheelmill.web.pages import Link
+from wheelmill.web.ranges import RangeFile
 from wheelmill.wheel.archive import COMPRESSIONS
 from wheelmill.wheel.metadata import dist_info_of
 
@@ -26,6 +27,7 @@ _UNREADABLE: Final = (
     zlib.error,
     EOFError,
     OSError,
+    WheelmillError,
     ValueError,
     KeyError,
     NotImplementedError,
@@ -49,7 +51,7 @@ def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bo
         if every_byte or answer.size <= MAX_HASHED:
             digests, metadata = _download(link, url, fetcher, answer.size)
         else:
-            metadata = _metadata_in(link, RangedFile(fetcher, answer.final_url, answer.size))
+            metadata = _metadata_in(link, RangeFile(fetcher.web, answer.final_url, size=answer.size))
     return ExaminedFile(
         link=link,
         page=page,

@@ -53,7 +53,7 @@ class Fetcher:
         self._interval = 1 / politeness.rate
         self._next = 0.0
         self._lock = threading.Lock()
-        self._web = Web(
+        self.web: Final = Web(
             credentials=own_credentials(url),
             connections=politeness.connections,
             agent="wheelmill-index-check",
@@ -68,19 +68,23 @@ class Fetcher:
 
     def __exit__(self, *_: object) -> None:
         """Close them."""
-        self._web.close()
+        self.web.close()
 
-    def get(
-        self, url: str, *, accept: str = "*/*", limit: int = MAX_PART, span: tuple[int, int] | None = None
-    ) -> Document:
-        """Ask for the whole of something, or for a span of its bytes: the first and the last one.
+    def get(self, url: str, *, accept: str = "*/*", limit: int = MAX_PART, span: str = "") -> Document:
+        """Ask for a document.
+
+        Args:
+            url: of the document.
+            accept: the types of content that are wanted.
+            limit: bytes of the content.
+            span: of its bytes, as a Range header has it.
 
         Returns:
             What came; where nothing did, or more than the limit, it has a problem.
         """
         shown = without_credentials(url)
         try:
-            answer = self._web.get(url, accept=accept, limit=limit, span=f"{span[0]}-{span[1]}" if span else "")
+            answer = self.web.get(url, accept=accept, limit=limit, span=span)
         except NetworkError as error:
             problem = str(error).removeprefix(shown).lstrip(": ")
             return Document(url=shown, final_url=shown, status=0, content_type="", content=b"", problem=problem)
@@ -95,14 +99,14 @@ class Fetcher:
 
     def first_byte(self, url: str) -> Document:
         """Ask whether a file is there and how large it is, as GET: some stores refuse HEAD."""
-        return self.get(url, span=(0, 0))
+        return self.get(url, span="0-0")
 
     def download(self, url: str, file: IO[bytes], size: int) -> bool:
         """Write a file's bytes into one on disk; returns whether they came, and no more of them than were told."""
         if not url.startswith(("http://", "https://")):
             return False
         try:
-            self._web.download(url, file, promised=size)
+            self.web.download(url, file, promised=size)
         except (NetworkError, IntegrityError):
             return False
         return True

@@ -13,7 +13,6 @@ from typing import Final
 from wheelmill.errors import NetworkError
 from wheelmill.web.answer import Answer
 from wheelmill.web.client import Web
-from wheelmill.web.credentials import without_credentials
 
 BUDGET: Final = 16 << 20
 """Bytes of a file that are asked for in all. The central directory of the largest CUDA wheels has 3 MB."""
@@ -47,7 +46,7 @@ class RangeFile(io.RawIOBase):
         if size is None:
             first, last, size = self._fetch(f"-{_PIECE}", _PIECE)
             if last + 1 != size or first != max(0, size - _PIECE):
-                raise self._error("gives other bytes than the last ones")
+                raise NetworkError("the server gives other bytes than the last ones")
             self._start = first
         self._size = size
 
@@ -89,28 +88,25 @@ class RangeFile(io.RawIOBase):
         start = min(self._at, self._size - count)
         span = start, start + count - 1, self._size
         if self._fetch(f"{span[0]}-{span[1]}", count) != span:
-            raise self._error("gives another range than the one that was asked for")
+            raise NetworkError("the server gives another range than the one that was asked for")
         self._start = start
 
     def _fetch(self, span: str, most: int) -> tuple[int, int, int]:
         """Ask for bytes: where the first and the last of them are in the file, and how many it has."""
         self._budget -= most
         if self._budget < 0:
-            raise self._error("has a directory that is too large")
+            raise NetworkError("the list of the file's members is too large")
         answer = self._web.get(self._url, span=span, if_range=self._validator, limit=most)
         if answer.status == HTTPStatus.OK:
-            raise self._error("changed while it was read" if self._validator else "is on a server that ignores ranges")
+            raise NetworkError("the file changed while it was read" if self._validator else "the server ignores ranges")
         if answer.status != HTTPStatus.PARTIAL_CONTENT:
-            raise self._error(f"answers {answer.outcome}")
+            raise NetworkError(f"the server answers {answer.outcome}")
         found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", "").strip())
         if not found or len(answer.content) != int(found[2]) - int(found[1]) + 1:
-            raise self._error("has a Content-Range that cannot be read, or not of its bytes")
+            raise NetworkError("the server's Content-Range cannot be read, or is not of its bytes")
         self._held = answer.content
         self._validator = self._validator or _validator(answer)
         return int(found[1]), int(found[2]), int(found[3])
-
-    def _error(self, problem: str) -> NetworkError:
-        return NetworkError(f"{without_credentials(self._url)} {problem}")
 
 
 def _validator(answer: Answer) -> str | None:

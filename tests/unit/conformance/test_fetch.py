@@ -1,19 +1,15 @@
 """Asking servers that are slow, huge, or curious."""
 
 import base64
-import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from tests.simple_server import Answer, Server, serving
 from tests.unit.conformance.conftest import AT_ONCE
-from tests.wheels import write_wheel
 from wheelmill.conformance.fetch import Fetcher, Politeness
-from wheelmill.conformance.ranged_file import RangedFile
 from wheelmill.conformance.run import check_url
 from wheelmill.errors import NetworkError
 
@@ -93,25 +89,6 @@ def test_no_more_requests_are_sent_than_the_rate_allows(servers: tuple[Server, S
         for _ in range(4):
             fetcher.get(f"{own.url}/page")
     assert pauses == pytest.approx([100, 200, 300], abs=30)
-
-
-def test_a_large_wheel_is_read_in_spans(servers: tuple[Server, Server], tmp_path: Path) -> None:
-    own, other = servers
-    noise = bytes(range(256)) * 40_000
-    wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={f"demo/{n}.so": noise for n in range(8)})
-    with zipfile.ZipFile(wheel, "a") as archive:
-        archive.writestr("demo/stored", noise, zipfile.ZIP_STORED)
-    other.html["/wheel"] = Answer(wheel.read_bytes())
-    size = wheel.stat().st_size
-    with Fetcher(own.url, politeness=AT_ONCE) as fetcher:
-        file = RangedFile(fetcher, f"{other.url}/wheel", size)
-        with zipfile.ZipFile(file) as archive:
-            assert b"Name: demo" in archive.read("demo-1.0.dist-info/METADATA")
-        other.ranges = False
-        with pytest.raises(OSError, match="span"):
-            RangedFile(fetcher, f"{other.url}/wheel", size).read(10)
-    assert len(other.asked) < 12
-    assert all("Range" in headers for _, headers in other.asked)
 
 
 def test_nobody_at_home_is_said() -> None:
