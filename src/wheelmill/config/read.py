@@ -35,7 +35,7 @@ def read_file(path: Path, model: type[File], faults: list[str]) -> File | None:
     """Read one file.
 
     Args:
-        path: the YAML file.
+        path: the path of the YAML file.
         model: what must stand in it.
         faults: where its faults are added to those of other files.
 

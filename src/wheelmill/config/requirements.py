@@ -43,9 +43,9 @@ def locked_requirements(
     """Resolve what the builds of a package need, unless what is locked was resolved from the same.
 
     Args:
-        package: whose builds.
+        package: the package whose builds need them.
         sources: of all its versions; with build isolation, they know what they require.
-        kept: what is locked.
+        kept: the requirements that are locked already.
 
     Raises:
         UsageError: nothing satisfies all of it.

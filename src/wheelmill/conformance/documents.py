@@ -33,7 +33,7 @@ def read_project_lists(fetcher: Fetcher, url: str) -> tuple[list[ProjectList], l
     """Read the root page in each of its forms.
 
     Args:
-        fetcher: asks the index.
+        fetcher: the client that asks the index.
         url: of the root page.
 
     Returns:
@@ -50,7 +50,7 @@ def read_project_details(
     """Read a project's page in each of its forms.
 
     Args:
-        fetcher: asks the index.
+        fetcher: the client that asks the index.
         url: of the project's page.
         project: whose page it is.
 

@@ -42,7 +42,7 @@ def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bo
         link: the file's entry on a project's page.
         page: URL of that page.
         url: absolute URL of the file.
-        fetcher: asks the servers.
+        fetcher: the client that asks the servers.
         every_byte: whether the file is downloaded whatever its size.
     """
     answer = fetcher.first_byte(url)

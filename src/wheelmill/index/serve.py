@@ -50,7 +50,7 @@ def serve_folder(directory: Path, port: int = 0) -> Iterator[str]:
 
     Args:
         directory: the folder whose files are served.
-        port: where; 0 takes a free one.
+        port: the port on 127.0.0.1; 0 takes a free one.
 
     Yields:
         The URL of the folder, with a slash at its end.

@@ -36,7 +36,7 @@ def record_of(kind: Any, plain: Any) -> Any:  # noqa: ANN401, PLR0911 - JSON; on
 
     Args:
         kind: the record's class, or the type of a value in one.
-        plain: the plain value.
+        plain: the value that `plain_of` gave.
     """
     arguments = get_args(kind)
     match get_origin(kind):

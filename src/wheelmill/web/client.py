@@ -120,15 +120,15 @@ class Web:
 
         Args:
             url: of the document; a user and a password in it go to its server only, and are in no message.
-            method: GET, or HEAD for the headers alone.
-            accept: the types of content that are wanted.
+            method: the HTTP method: GET, or HEAD for the headers alone.
+            accept: the content types that are wanted.
             authorization: a header to send in the place of the one that `credentials` gives.
             etag: of the document as it was; 304 is the answer where it still is (RFC 9110, section 13).
             modified: when it was last changed, as the server wrote it; the same.
             span: bytes of the document, as a Range header has them: ``0-99``, or ``-100`` for the last ones. An answer
                 without content and with another status than 206 means that the server does not give spans.
             if_range: ETag or date of the document as it was; one that changed is answered as without a span.
-            limit: bytes of the content, unpacked.
+            limit: the most bytes of the content, unpacked.
 
         Raises:
             NetworkError: there is no answer, it is larger or takes longer than the limits, or redirects lead nowhere.
@@ -156,7 +156,7 @@ class Web:
 
         Args:
             method: of the request, see RFC 9110, section 9.
-            url: see `get`.
+            url: the URL, as for `get`.
             headers: an Authorization takes the place of the one that `credentials` gives.
             body: what is sent; a file is read while it is sent.
             size: bytes of the body, for which there is more time.
@@ -190,8 +190,8 @@ class Web:
         """Read a document that has to be there.
 
         Args:
-            url: of the document.
-            limit: bytes of the content, unpacked.
+            url: the URL of the document.
+            limit: the most bytes of the content, unpacked.
 
         Raises:
             NetworkError: as `get` does; and where the server has another answer than the document.
@@ -212,7 +212,7 @@ class Web:
         """Write a document into a file; ``file:`` URLs are read from this disk.
 
         Args:
-            url: of the document.
+            url: the URL of the document.
             file: open for writing; it is emptied when a broken connection is tried again.
             promised: bytes of the document, where somebody said how many.
             received: called with the bytes that have come so far.

@@ -17,7 +17,7 @@ def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
     """Read a project list or a project's page.
 
     Args:
-        content: the page's bytes.
+        content: the bytes of the page.
         address: the URL that the page came from, after redirects.
         texts: whether the anchors' texts are read too, which takes time and few callers need.
     """

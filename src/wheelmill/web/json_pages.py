@@ -50,7 +50,7 @@ def read_project_list(content: bytes, address: str) -> Page:
     """Read a project list: a link for each project, with its name as the text.
 
     Args:
-        content: the page's bytes.
+        content: the bytes of the page.
         address: the URL that the page came from, after redirects.
 
     Raises:
@@ -67,7 +67,7 @@ def read_project_detail(content: bytes, address: str) -> Page:
     """Read a project's page.
 
     Args:
-        content: the page's bytes.
+        content: the bytes of the page.
         address: the URL that the page came from, after redirects.
 
     Raises:

@@ -48,7 +48,7 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
     """Read a page of any of these forms.
 
     Args:
-        content: the page's bytes.
+        content: the bytes of the page.
         content_type: as the server gives it, without parameters.
         address: the URL that the page came from, after redirects.
 

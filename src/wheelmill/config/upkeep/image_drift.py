@@ -66,9 +66,9 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
     """Ask for every tag of the file, and for those of toolkits that it has no images of.
 
     Args:
-        images: the file.
+        images: the images as ``images.yml`` pins them.
         toolkits: the toolkit release that is built with, of every CUDA release.
-        current: asks the registry; its errors pass through.
+        current: asks a registry for the current digest; its errors pass through.
     """
     differences: list[ImageDifference] = []
     unknown: list[str] = []

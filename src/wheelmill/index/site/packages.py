@@ -79,10 +79,10 @@ def package_page(
     """Gather what one page shows.
 
     Args:
-        project: the package.
+        project: the normalized name of the package.
         site: the index, for the project's status and its yanked wheels.
         groups: its wheels that are not yanked.
-        coverage: what is planned for every package.
+        coverage: the planned and published cells of every package.
         catalogue: the configured packages; None where wheels are all that is known.
     """
     package = catalogue.packages.get(project) if catalogue else None

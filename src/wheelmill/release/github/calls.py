@@ -50,7 +50,7 @@ class Calls:
 
         Args:
             what: the call in words, for errors.
-            call: makes it.
+            call: the function that makes the call.
 
         Raises:
             NetworkError: GitHub failed each time.

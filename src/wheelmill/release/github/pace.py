@@ -57,7 +57,7 @@ class Pace:
         """How long GitHub wants not to be asked after an answer.
 
         Args:
-            status: of the answer.
+            status: the HTTP status of the answer.
             headers: of the answer, in lower case.
             waited: seconds that the same call was held back for already.
             limited: whether the text of the answer speaks of a limit.
