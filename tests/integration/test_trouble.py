@@ -62,3 +62,13 @@ def test_a_cache_that_cannot_be_used_is_named(wheelmill: Command, server: PageSe
     done = wheelmill("resolve", "demo", "--no-look", *TARGET, exit_code=2, XDG_CACHE_HOME=tmp_path / "file")
     assert "hint: give --no-cache" in done.stderr
     wheelmill("resolve", "demo", "--no-look", "--no-cache", *TARGET, XDG_CACHE_HOME=tmp_path / "file")
+
+
+def test_no_wheel_while_a_source_does_not_answer_is_a_fault_of_the_network(
+    wheelmill: Command, server: PageServer
+) -> None:
+    server.pages["/wheels/"] = Answer(links_page())
+    assert "no wheel for demo\n" in wheelmill("resolve", "demo", *TARGET, exit_code=8).stderr
+    server.pages["/wheels/"] = Answer(status=401)
+    done = wheelmill("resolve", "demo", *TARGET, "--refresh", "--no-cache", exit_code=10)
+    assert f"these did not: {server.url}/wheels/\n" in done.stderr

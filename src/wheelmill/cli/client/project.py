@@ -60,7 +60,8 @@ def resolve_for_all(
         build: whether a wheel that nobody has is built; what was built here before is taken in any case.
 
     Raises:
-        NoWheelError: one of them has no wheel for a package.
+        NoWheelError: one of them has no wheel for a package, and every source answered.
+        NetworkError: one of them has no wheel for a package in the sources that answered.
     """
     found: list[Resolution] = []
     for each in targets:
@@ -74,6 +75,6 @@ def resolve_for_all(
             resolution = add_local_builds(resolution, requirements, build=build)
         print_resolution(resolution)
         found.append(resolution)
-    if missing := sorted({name for resolution in found for name in resolution.unresolved}):
-        raise no_wheel_error(missing)
+    if any(resolution.unresolved for resolution in found):
+        raise no_wheel_error(found)
     return tuple(found)

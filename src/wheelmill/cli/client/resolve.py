@@ -14,8 +14,8 @@ from wheelmill.cli.shared.output import print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
 from wheelmill.client.records import Choice, Resolution
-from wheelmill.errors import NoWheelError, UsageError
-from wheelmill.names import ProjectName, project_name
+from wheelmill.errors import NetworkError, NoWheelError, UsageError
+from wheelmill.names import project_name
 
 RequirementsArgument = Annotated[
     list[str], typer.Argument(help="Packages: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT...")
@@ -45,13 +45,20 @@ def resolve(
     elif resolution.choices:
         _write_text(resolution, project, output)
     if resolution.unresolved:
-        raise no_wheel_error(resolution.unresolved)
+        raise no_wheel_error([resolution])
 
 
-def no_wheel_error(projects: Iterable[ProjectName]) -> NoWheelError:
-    """What to raise when projects have no wheel, and what to do then."""
+def no_wheel_error(resolutions: Iterable[Resolution]) -> NoWheelError | NetworkError:
+    """What to raise when projects have no wheel, and what to do then: it may be on a server that did not answer."""
+    found = list(resolutions)
+    projects = ", ".join(sorted({name for resolution in found for name in resolution.unresolved}))
+    if unanswered := sorted({url for resolution in found for url in resolution.unanswered}):
+        return NetworkError(
+            f"no wheel for {projects} in the sources that answered; these did not: {', '.join(unanswered)}",
+            hint="try again later, or name the sources to look in with --source",
+        )
     return NoWheelError(
-        f"no wheel for {', '.join(projects)}",
+        f"no wheel for {projects}",
         hint="'wheelmill explain' shows every candidate; 'wheelmill add --build' compiles what packages.yml has",
     )
 

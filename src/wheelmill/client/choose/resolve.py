@@ -110,6 +110,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
             torch_backend=backend,
             torch_index=_torch_index(backend, found.facts) if backend else None,
             warnings=(*found.pages.warnings, *resolution.warnings),
+            unanswered=tuple(found.pages.unanswered),
         )
 
 

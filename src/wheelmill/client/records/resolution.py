@@ -94,6 +94,8 @@ class Resolution:
     """The simple index that has it."""
     warnings: tuple[str, ...] = ()
     """Sources that did not answer, or were read from the cache."""
+    unanswered: tuple[str, ...] = ()
+    """Pages that servers did not give and the cache does not have: they may list a wheel for what is unresolved."""
 
     @property
     def torch(self) -> TorchVersion | None:

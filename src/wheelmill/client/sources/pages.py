@@ -39,6 +39,8 @@ class Pages:
         self._asked: set[str] = set()
         self.warnings: list[str] = []
         """Servers that did not answer, or answered with something else."""
+        self.unanswered: list[str] = []
+        """Pages that servers did not give, and the cache does not have."""
 
     def update(self, urls: Iterable[str]) -> None:
         """Bring pages up to date, and those that follow them."""
@@ -82,8 +84,11 @@ class Pages:
                 try:
                     self._keep(url, future.result())
                 except WheelmillError as error:
-                    kept = "; using what the cache has" if self.cache.page(url) else ""
-                    self.warnings.append(f"{error}{kept}")
+                    if self.cache.page(url):
+                        self.warnings.append(f"{error}; using what the cache has")
+                    else:
+                        self.warnings.append(str(error))
+                        self.unanswered.append(without_credentials(url))
                 del future
 
     def _keep(self, url: str, answer: Answer) -> None:
@@ -91,7 +96,10 @@ class Pages:
         if answer.status == HTTPStatus.NOT_MODIFIED:
             self.cache.still_current(url, lifetime)
             return
-        if answer.status == HTTPStatus.NOT_FOUND and not url.startswith(github_api()):
+        if answer.status == HTTPStatus.NOT_FOUND:
+            if url.startswith(github_api()):  # no such repository, or one that nobody may see
+                self.warnings.append(f"{without_credentials(url)}: {answer.outcome}")
+                return
             page = read_page(b"", HTML_TYPES[0], answer.url)  # an index that does not have the project (PEP 503)
         elif answer.status != HTTPStatus.OK:
             raise NetworkError(f"{without_credentials(url)}: {_refusal(answer)}")

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.errors import IntegrityError, NetworkError
+from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.names import CudaVersion, ProjectVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.system.files import sha256_of_bytes
@@ -64,12 +64,13 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
     Final releases count, yanked files do not.
 
     Raises:
-        NetworkError: the index does not have torch or does not answer.
+        UsageError: the index does not have torch.
+        NetworkError: the index does not answer.
         IntegrityError: a METADATA does not have the hash that the index gives for it.
     """
     with open_index() as web:
         if not (files := files_of(_TORCH, web)):
-            raise NetworkError(f"the package index has no {_TORCH}")
+            raise UsageError(f"the package index has no project {_TORCH}")
         return {torch: _described(wheels, web) for torch, wheels in _newest_wheels(files, since).items()}
 
 
