@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
 from packaging.utils import BuildTag
 from packaging.version import Version
 
-from wheelmill.names import Architecture, ProjectName, Sha256
+from wheelmill.config.model.sources import SourceFacts
+from wheelmill.names import ProjectName, Sha256
 from wheelmill.wheel.built_for import BuiltFor
 
 
@@ -26,28 +26,19 @@ class SourceKind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(SourceFacts):
     """A place that has wheels."""
 
     name: str
     kind: SourceKind
     url: str
-    description: str = ""
-    projects: frozenset[ProjectName] = frozenset()
-    """What it is known to have; empty when it may have anything."""
-    distribution: ProjectName | None = None
-    """The name in its wheels where that is not the project's own: ``nv-grouped-gemm`` of ``grouped-gemm``."""
-    gpus: tuple[Architecture, ...] = ()
-    """The only GPUs its wheels are for; empty when they are for any."""
-    torch: SpecifierSet | None = None
-    """The torch its wheels are for, where their names don't say."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceList:
     """What a file of sources says."""
 
-    site: str | None
+    site: str | None = None
     """The site of an index that has a newer one; None when nothing does."""
     sources: tuple[Source, ...]
 

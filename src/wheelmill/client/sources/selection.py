@@ -6,17 +6,16 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
-
-from packaging.specifiers import SpecifierSet
 
 from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.config.model.sources import github_releases
 from wheelmill.errors import UsageError
-from wheelmill.names import Architecture, ProjectName
 from wheelmill.system import resources
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.system.plain_records import plain_of, record_of
 from wheelmill.web.credentials import github_api, without_credentials
 
 SHIPPED: Final = resources.CONFIG / "sources.yml"
@@ -61,8 +60,6 @@ def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
         case "simple" | "find-links":
             return (_source_at(SourceKind(kind), rest),)
         case "github":
-            from wheelmill.client.sources.sources_file import github_releases  # noqa: PLC0415 - reads YAML
-
             try:
                 return (Source(name=rest, kind=SourceKind.GITHUB, url=github_releases(rest)),)
             except ValueError as error:
@@ -98,39 +95,13 @@ def _read_file(path: Path, cache: PageCache) -> SourceList:
             f"--source {path}: {error.strerror}",
             hint="give a file of sources, a URL, simple:URL, find-links:URL or github:OWNER/REPOSITORY",
         ) from None
-    key = f"sources/2:{path.suffix}:{github_api()}:{sha256_of_bytes(content)}"
+    key = f"sources/3:{path.suffix}:{github_api()}:{sha256_of_bytes(content)}"
     kept = cache.fact(key)
     if kept is None:
         from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML
 
         found = read_sources_file(path)
-        kept = json.dumps({"site": found.site, "sources": list(map(_plain, found.sources))})
+        kept = json.dumps(plain_of(found))
         cache.keep_fact(key, kept)
-    plain = json.loads(kept)
-    return SourceList(site=plain["site"], sources=tuple(map(_source_of, plain["sources"])))
-
-
-def _plain(source: Source) -> dict[str, object]:
-    return {
-        "name": source.name,
-        "kind": source.kind,
-        "url": source.url,
-        "description": source.description,
-        "projects": sorted(source.projects),
-        "distribution": source.distribution,
-        "gpus": list(map(str, source.gpus)),
-        "torch": str(source.torch) if source.torch else None,
-    }
-
-
-def _source_of(plain: dict[str, Any]) -> Source:
-    return Source(
-        name=plain["name"],
-        kind=SourceKind(plain["kind"]),
-        url=plain["url"],
-        description=plain["description"],
-        projects=frozenset(map(ProjectName, plain["projects"])),
-        distribution=plain["distribution"],
-        gpus=tuple(map(Architecture.parse, plain["gpus"])),
-        torch=SpecifierSet(plain["torch"]) if plain["torch"] else None,
-    )
+    sources: SourceList = record_of(SourceList, json.loads(kept))
+    return sources

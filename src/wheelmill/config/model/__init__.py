@@ -1,37 +1,55 @@
-"""What the files under ``config/`` say, checked."""
+"""What the files under ``config/`` say, checked: one module a file, each imported when something of it is asked for.
+
+The client asks for facts and sources alone, and starts sooner without the others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
-from wheelmill.config.model.images import (
-    CudaImages,
-    CudaImagesFacts,
-    ImageReference,
-    Images,
-    ManylinuxImages,
-    PlainImage,
-)
-from wheelmill.config.model.listing import Listing, Removed, Status, StatusEntry, Yanked
-from wheelmill.config.model.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
-from wheelmill.config.model.packages import (
-    DEFAULT_ARCHITECTURES,
-    EVERY_BUILD_NEEDS,
-    ArchVariable,
-    Expectations,
-    GitSource,
-    MatrixRule,
-    Need,
-    Package,
-    Part,
-    without_torch,
-)
-from wheelmill.config.package_fields import BuildArguments
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
+
+if TYPE_CHECKING:
+    from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
+    from wheelmill.config.model.images import (
+        CudaImages,
+        CudaImagesFacts,
+        ImageReference,
+        Images,
+        ManylinuxImages,
+        PlainImage,
+    )
+    from wheelmill.config.model.listing import Listing, Removed, Status, StatusEntry, Yanked
+    from wheelmill.config.model.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
+    from wheelmill.config.model.packages import (
+        DEFAULT_ARCHITECTURES,
+        EVERY_BUILD_NEEDS,
+        ArchVariable,
+        Expectations,
+        GitSource,
+        MatrixRule,
+        Need,
+        Package,
+        Part,
+        without_torch,
+    )
+    from wheelmill.config.package_fields import BuildArguments
+else:
+    _HOMES = ("model.compatibility", "model.images", "model.listing", "package_fields", "model.packages", "model.lock")
+
+    def __getattr__(name: str) -> object:
+        """Find what is asked for in the module that has it."""
+        for home in _HOMES if name in __all__ else ():
+            module = import_module(f"wheelmill.config.{home}")
+            if hasattr(module, name):
+                return getattr(module, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "DEFAULT_ARCHITECTURES",

@@ -1,0 +1,81 @@
+"""``sources.yml``: other people's wheels that the client knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from wheelmill.config.fields import Architectures, ConfigFile, Entry, Items, KeyPath, Name, Range, Text
+from wheelmill.names import ProjectName
+from wheelmill.web.credentials import github_api
+
+PLACES: Final = ("github", "simple", "find_links")
+"""The keys of an entry of which there must be one."""
+
+_REPOSITORY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceFacts(Entry):
+    """What is known of a source's wheels."""
+
+    description: Text = ""
+    projects: Annotated[frozenset[Name], Items()] = frozenset[ProjectName]()
+    """What it has; anything, when this is left out."""
+    distribution: Name | None = None
+    """What its wheels are called, where that is not the project's name: nv-grouped-gemm of grouped-gemm."""
+    gpus: Architectures = ()
+    """The only GPU architectures that its wheels are for; any, when this is left out."""
+    torch: Range | None = None
+    """The torch its wheels are for, where their names do not say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceEntry(SourceFacts):
+    """One source, at one of three kinds of places."""
+
+    github: Text | None = None
+    """A repository with wheels among the assets of its releases: ``OWNER/REPOSITORY``."""
+    simple: Text | None = None
+    """The URL of a simple index."""
+    find_links: Text | None = None
+    """The URL of a page of links."""
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        """The places that it names, by their keys: one, in a file without faults."""
+        return {key: place for key in PLACES if (place := getattr(self, key)) is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources(ConfigFile):
+    """``sources.yml``."""
+
+    site: Text | None = None
+    """The site of an index that has a newer copy of this file."""
+    sources: Mapping[Text, SourceEntry]
+
+    def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
+        """A source that is found in no way or in two, or a repository that is none."""
+        for name, entry in self.sources.items():
+            if len(entry.places) != 1:
+                found = " and ".join(entry.places) or "none"
+                yield ("sources", name), f"expected one of {', '.join(PLACES)}, found {found}"
+            elif entry.github is not None:
+                try:
+                    github_releases(entry.github)
+                except ValueError as error:
+                    yield ("sources", name, "github"), str(error)
+
+
+def github_releases(repository: str) -> str:
+    """The URL of a repository's releases in GitHub's REST API.
+
+    Raises:
+        ValueError: it is not named as ``OWNER/REPOSITORY``.
+    """
+    parts = repository.split("/")
+    if len(parts) != 2 or not all(part and set(part) <= _REPOSITORY and part.strip(".") for part in parts):  # noqa: PLR2004
+        raise ValueError(f"expected OWNER/REPOSITORY, not {repository!r}")
+    return f"{github_api()}/repos/{repository}/releases"

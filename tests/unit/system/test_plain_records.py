@@ -1,0 +1,61 @@
+"""A record becomes plain values, and these become the record again."""
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, project_name
+from wheelmill.system.plain_records import plain_of, record_of
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    platforms: Mapping[Platform, frozenset[CudaVersion]]
+    since: dt.date | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer:
+    name: ProjectName
+    inner: Inner
+    colour: Colour = Colour.RED
+    gpus: tuple[Architecture, ...] = ()
+    torch: SpecifierSet | None = None
+    form: Literal["dotted", "digits"] = "dotted"
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+LINUX = Platform.parse("linux_x86_64")
+CUDAS = frozenset({CudaVersion(12, 8), CudaVersion(13, 0)})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Outer(name=project_name("demo"), inner=Inner(platforms={})),
+        Outer(
+            name=project_name("demo"),
+            inner=Inner(platforms={LINUX: CUDAS}, since=dt.date(2026, 11, 21)),
+            gpus=(Architecture(9, 0, "a"), Architecture(12, 0, ptx=True)),
+            torch=SpecifierSet(">=2.6"),
+            form="digits",
+            sizes={"small": 1},
+        ),
+    ],
+)
+def test_a_record_comes_back_through_json(record: Outer) -> None:
+    assert record_of(Outer, json.loads(json.dumps(plain_of(record)))) == record
+
+
+def test_what_is_none_is_left_out_and_sets_are_sorted() -> None:
+    assert plain_of(Inner(platforms={LINUX: CUDAS})) == {"platforms": {"linux_x86_64": ["12.8", "13.0"]}}
