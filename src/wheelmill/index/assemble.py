@@ -56,8 +56,7 @@ def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
         listed: dict[str, list[IndexFile]] = defaultdict(list)
         for file in wheels:
             listed[""].append(file)
-            trees = file.trees
-            for path in trees if len(trees) != 1 else (*trees, *torch_trees[trees[0]]):
+            for path in file.trees if len(file.trees) != 1 else (*file.trees, *torch_trees[file.trees[0]]):
                 listed[path].append(file)
         for path, each in listed.items():
             projects[path][project] = tuple(each)
