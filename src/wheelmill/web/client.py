@@ -7,8 +7,6 @@ server that they are for. Whatever goes wrong is a `NetworkError` that begins wi
 from __future__ import annotations
 
 import hashlib
-import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -23,6 +21,7 @@ from wheelmill.errors import IntegrityError, NetworkError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.web.answer import Answer, Download
 from wheelmill.web.credentials import Credentials, authorization_for, origin_of, without_credentials
+from wheelmill.web.exchange import BYTES_PER_SECOND, PIECE, Exchange, Read, TimeLeft
 from wheelmill.web.retries import FAILED, SAFE, Retries
 
 PARALLEL: Final = 16
@@ -33,19 +32,9 @@ MAX_FILE: Final = 16 << 30
 """Bytes of a file whose size nobody said before."""
 SECONDS: Final = 240.0
 """For a request with all its redirects, tries and pauses; each `BYTES_PER_SECOND` that come give it one more."""
-BYTES_PER_SECOND: Final = 64 << 10
-"""What a download has to keep up, on the whole."""
 
 _RETRIES: Final = Retries()
-_SILENCE: Final = 30
-"""Seconds without a byte."""
-_CONNECT: Final = 10.0
-"""Seconds until there is a connection."""
 _REDIRECTS: Final = 10
-_PIECE: Final = 1 << 20
-"""Bytes that are written to a file at once."""
-_ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
-"""Of which a small piece gives a thousand times its size at most; several of them, one in another, give more."""
 
 
 class Web:
@@ -255,7 +244,7 @@ class Web:
         method: str,
         url: str,
         headers: Mapping[str, str],
-        read: Callable[[Iterator[bytes], int], None],
+        read: Read,
         *,
         limit: int,
         body: bytes | IO[bytes] = b"",
@@ -266,8 +255,8 @@ class Web:
         A credential is for the server that the URL names, and is not sent across a redirect to another one.
         """
         shown = without_credentials(url)
-        clock = _Clock(shown, self._seconds + size / BYTES_PER_SECOND)
-        exchange = _Exchange(self._client, read, clock, limit)
+        time_left = TimeLeft(shown, self._seconds + size / BYTES_PER_SECOND)
+        exchange = Exchange(self._client, read, time_left, limit)
         sent = {name: value for name, value in headers.items() if name != "Authorization"}
         at = shown
         try:
@@ -275,79 +264,26 @@ class Web:
             for _ in range(_REDIRECTS + 1):
                 own = {"Authorization": credential} if credential and origin_of(at) == origin_of(shown) else {}
                 request = self._client.build_request(
-                    method, at, headers={**sent, **own}, content=body, extensions={"timeout": clock.timeouts}
+                    method, at, headers={**sent, **own}, content=body, extensions={"timeout": time_left.timeouts}
                 )
+                exchange.tries = 0
                 answer = RetryTransport(exchange, self._retries).handle_request(request)
                 if answer.status_code in FAILED or self._retries.is_retryable_status_code(answer.status_code):
-                    outcome = f"{answer.status_code} {answer.reason_phrase}"
-                    raise NetworkError(f"{shown} does not answer: {outcome}{exchange.tried}")
+                    raise _no_answer(shown, f"{answer.status_code} {answer.reason_phrase}", exchange.tries)
                 if not answer.has_redirect_location:
                     return answer
                 before, at = at, without_credentials(urljoin(at, answer.headers["Location"]))
                 if urlsplit(at).scheme not in ("https", urlsplit(before).scheme) or method not in SAFE:
-                    raise NetworkError(f"{shown} leads from {urlsplit(before).scheme} to {at}")
+                    raise NetworkError(f"{shown} leads from {urlsplit(before).scheme} to {at.partition('?')[0]}")
         except httpx.TransportError as error:
-            reason = str(error) or type(error).__name__
-            raise NetworkError(f"{shown} does not answer: {reason}{exchange.tried}") from None
+            raise _no_answer(shown, str(error) or type(error).__name__, exchange.tries) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise NetworkError(f"{shown}: {error}") from None
         raise NetworkError(f"{shown} leads through more than {_REDIRECTS} redirects")
 
 
-class _Exchange(httpx.BaseTransport):
-    """A request and its whole answer: a connection that breaks while it is read counts as no answer."""
-
-    def __init__(
-        self, client: httpx.Client, read: Callable[[Iterator[bytes], int], None], clock: _Clock, limit: int
-    ) -> None:
-        self._client, self._read, self._clock, self._limit = client, read, clock, limit
-        self._tries = 0
-
-    @property
-    def tried(self) -> str:
-        """What to say of tries in vain, when there was more than one."""
-        return f"; tried {self._tries} times" if self._tries > 1 else ""
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it, and read what comes."""
-        self._tries += 1
-        answer = self._client.send(request, stream=True)
-        try:
-            if not answer.has_redirect_location and answer.status_code not in FAILED:
-                self._read(self._pieces(answer), answer.status_code)
-        finally:
-            answer.close()
-        return answer
-
-    def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
-        if (encoding := answer.headers.get("Content-Encoding", "").strip().lower()) not in _ENCODINGS:
-            raise NetworkError(f"{self._clock.url}: is packed as {encoding!r}, which was not asked for")
-        size = 0
-        for piece in answer.iter_bytes(_PIECE):
-            size += len(piece)
-            if size > self._limit:
-                raise NetworkError(f"{self._clock.url}: has more than {self._limit} bytes")
-            self._clock.seconds += len(piece) / BYTES_PER_SECOND
-            yield piece
-
-
-class _Clock:
-    """The time of a request, looked at whenever a socket is about to wait: `socket.settimeout` asks for `__index__`.
-
-    Without it a server that sends a byte now and then could hold a request for as long as it likes.
-    """
-
-    def __init__(self, url: str, seconds: float) -> None:
-        self.url, self.seconds = url, seconds
-        self.timeouts = {"connect": _CONNECT, "read": self, "write": self}
-        self._began = time.monotonic()
-
-    def __index__(self) -> int:
-        """Seconds to wait for the next bytes."""
-        left = self._began + self.seconds - time.monotonic()
-        if left <= 0:
-            raise NetworkError(f"{self.url}: took longer than {self.seconds:.0f} seconds")
-        return min(_SILENCE, math.ceil(left))
+def _no_answer(url: str, reason: str, tries: int) -> NetworkError:
+    return NetworkError(f"{url} does not answer: {reason}{f'; tried {tries} times' if tries > 1 else ''}")
 
 
 def _read_local(url: str, read: Callable[[Iterator[bytes]], None]) -> None:
@@ -357,4 +293,4 @@ def _read_local(url: str, read: Callable[[Iterator[bytes]], None]) -> None:
     except OSError as error:
         raise NetworkError(f"{path}: {error.strerror}") from None
     with file:
-        read(iter(lambda: file.read(_PIECE), b""))
+        read(iter(lambda: file.read(PIECE), b""))

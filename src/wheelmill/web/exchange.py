@@ -1,0 +1,78 @@
+"""A request and its answer, within limits of bytes and of time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import httpx
+
+from wheelmill.errors import NetworkError
+from wheelmill.web.retries import FAILED
+
+Read = Callable[[Iterator[bytes], int], None]
+"""Takes the content of an answer, in pieces, and its status."""
+
+BYTES_PER_SECOND: Final = 64 << 10
+"""What a download has to keep up, on the whole."""
+PIECE: Final = 1 << 20
+"""Bytes that are read from an answer or a file at once."""
+
+_SILENCE: Final = 30
+"""Seconds without a byte."""
+_CONNECT: Final = 10.0
+"""Seconds until there is a connection."""
+_ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+"""Of which a small piece gives a thousand times its size at most; several of them, one in another, give more."""
+
+
+class TimeLeft:
+    """The time of a request, looked at whenever a socket is about to wait: `socket.settimeout` asks for `__index__`.
+
+    Without it a server that sends a byte now and then could hold a request for as long as it likes.
+    """
+
+    def __init__(self, url: str, seconds: float) -> None:
+        self.url, self.seconds = url, seconds
+        self.timeouts = {"connect": _CONNECT, "read": self, "write": self}
+        self._began = time.monotonic()
+
+    def __index__(self) -> int:
+        """Seconds to wait for the next bytes."""
+        left = self._began + self.seconds - time.monotonic()
+        if left <= 0:
+            raise NetworkError(f"{self.url}: took longer than {self.seconds:.0f} seconds")
+        return min(_SILENCE, math.ceil(left))
+
+
+class Exchange(httpx.BaseTransport):
+    """A request and its whole answer: a connection that breaks while it is read counts as no answer."""
+
+    def __init__(self, client: httpx.Client, read: Read, time_left: TimeLeft, limit: int) -> None:
+        self._client, self._read, self._time_left, self._limit = client, read, time_left, limit
+        self.tries = 0
+        """That were begun."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send it, and read what comes."""
+        self.tries += 1
+        answer = self._client.send(request, stream=True)
+        try:
+            if not answer.has_redirect_location and answer.status_code not in FAILED:
+                self._read(self._pieces(answer), answer.status_code)
+        finally:
+            answer.close()
+        return answer
+
+    def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
+        if (encoding := answer.headers.get("Content-Encoding", "").strip().lower()) not in _ENCODINGS:
+            raise NetworkError(f"{self._time_left.url}: is packed as {encoding!r}, which was not asked for")
+        size = 0
+        for piece in answer.iter_bytes(PIECE):
+            size += len(piece)
+            if size > self._limit:
+                raise NetworkError(f"{self._time_left.url}: has more than {self._limit} bytes")
+            self._time_left.seconds += len(piece) / BYTES_PER_SECOND
+            yield piece
