@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from wheelmill.config.fields import KeyPath, Unquoted
+from wheelmill.config.annotations import KeyPath, Unquoted
 from wheelmill.errors import ConfigurationError
 
 MAX_BYTES: Final = 4 << 20

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from packaging.specifiers import SpecifierSet
 
-from wheelmill.config.fields import ConfigFile
+from wheelmill.config.annotations import ConfigFile
 from wheelmill.config.model import Compatibility, Config, Images, Listing, Lock, Package, Removed, Yanked
 from wheelmill.config.model.packages import PackageEntry, Packages
 from wheelmill.config.read import read_file

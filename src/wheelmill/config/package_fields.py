@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
-from wheelmill.config.fields import NUMBER, Items, Read, ReadIn, text_of, whole_number
+from wheelmill.config.annotations import Items, Read, ReadIn
+from wheelmill.config.fields import NUMBER, text_of, whole_number
 from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
 
 _GIT_URL: Final = re.compile(r"(https://[A-Za-z0-9.-]+(:[0-9]+)?|file://)(/[A-Za-z0-9._~+-]+)+/?")

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hi
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from wheelmill.config.annotations import ConfigFile, KeyPath, shown
 from wheelmill.config.document import read_document
-from wheelmill.config.fields import ConfigFile, KeyPath, shown
 from wheelmill.errors import ConfigurationError
 
 File = TypeVar("File", bound=ConfigFile)

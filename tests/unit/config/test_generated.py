@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from wheelmill.config.annotations import Unquoted
 from wheelmill.config.document import read_document
-from wheelmill.config.fields import Unquoted
 from wheelmill.config.generated import generated_files
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.config.model.images import CudaImages, Images

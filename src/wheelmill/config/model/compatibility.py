@@ -8,22 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from wheelmill.config.fields import (
-    After,
-    ByVersion,
-    ConfigFile,
-    EachKeyOnce,
-    Entry,
-    Items,
-    KeyPath,
-    KnownPlatform,
-    Platforms,
-    Read,
-    Text,
-    VersionText,
-    WholeNumber,
-    text_of,
-)
+from wheelmill.config.annotations import After, ByVersion, ConfigFile, EachKeyOnce, Entry, Items, KeyPath, Read
+from wheelmill.config.fields import KnownPlatform, Platforms, Text, VersionText, WholeNumber, text_of
 from wheelmill.names import Architecture, CudaTag, CudaVersion, Platform, PythonVersion, TorchVersion
 
 

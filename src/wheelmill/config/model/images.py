@@ -8,16 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from wheelmill.config.fields import (
-    ByVersion,
-    ConfigFile,
-    EachKeyOnce,
-    Entry,
-    KeyPath,
-    KnownPlatform,
-    Text,
-    VersionText,
-)
+from wheelmill.config.annotations import ByVersion, ConfigFile, EachKeyOnce, Entry, KeyPath
+from wheelmill.config.fields import KnownPlatform, Text, VersionText
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Word
 

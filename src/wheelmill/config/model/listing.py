@@ -11,7 +11,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.config.fields import ConfigFile, EachKeyOnce, Entry, KeyPath, Name, Read, text_of
+from wheelmill.config.annotations import ConfigFile, EachKeyOnce, Entry, KeyPath, Read
+from wheelmill.config.fields import Name, text_of
 from wheelmill.names import ProjectName
 from wheelmill.wheel.name import WheelName
 

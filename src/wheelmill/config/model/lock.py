@@ -12,14 +12,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, InvalidSdistFilename, canonicalize_name, parse_sdist_filename
 from packaging.version import Version
 
+from wheelmill.config.annotations import ConfigFile, EachKeyOnce, Entry, Read
 from wheelmill.config.fields import (
-    ConfigFile,
-    EachKeyOnce,
-    Entry,
     Hash,
     Hashes,
     Name,
-    Read,
     Requirements,
     UpstreamVersion,
     hexadecimal,

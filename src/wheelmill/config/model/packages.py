@@ -13,22 +13,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from wheelmill.config.fields import (
-    After,
-    Architectures,
-    ConfigFile,
-    Either,
-    Entry,
-    Items,
-    KeyPath,
-    Name,
-    Platforms,
-    Range,
-    Requirements,
-    Text,
-    Truth,
-    UpstreamVersions,
-)
+from wheelmill.config.annotations import After, ConfigFile, Either, Entry, Items, KeyPath
+from wheelmill.config.fields import Architectures, Name, Platforms, Range, Requirements, Text, Truth, UpstreamVersions
 from wheelmill.config.package_fields import (
     ISOLATED,
     Arguments,

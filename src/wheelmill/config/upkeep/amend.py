@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
+from wheelmill.config.annotations import KeyPath
 from wheelmill.config.document import read_document
-from wheelmill.config.fields import KeyPath
 from wheelmill.errors import ConfigurationError
 from wheelmill.system.files import write_bytes
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from wheelmill.config.annotations import KeyPath
 from wheelmill.config.document import read_document
-from wheelmill.config.fields import KeyPath
 from wheelmill.config.model import Compatibility, TorchRelease
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.config.upkeep.published import PublishedTorch

@@ -49,7 +49,7 @@ class PublishedTorch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Wheel:
+class _TorchWheel:
     """A wheel for linux x86_64."""
 
     file: Link
@@ -74,8 +74,8 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
         return {torch: _described(wheels, web) for torch, wheels in _newest_wheels(files, since).items()}
 
 
-def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVersion, list[_Wheel]]:
-    releases: dict[Version, list[_Wheel]] = {}
+def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVersion, list[_TorchWheel]]:
+    releases: dict[Version, list[_TorchWheel]] = {}
     for file in files:
         if (wheel := _wheel(file)) and TorchVersion(wheel.version.major, wheel.version.minor) >= since:
             releases.setdefault(wheel.version, []).append(wheel)
@@ -83,7 +83,7 @@ def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVers
     return {TorchVersion(version.major, version.minor): releases[version] for version in sorted(releases)}
 
 
-def _wheel(file: Link) -> _Wheel | None:
+def _wheel(file: Link) -> _TorchWheel | None:
     """Read the name of a file; None for one that does not count."""
     try:
         _, version, _, tags = parse_wheel_filename(file.filename)
@@ -93,7 +93,7 @@ def _wheel(file: Link) -> _Wheel | None:
     pythons = frozenset(python for tag in tags if (python := _cpython(tag.abi)))
     if file.yanked is not None or version.is_prerelease or version.local or not platforms or not pythons:
         return None
-    return _Wheel(file=file, version=version, pythons=pythons, platforms=platforms)
+    return _TorchWheel(file=file, version=version, pythons=pythons, platforms=platforms)
 
 
 def _is_linux_x86_64(platform: str) -> bool:
@@ -107,7 +107,7 @@ def _cpython(abi: str) -> PythonVersion | None:
         return None
 
 
-def _described(wheels: list[_Wheel], web: Web) -> PublishedTorch:
+def _described(wheels: list[_TorchWheel], web: Web) -> PublishedTorch:
     promised = (promised_glibc(platform) for wheel in wheels for platform in wheel.platforms)
     return PublishedTorch(
         release=ProjectVersion(str(wheels[0].version)),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from wheelmill.config.fields import KeyPath
+from wheelmill.config.annotations import KeyPath
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.errors import ConfigurationError
 
