@@ -135,10 +135,10 @@ def _urls(
         case SourceKind.GITHUB:
             yield f"{source.url}?per_page=30"
         case SourceKind.FIND_LINKS:
-            yield from dict.fromkeys(filter(None, (_filled(source.url, target, facts) for target in targets)))
+            yield from dict.fromkeys(filter(None, (_fill_in(source.url, target, facts) for target in targets)))
 
 
-def _filled(url: str, target: TargetEnvironment, facts: Compatibility) -> str | None:
+def _fill_in(url: str, target: TargetEnvironment, facts: Compatibility) -> str | None:
     """The page for one target; None when the URL names what the target does not have."""
     if "{" not in url:
         return url

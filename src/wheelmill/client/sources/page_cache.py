@@ -59,14 +59,14 @@ class PageCache:
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-            self._database = _opened(path)
+            self._database = _open_database(path)
         except (OSError, sqlite3.OperationalError) as error:
             raise _unusable(error) from None
         except sqlite3.DatabaseError:  # not a database, or not a whole one
             if path is None:
                 raise
             path.unlink()
-            self._database = _opened(path)
+            self._database = _open_database(path)
 
     def __enter__(self) -> Self:
         """Give the cache itself."""
@@ -120,7 +120,7 @@ class PageCache:
             ((number, *group, _rows(links)) for group, links in groups.items()),
         )
 
-    def still_current(self, url: str, lifetime: float) -> None:
+    def mark_current(self, url: str, lifetime: float) -> None:
         """Note that the server said that a page has not changed."""
         self._database.execute("UPDATE pages SET checked = ?, lifetime = ? WHERE url = ?", (time.time(), lifetime, url))
 
@@ -162,7 +162,7 @@ def _unusable(error: OSError | sqlite3.OperationalError) -> UsageError:
     )
 
 
-def _opened(path: Path | None) -> sqlite3.Connection:
+def _open_database(path: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(path or ":memory:", timeout=30, check_same_thread=False)
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:

@@ -94,7 +94,7 @@ class Pages:
     def _keep(self, url: str, answer: Answer) -> None:
         lifetime = _lifetime(answer.headers.get("Cache-Control", ""))
         if answer.status == HTTPStatus.NOT_MODIFIED:
-            self.cache.still_current(url, lifetime)
+            self.cache.mark_current(url, lifetime)
             return
         if answer.status == HTTPStatus.NOT_FOUND:
             if url.startswith(github_api()):  # no such repository, or one that nobody may see
@@ -114,7 +114,7 @@ class Pages:
         self.cache.store(
             url,
             base=page.base,
-            following=_following(answer),
+            following=_next_page(answer),
             etag=answer.headers.get("ETag"),
             modified=answer.headers.get("Last-Modified"),
             lifetime=lifetime,
@@ -127,7 +127,7 @@ def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
     return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
 
 
-def _following(answer: Answer) -> str | None:
+def _next_page(answer: Answer) -> str | None:
     """The next page of a list (RFC 8288), if it is of the same server."""
     url = answer.following
     return url if url and origin_of(url) == origin_of(answer.url) else None
