@@ -58,14 +58,15 @@ def _link(attributes: Mapping[str, str | None], faults: list[Fault]) -> Link:
         return Link(filename, url, sha256)
     function, equals, digest = fragment.partition("=")
     get = attributes.get
+    core, legacy = get("data-core-metadata"), get("data-dist-info-metadata")
     return Link(
         filename,
         url,
         sha256,
         _size(filename, get("data-size"), faults),
         get("data-requires-python"),
-        get("data-core-metadata"),
-        get("data-dist-info-metadata"),
+        core,
+        None if legacy == core else legacy,
         get("data-upload-time"),
         (attributes["data-yanked"] or "") if "data-yanked" in attributes else None,
         {function: digest} if equals and sha256 is None else None,

@@ -150,14 +150,15 @@ def _link(file: Mapping[str, Any]) -> Link:
     get = file.get
     hashes, yanked, signature = file["hashes"], get("yanked"), get("gpg-sig")
     sha256 = hashes.get("sha256")
+    core, legacy = get("core-metadata"), get("dist-info-metadata")
     return Link(
         file["filename"],
         file["url"],
         None if sha256 is None else str(sha256),
         get("size"),
         get("requires-python"),
-        _metadata(get("core-metadata")),
-        _metadata(get("dist-info-metadata")),
+        None if core is None else _metadata(core),
+        None if legacy == core else _metadata(legacy),
         get("upload-time"),
         "" if yanked is True else yanked or None,
         None if sha256 and len(hashes) == 1 else {name: str(hashes[name]) for name in hashes if name != "sha256"},

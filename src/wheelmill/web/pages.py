@@ -39,7 +39,7 @@ class Link(NamedTuple):
     core_metadata: str | None = None
     """``true`` or ``sha256=...``: METADATA lies at the URL with ``.metadata`` at its end (PEP 658, 714)."""
     legacy_metadata: str | None = None
-    """The same under the older name, ``data-dist-info-metadata``."""
+    """What its older name, ``data-dist-info-metadata``, says otherwise."""
     upload_time: str | None = None
     yanked: str | None = None
     """The reason, which may be empty (PEP 592); None when the file is not yanked."""

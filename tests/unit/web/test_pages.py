@@ -54,6 +54,12 @@ def test_the_fragment_is_the_hash(fragment: str, hashes: Mapping[str, str]) -> N
     assert (link.filename, link.url, link.hashes) == ("demo.whl", "demo.whl", hashes)
 
 
+@pytest.mark.parametrize(("value", "text"), [({}, "true"), (True, "true"), (False, None), ({"md5": "a"}, "md5=a")])
+def test_metadata_of_json_is_spelt_as_in_html(value: object, text: str | None) -> None:
+    (link,) = json_page(FILE | {"core-metadata": value}).links
+    assert link.core_metadata == text
+
+
 def test_every_hash_of_json_is_kept() -> None:
     (link,) = json_page(FILE | {"hashes": {"sha256": "a", "md5": "b"}}).links
     assert (link.sha256, link.hashes) == ("a", {"sha256": "a", "md5": "b"})
