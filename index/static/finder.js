@@ -17,7 +17,7 @@ class Finder {
     this.fill("python", wheels.data.pythons);
     this.fill("cuda", [...wheels.data.cudas].reverse());
     this.fill("torch", [...wheels.data.torches].reverse());
-    this.form.addEventListener("change", (event) => this.changed(event.target.name));
+    this.form.addEventListener("change", (event) => this.onChange(event.target.name));
     this.form.addEventListener("submit", (event) => event.preventDefault());
     addEventListener("hashchange", () => this.read());
     this.read();
@@ -66,7 +66,7 @@ class Finder {
     if (pythons.length) this.set("python", pythons[Math.floor(pythons.length / 2)]);
   }
 
-  changed(name) {
+  onChange(name) {
     if (name === "project") {
       const { python, cuda, torch } = this.choice;
       this.defaults();
@@ -85,8 +85,8 @@ class Finder {
   }
 
   write() {
-    const said = new URLSearchParams(Object.entries(this.choice).filter(([, value]) => value));
-    history.replaceState(null, "", `#${said}`);
+    const state = new URLSearchParams(Object.entries(this.choice).filter(([, value]) => value));
+    history.replaceState(null, "", `#${state}`);
   }
 
   show() {
@@ -100,13 +100,13 @@ class Finder {
       }
     }
     const [row] = this.wheels.fitting(choice);
-    this.verdict.textContent = row ? `${row.project} ${exactVersion(row)} fits: ${this.said(choice)}.` : this.refusal(choice);
+    this.verdict.textContent = row ? `${row.project} ${exactVersion(row)} fits: ${this.describe(choice)}.` : this.refusal(choice);
     this.verdict.classList.toggle("none", !row);
-    this.answer.replaceChildren(row ? this.found(row, choice) : this.none(choice));
+    this.answer.replaceChildren(row ? this.wheelFor(row, choice) : this.nearestTo(choice));
     if (row) addCopyButtons(this.answer);
   }
 
-  found(row, choice) {
+  wheelFor(row, choice) {
     const part = this.section.querySelector("#found").content.cloneNode(true);
     part.querySelector(".notes").append(...notesOn(row, choice.gpu, this.wheels.data.drivers[row.cuda]).map((text) => item(text)));
     const requirement = `${row.project}==${choice.pin ? exactVersion(row) : row.version}`;
@@ -116,7 +116,7 @@ class Finder {
     return part;
   }
 
-  none(choice) {
+  nearestTo(choice) {
     const part = this.section.querySelector("#none").content.cloneNode(true);
     const nearest = this.wheels.nearest(choice);
     part.querySelector(".nearest").hidden = nearest.length === 0;
@@ -136,7 +136,7 @@ class Finder {
     if (!forOthers) {
       const hint = choice.platform.startsWith("win") ? " In WSL 2, Linux wheels work." : "";
       const wanted = [choice.project, choice.version].filter(Boolean).join(" ");
-      return `There is no ${wanted} wheel for ${this.said(choice)}.${hint}`;
+      return `There is no ${wanted} wheel for ${this.describe(choice)}.${hint}`;
     }
     return `${choice.project} ${exactVersion(forOthers)} has no code for GPUs of compute capability ${choice.gpu}; it has ${architectures(forOthers)}.`;
   }
@@ -151,7 +151,7 @@ class Finder {
     return place;
   }
 
-  said(choice) {
+  describe(choice) {
     const torch = this.needsTorch(choice.project) ? ["torch"] : [];
     return ["python", "cuda", ...torch, "platform"].filter((axis) => choice[axis]).map((axis) => this.word(axis, choice[axis])).join(", ");
   }
@@ -185,7 +185,7 @@ function architectures(row) {
 function commands(row, requirement, address, required) {
   const projects = [row.project, ...required];
   const binary = projects.map((project) => `--only-binary ${project}`).join(" ");
-  const options = `--extra-index-url ${quoted(address)} ${binary} ${quoted(requirement)}`;
+  const options = `--extra-index-url ${quote(address)} ${binary} ${quote(requirement)}`;
   const name = row.cuda === null ? "wheels" : tagOf(row.cuda) + (row.torch === null ? "" : `-torch${row.torch}`);
   return {
     pip: `pip install ${options}`,
@@ -209,7 +209,7 @@ function commands(row, requirement, address, required) {
 }
 
 // For a shell, where it is not plain.
-function quoted(text) {
+function quote(text) {
   return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
