@@ -3,6 +3,8 @@
 import gzip
 import hashlib
 import socket
+import subprocess
+import sys
 import time
 import zlib
 from collections.abc import Iterator
@@ -265,3 +267,8 @@ def test_a_proxy_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, variable
     with pytest.raises(UsageError, match="the proxy or the certificates") as raised:
         Web()
     assert variable in str(raised.value.hint)
+
+
+def test_no_command_line_of_a_library_is_loaded() -> None:
+    code = "import sys, wheelmill.web.client; sys.exit('rich' in sys.modules or 'click' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
