@@ -8,9 +8,8 @@ Only the command line catches these; a traceback is a bug.
     +- ProcessError          1   a program failed; stages turn it into their own error
     +- TimeOverError         3   the rest is left for another run
     +- BuildError            4
-    |  +- CompileError       4   the source itself does not build: trying again changes nothing
+    |  +- CompileError       4   the compiler refuses the source: trying again changes nothing
     +- SmokeError            5
-    |  +- RefusedError       5   the wheel itself is at fault: trying again changes nothing
     +- ReleaseError          6
     |  +- RejectedError      6   GitHub will not do what it was asked
     +- SiteError             7   the index
@@ -82,17 +81,17 @@ class BuildError(WheelmillError):
 
 
 class CompileError(BuildError):
-    """The source does not build with these inputs; trying again changes nothing."""
+    """The compiler refuses the source, so trying again changes nothing; `line` is the compiler's own error."""
+
+    def __init__(self, message: str, *, line: str) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class SmokeError(WheelmillError):
     """A wheel was refused."""
 
     exit_code = 5
-
-
-class RefusedError(SmokeError):
-    """The wheel itself is at fault; trying again changes nothing."""
 
 
 class ReleaseError(WheelmillError):

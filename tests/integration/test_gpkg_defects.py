@@ -16,10 +16,10 @@ from packaging.requirements import Requirement
 from tests.integration.conftest import ROOT, Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.wheels import wheel_name, write_wheel
+from wheelmill.build.identity import identity_of, inputs_of, this_machine
 from wheelmill.config.load import load_config
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.pipeline.here import target_here
-from wheelmill.plan.failures import inputs_of
 from wheelmill.system import resources
 
 MACHINE = ("--python", "3.12", "--platform", "linux_x86_64", "--libc", "2.34")
@@ -252,8 +252,9 @@ def test_17_what_was_built_here_is_found_by_its_inputs(taken: Taken, wheelmill: 
         platform=Platform.parse("linux_x86_64"),
         architectures=(Architecture(9, 0),),
     )
+    identity = identity_of(inputs_of(target, this_machine(), "auto"))
     name = wheel_name(str(target.cell.version), label="cu130torch2.11", project="torch_spline_conv")
-    write_wheel(tmp_path / "cache" / "wheelmill" / "built-here" / inputs_of(target) / name)
+    write_wheel(tmp_path / "cache" / "wheelmill" / "built-here" / identity / name)
     add = ("add", "torch-spline-conv", "--no-sync", *MACHINE, "--cuda", "130")
     wheelmill(*add, "--torch", "2.11", "--gpu", "8.0", exit_code=8)
     for options in (("--torch", "2.11"), ("--torch", "2.11.0", "--build")):

@@ -10,6 +10,7 @@ from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
+from wheelmill.plan.targets import Plan
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.smoke.local import LocalEnvironments
@@ -30,7 +31,7 @@ def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
         output=output,
         progress=Progress(),
     )
-    pipeline.run((), factory)
+    pipeline.run(Plan(targets=(), skips=()), factory)
     page = output / "site" / "simple" / "demo" / "index.html"
     (package,) = ProjectPage.from_html("demo", page.read_bytes(), base_url=page.as_uri()).packages
     target = Path(unquote(urlsplit(urljoin(page.as_uri(), package.url)).path))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from wheelmill.config.model.packages import PackageEntry
+from wheelmill.wheel.findings import Code
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -70,3 +71,9 @@ def test_the_test_that_runs_it_exists(path: str) -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", document.read_text()) if "://" not in link]
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_every_code_of_smoke_is_documented_and_nothing_else() -> None:
+    text = (ROOT / "docs" / "smoke.md").read_text()
+    table = text[text.index("| code |") :].partition("\n\n")[0]
+    assert sorted(re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE)) == sorted(Code)

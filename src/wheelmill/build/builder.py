@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from platformdirs import user_cache_path
 
 from wheelmill.build.finish import finish_wheel
+from wheelmill.build.identity import BuildPlace
 from wheelmill.build.provenance import BuiltWheel, Provenance, keep_provenance
 from wheelmill.build.source import apply_patches, fetch_source
 from wheelmill.plan.targets import BuildTarget
@@ -39,6 +40,10 @@ class Compiled:
 
 class Builder(Protocol):
     """Where builds run."""
+
+    def place(self, target: BuildTarget, /) -> BuildPlace:
+        """Describe where a target is compiled."""
+        ...
 
     def compile(
         self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress

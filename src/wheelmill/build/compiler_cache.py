@@ -16,6 +16,7 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
+from wheelmill.build.identity import BuildPlace, identity_of
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process, resources
 from wheelmill.system.progress import Progress
@@ -56,16 +57,19 @@ class CompilerCache:
         return process.run([self.compilers / "ccache", option], env={"CCACHE_DIR": str(self.folder)})
 
 
-def cache_of(target: BuildTarget, toolkit: str, workspace: Path, python_include: PurePath) -> CompilerCache:
+def cache_of(
+    target: BuildTarget, toolkit: str, place: BuildPlace, workspace: Path, python_include: PurePath
+) -> CompilerCache:
     """Open the cache of a target's group, with compilers in its workspace.
 
     Args:
         target: the build target: one cell of the plan.
         toolkit: the CUDA toolkit release: ccache sees the bytes of nvcc, but not those of what nvcc calls.
+        place: where it is compiled: ccache sees the compilers' bytes, but not those of what they call either.
         workspace: the folder of the build.
         python_include: the headers of the build's Python, as the build will see them.
     """
-    folder = user_cache_path("wheelmill") / "compiled" / f"{target.cell.group}-{toolkit}"
+    folder = user_cache_path("wheelmill") / "compiled" / f"{target.cell.group}-{toolkit}-{identity_of(place)[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
     compilers = workspace / "compilers"
     (compilers / "bin").mkdir(parents=True)

@@ -12,12 +12,14 @@ from typing import Final
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.cibuildwheel import PACKAGES, ContainerBuild, run_cibuildwheel
 from wheelmill.build.compiler_cache import cache_of, counted
+from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.build.finish import check_built
+from wheelmill.build.identity import BuildPlace
 from wheelmill.build.packages import install_requirements, install_torch
 from wheelmill.build.parallelism import Parallelism, parallelism_for
 from wheelmill.build.variables import variables_of
 from wheelmill.config.model import Compatibility, CudaImages, ImageReference, Images
-from wheelmill.errors import BuildError, CompileError, ProcessError
+from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import containers, process, resources
@@ -52,6 +54,18 @@ class DockerBuilder:
     compatibility: Compatibility
     limits: Limits
 
+    def place(self, target: BuildTarget, /) -> BuildPlace:
+        """A container of the images for the target's CUDA; see `Builder`."""
+        cuda, platform = target.cell.cuda, target.cell.platform
+        bases = self.images.cuda.get(cuda)
+        images = (self.images.manylinux.images.get(platform), bases and bases.devel)
+        return BuildPlace(
+            sandbox="docker",
+            compilers=(f"gcc {self.compatibility.cuda[cuda].host_gcc}",),
+            images=tuple(str(image) for image in images if image),
+            network=self.limits.network,
+        )
+
     def compile(
         self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress
     ) -> Compiled:
@@ -68,8 +82,9 @@ class DockerBuilder:
                 cores=self.limits.cpus,
                 memory=self.limits.memory,
             )
-            headers = PurePosixPath(f"/opt/python/{target.cell.python.interpreter}-{target.cell.python.abi}/include")
-            cache = cache_of(target, bases.toolkit, workspace, headers / f"python{target.cell.python}")
+            python = target.cell.python
+            headers = PurePosixPath(f"/opt/python/{python.interpreter}-{python.abi}/include/python{python}")
+            cache = cache_of(target, bases.toolkit, self.place(target), workspace, headers)
             build = ContainerBuild(
                 target=target,
                 image=image,
@@ -132,7 +147,7 @@ class DockerBuilder:
             )
         if "No space left on device" in error.tail:
             return BuildError(f"the disk is full:\n{tail}", hint="docker system prune --all gives space back")
-        return CompileError(f"it does not build:\n{tail}")
+        return explain_failure(f"it does not build:\n{tail}", log, source="/project")
 
 
 def _take_back(folder: Path, image: str, run: containers.Run) -> None:

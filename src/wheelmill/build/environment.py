@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, link_toolkit
+from wheelmill.build.identity import BuildPlace
 from wheelmill.build.packages import install_requirements, install_torch
 from wheelmill.build.parallelism import parallelism_for
 from wheelmill.build.toolkit import provide_toolkit
@@ -32,7 +33,7 @@ class BuildEnvironment:
     """The whole environment of its processes."""
 
 
-def prepare_environment(target: BuildTarget, workspace: Path, *, log: Path) -> BuildEnvironment:
+def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path, *, log: Path) -> BuildEnvironment:
     """Install what a target's build needs.
 
     Raises:
@@ -53,7 +54,7 @@ def prepare_environment(target: BuildTarget, workspace: Path, *, log: Path) -> B
     packages = install_requirements(target, packages, workspace, log=log)
     cuda_home = workspace / "cuda"
     link_toolkit(toolkit, cuda_home)
-    cache = cache_of(target, target.toolkit, workspace, _headers_of(venv))
+    cache = cache_of(target, target.toolkit, place, workspace, _headers_of(venv))
     foreign = process.environment_for_foreign_code()
     others = foreign.get("PATH", os.defpath)
     path = (cache.compilers / "bin", venv.directory / "bin", packages.scripts, cuda_home / "bin", others)

@@ -9,7 +9,7 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-from wheelmill.errors import CompileError
+from wheelmill.errors import BuildError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.elf import shared_objects_of
@@ -51,12 +51,12 @@ def check_built(wheel: Path, target: BuildTarget) -> None:
     """Refuse what a build backend should not have made, before more of it is read.
 
     Raises:
-        CompileError: it cannot be read, it is another project's wheel, or nothing in it is compiled.
+        BuildError: it cannot be read, it is another project's wheel, or nothing in it is compiled.
     """
     cell = target.cell
     broken = f"{cell.project} {cell.version} came out as a wheel that cannot be used"
     if findings := check_archive(wheel):
-        raise CompileError(f"{broken}: {'; '.join(finding.detail for finding in findings)}")
+        raise BuildError(f"{broken}: {'; '.join(finding.detail for finding in findings)}")
     try:
         name = WheelName.parse(wheel.name)
         with zipfile.ZipFile(wheel) as archive:
@@ -65,11 +65,11 @@ def check_built(wheel: Path, target: BuildTarget) -> None:
             pure = is_pure(archive.read(f"{dist_info}/WHEEL"))
         shared_objects = shared_objects_of(wheel)
     except (ValueError, KeyError) as error:
-        raise CompileError(f"{broken}: {error}") from None
+        raise BuildError(f"{broken}: {error}") from None
     if name.project != cell.project:
-        raise CompileError(f"{cell.project} {cell.version} came out as a wheel of {name.project}: {wheel.name}")
+        raise BuildError(f"{cell.project} {cell.version} came out as a wheel of {name.project}: {wheel.name}")
     if pure or not shared_objects:
-        raise CompileError(
+        raise BuildError(
             f"{cell.project} {cell.version} came out as pure Python: nothing was compiled",
             hint="its setup.py may want a variable (FORCE_CUDA=1 or the like) under 'env' in packages.yml",
         )

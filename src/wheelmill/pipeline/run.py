@@ -10,22 +10,14 @@ from functools import partial
 from pathlib import Path
 
 from wheelmill.build.builder import Builder, build_wheel
+from wheelmill.build.identity import identity_of, inputs_of
 from wheelmill.build.provenance import provenance_path
 from wheelmill.config.model import Config
-from wheelmill.errors import (
-    BuildError,
-    CompileError,
-    RefusedError,
-    ReleaseError,
-    SmokeError,
-    TimeIsOver,
-    WheelmillError,
-)
+from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, TimeIsOver, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.candidate_index import serve_candidate
 from wheelmill.pipeline.publishing import build_index, catalogue_of
-from wheelmill.plan.failures import inputs_of
-from wheelmill.plan.targets import BuildTarget, KnownFailure
+from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
 from wheelmill.release.build_number import assign_build_number
 from wheelmill.release.manifest import Manifest
 from wheelmill.release.publish import publish
@@ -71,19 +63,17 @@ class RunOutcome:
     verdicts: tuple[Verdict, ...]
     releases: tuple[ReleaseTag, ...]
     failures: tuple[RunFailure, ...]
-    """Builds that failed and wheels that were refused, in the order of the plan; then those that were not released."""
+    """Builds that failed, now or before, and wheels that were refused; then those that were not released."""
     left: tuple[BuildTarget, ...]
     """Targets for which the time was not enough."""
 
 
-def run(
-    targets: Iterable[BuildTarget], factory: Factory, *, seconds: float | None = None, publishes: bool = True
-) -> RunOutcome:
-    """Take targets the whole way; what fails does not hold up the others.
+def run(plan: Plan, factory: Factory, *, seconds: float | None = None, publishes: bool = True) -> RunOutcome:
+    """Take the targets of a plan the whole way; what fails does not hold up the others.
 
     Args:
-        targets: what to build, in this order.
-        factory: where each stage takes place.
+        plan: what to build; targets that it skips because they failed before count as failures.
+        factory: where they are built, tried and released.
         seconds: time for builds and smoke; None sets no limit.
         publishes: whether the wheels are released and the site is made.
 
@@ -99,8 +89,13 @@ def run(
         factory=factory,
         published={entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels},
         available=_released_wheels(manifests, factory.store),
+        failures=[
+            RunFailure(id=skip.cell.id, error=BuildError(f"{skip.cell.id} {skip.reason}"))
+            for skip in plan.skips
+            if skip.failure
+        ],
     )
-    left = list(targets)
+    left = list(plan.targets)
     try:
         with time_limit(seconds):
             while left:
@@ -131,8 +126,20 @@ class _Run:
         except (BuildError, SmokeError) as error:
             self.factory.progress.step(error.explained)
             self.failures.append(RunFailure(id=target.cell.id, error=error))
-            if _would_fail_again(error):
-                self.factory.store.failures.remember(inputs_of(target), _known_failure(target, error))
+            if isinstance(error, CompileError):
+                self._remember(target, error)
+
+    def _remember(self, target: BuildTarget, error: CompileError) -> None:
+        """Keep a failure that would only be repeated by the same build."""
+        factory = self.factory
+        inputs = inputs_of(target, factory.builder.place(target), factory.policy)
+        failure = KnownFailure(
+            id=target.cell.id,
+            target=identity_of(inputs_of(target)),
+            failed_at=datetime.now(UTC).replace(microsecond=0),
+            reason=error.line,
+        )
+        factory.store.failures.remember(identity_of(inputs), failure)
 
     def _build_and_try(self, target: BuildTarget) -> None:
         factory, progress = self.factory, self.factory.progress
@@ -197,13 +204,3 @@ def _delivered(wheel: TestedWheel, folder: Path) -> TestedWheel:
     for each in (provenance_path(path), certificate_path(path), path):
         shutil.move(each, folder / each.name)
     return replace(wheel, file=replace(wheel.file, path=folder / path.name))
-
-
-def _would_fail_again(error: BuildError | SmokeError) -> bool:
-    """Whether the fault is in the inputs, not in the network or in what this machine lacks."""
-    return isinstance(error, CompileError | RefusedError)
-
-
-def _known_failure(target: BuildTarget, error: WheelmillError) -> KnownFailure:
-    first_line = str(error).splitlines()[0]
-    return KnownFailure(id=target.cell.id, failed_at=datetime.now(UTC).replace(microsecond=0), reason=first_line)

@@ -6,20 +6,19 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
-from typing import Final
 
 from wheelmill.config.model import Compatibility, Config, Package
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
-from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.obstacles import architectures_for, find_obstacle
-from wheelmill.plan.targets import BuildTarget, Cell, Filters, KnownFailure, KnownFailures, Plan, Skip
-
-_NO_FAILURES: Final = KnownFailures(by_inputs={})
+from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, Filters, KnownFailure, Plan, Skip
 
 
 def make_plan(
-    config: Config, filters: Filters, published: Mapping[Cell, ReleaseTag], failures: KnownFailures = _NO_FAILURES
+    config: Config,
+    filters: Filters,
+    published: Mapping[Cell, ReleaseTag],
+    failure_of: FailureOf = lambda _target: None,
 ) -> Plan:
     """Sort every cell that the filters name into targets and skips.
 
@@ -27,7 +26,7 @@ def make_plan(
         config: the packages, and the facts about what can exist.
         filters: the cells that are wanted. Values that ``config`` does not know become skips that say so.
         published: the cells that a release already holds.
-        failures: the records of builds that failed before.
+        failure_of: looks up what became of the same build before.
 
     Returns:
         Targets in an order in which a package comes after those that it requires.
@@ -50,7 +49,7 @@ def make_plan(
             wanted, served = _share_wheels(wanted)
             skips.extend(served)
         for target in wanted:
-            if not filters.force and (failure := _failure_of(target, failures)):
+            if not filters.force and (failure := failure_of(target)):
                 skips.append(Skip(cell=target.cell, reason=_again(failure), failure=failure))
             else:
                 targets.append(target)
@@ -64,11 +63,6 @@ def _refuse_unknown_groups(wanted: Iterable[str], plan: Plan) -> None:
     groups = {target.cell.group for target in plan.targets} | {skip.cell.group for skip in plan.skips}
     if unknown := [group for group in wanted if group not in groups]:
         raise UsageError(f"there is no group {', '.join(unknown)}", hint="plan --matrix names all of them")
-
-
-def _failure_of(target: BuildTarget, failures: KnownFailures) -> KnownFailure | None:
-    """The earlier failure that a target would only repeat."""
-    return failures.by_inputs.get(inputs_of(target)) if failures.by_inputs else None
 
 
 def _again(failure: KnownFailure) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -86,12 +86,14 @@ class PastBuild:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownFailure:
-    """What became of one target."""
+    """A target whose source the compiler refused."""
 
     id: str
+    target: Sha256
+    """The identity of the target alone, wherever it was built."""
     failed_at: datetime
     reason: str
-    """The first line of the error."""
+    """The compiler's own error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +101,10 @@ class KnownFailures:
     """Builds that failed, by the hash of everything that went into them."""
 
     by_inputs: Mapping[Sha256, KnownFailure]
+
+
+FailureOf = Callable[[BuildTarget], KnownFailure | None]
+"""Says which earlier failure a build of a target would only repeat."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from wheelmill.errors import IntegrityError
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import KnownFailure, KnownFailures
 from wheelmill.system.record_files import read_record, write_record
@@ -18,7 +19,10 @@ class FailureFile:
 
     def read(self) -> KnownFailures:
         """The builds that failed before."""
-        return read_record(self.path, KnownFailures) if self.path.exists() else KnownFailures(by_inputs={})
+        try:
+            return read_record(self.path, KnownFailures)
+        except (FileNotFoundError, IntegrityError):  # not there, broken, or of an earlier version of ours
+            return KnownFailures(by_inputs={})
 
     def remember(self, inputs: Sha256, failure: KnownFailure) -> None:
         """Keep one more failed build."""

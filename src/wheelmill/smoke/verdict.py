@@ -10,10 +10,10 @@ from typing import Annotated, Final
 from pydantic import AfterValidator
 
 from wheelmill.build.provenance import Provenance
-from wheelmill.errors import RefusedError, SmokeError
+from wheelmill.errors import SmokeError
 from wheelmill.names import Sha256
 from wheelmill.system.record_files import read_record, write_record
-from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 
 SUFFIX: Final = ".tested.json"
@@ -122,12 +122,10 @@ def certify(verdict: Verdict) -> TestedWheel:
     """Keep a passing verdict beside its wheel.
 
     Raises:
-        RefusedError: it did not pass; names every finding.
-        SmokeError: it could not be tried on this machine.
+        SmokeError: it did not pass; names every finding.
     """
     if verdict.evidence is None or not verdict.ok:
-        untried = any(finding.code == Code.ENVIRONMENT for finding in verdict.findings)
-        raise (SmokeError if untried else RefusedError)(str(verdict))
+        raise SmokeError(str(verdict))
     certificate = Certificate(
         sha256=verdict.file.sha256,
         evidence=verdict.evidence,

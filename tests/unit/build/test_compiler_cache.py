@@ -11,11 +11,13 @@ import pytest
 
 from tests.unit.build.conftest import TARGET
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, counted, link_toolkit
+from wheelmill.build.identity import BuildPlace
 from wheelmill.build.toolkit import provide_toolkit
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import PythonVersion
 from wheelmill.system.progress import Progress
 
+PLACE = BuildPlace(sandbox="local", compilers=("g++ 14.2",))
 ARGUMENTS = '#!/bin/sh\nprintf "%s\\n" "$0" "$@"\n'
 KERNEL = """
 #ifdef __CUDA_ARCH__
@@ -39,7 +41,7 @@ def write_program(path: Path, text: str = ARGUMENTS) -> Path:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CompilerCache:
     """An empty cache, with the real ccache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return cache_of(TARGET, "13.0.2", tmp_path / "workspace", Path("/usr/include/python3.99"))
+    return cache_of(TARGET, "13.0.2", PLACE, tmp_path / "workspace", Path("/usr/include/python3.99"))
 
 
 @pytest.fixture
@@ -148,9 +150,11 @@ def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Pat
 
 def test_another_toolkit_has_another_cache(cache: CompilerCache, tmp_path: Path) -> None:
     """ccache sees the bytes of nvcc, and not those of the programs that nvcc calls."""
-    assert cache_of(TARGET, "13.0.3", tmp_path / "other", Path("/usr/include")).folder != cache.folder
+    assert cache_of(TARGET, "13.0.3", PLACE, tmp_path / "other", Path("/usr/include")).folder != cache.folder
     other_python = replace(TARGET, cell=replace(TARGET.cell, python=PythonVersion(3, 12)))
-    assert cache_of(other_python, "13.0.2", tmp_path / "third", Path("/usr/include")).folder == cache.folder
+    assert cache_of(other_python, "13.0.2", PLACE, tmp_path / "third", Path("/usr/include")).folder == cache.folder
+    newer = replace(PLACE, compilers=("g++ 15.1",))
+    assert cache_of(TARGET, "13.0.2", newer, tmp_path / "fourth", Path("/usr/include")).folder != cache.folder
 
 
 @pytest.mark.real

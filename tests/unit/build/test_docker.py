@@ -107,7 +107,7 @@ def test_a_wheel_in_which_nothing_was_compiled_is_refused(
     compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
 ) -> None:
     cibuildwheel.wheel = write_wheel(tmp_path / WHEEL, files={"demo/__init__.py": b""})
-    with pytest.raises(CompileError, match="nothing was compiled"):
+    with pytest.raises(BuildError, match="nothing was compiled"):
         compile_in_docker()
 
 
@@ -117,7 +117,7 @@ def test_the_image_is_made_of_both_bases_and_the_newest_compiler_that_this_nvcc_
     docker.reply(("image", "inspect", "--format", "{{.Id}}", "wheelmill/build"), Reply(exit_code=1))
     docker.answer("build")
     docker.reply(("image", "inspect", "--format", "{{.Id}}"), Reply("No such image", exit_code=1))
-    with pytest.raises(CompileError):
+    with pytest.raises(BuildError):
         compile_in_docker()
     (words,) = docker.asked("build")
     here = {source: name for _tag, source, name in docker.asked("tag")}
@@ -172,8 +172,10 @@ def test_the_container_belongs_to_a_run_and_cannot_change_the_packages(
 def test_a_source_that_does_not_build_is_at_fault_itself(
     compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
 ) -> None:
+    (tmp_path / "log").write_text("/project/demo.cpp:1:1: error: expected unqualified-id\n")
     with pytest.raises(CompileError) as failure:
         compile_in_docker()
+    assert failure.value.line == "demo.cpp:1:1: error: expected unqualified-id"
     assert str(failure.value).splitlines() == [
         "it does not build:",
         cibuildwheel.tail,

@@ -11,6 +11,7 @@ import pytest
 from tests.unit.build.conftest import CELL, TARGET, write_toolkit
 from tests.wheels import write_wheel
 from wheelmill.build.environment import prepare_environment
+from wheelmill.build.identity import BuildPlace
 from wheelmill.config.model import ArchVariable, LockedRequirement
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.names import Architecture, PythonVersion
@@ -20,6 +21,7 @@ from wheelmill.system.files import sha256_of
 WITH_TORCH = replace(TARGET, cell=replace(CELL, python=PythonVersion(*sys.version_info[:2])), toolkit="13.0.99")
 WITHOUT_TORCH = replace(WITH_TORCH, cell=replace(WITH_TORCH.cell, torch=None), torch_release=None)
 FOLDER = Path("project")
+PLACE = BuildPlace(sandbox="local", compilers=())
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def workspace(package_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def variables_of(target: BuildTarget, workspace: Path) -> dict[str, str]:
     unlocked = replace(target, source=FOLDER)
-    return dict(prepare_environment(unlocked, workspace, log=workspace / "log").variables)
+    return dict(prepare_environment(unlocked, PLACE, workspace, log=workspace / "log").variables)
 
 
 def locked(target: BuildTarget, *wheels: Path) -> BuildTarget:
@@ -96,7 +98,7 @@ def test_torch_and_exactly_the_locked_requirements_are_installed(workspace: Path
     old = write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
     package = replace(TARGET.package, extra_deps=("torch", "ninja"))
     target = locked(replace(WITH_TORCH, package=package), old, *package_index.glob("*-99.0-*"))
-    environment = prepare_environment(target, workspace, log=workspace / "log")
+    environment = prepare_environment(target, PLACE, workspace, log=workspace / "log")
     installed = environment.packages.distributions()
     assert installed == {"ninja": "1.13", "setuptools": "99.0", "torch": "2.11.0", "wheel": "99.0"}
 
@@ -104,7 +106,7 @@ def test_torch_and_exactly_the_locked_requirements_are_installed(workspace: Path
 def test_nothing_can_be_added_to_what_is_locked(workspace: Path, package_index: Path) -> None:
     write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
     target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
-    packages = prepare_environment(target, workspace, log=workspace / "log").packages
+    packages = prepare_environment(target, PLACE, workspace, log=workspace / "log").packages
     packages.install(["setuptools>=60"])
     with pytest.raises(ProcessError) as refusal:
         packages.install(["ninja"])
@@ -116,7 +118,7 @@ def test_a_requirement_with_other_bytes_is_a_build_error(workspace: Path, packag
     target = locked(WITHOUT_TORCH, *package_index.glob("*-99.0-*"))
     write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
     with pytest.raises(BuildError, match=r"(?s)the build requirements cannot be installed.*[Hh]ash mismatch"):
-        prepare_environment(target, workspace, log=workspace / "log")
+        prepare_environment(target, PLACE, workspace, log=workspace / "log")
 
 
 def test_a_version_that_is_there_with_unknown_bytes_is_replaced(workspace: Path, package_index: Path) -> None:
@@ -126,12 +128,12 @@ def test_a_version_that_is_there_with_unknown_bytes_is_replaced(workspace: Path,
     target = locked(WITH_TORCH, *package_index.glob("*-99.0-*"))
     write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})
     with pytest.raises(BuildError, match=r"(?s)the build requirements cannot be installed.*[Hh]ash mismatch"):
-        prepare_environment(target, workspace, log=workspace / "log")
+        prepare_environment(target, PLACE, workspace, log=workspace / "log")
 
 
 def test_nothing_locked_is_a_build_error_that_says_what_to_run(workspace: Path) -> None:
     with pytest.raises(BuildError, match=r"^packages\.lock has no build requirements of demo$") as refusal:
-        prepare_environment(WITHOUT_TORCH, workspace, log=workspace / "log")
+        prepare_environment(WITHOUT_TORCH, PLACE, workspace, log=workspace / "log")
     assert refusal.value.hint == "run 'wheelmill config lock demo'"
 
 
@@ -139,7 +141,7 @@ def test_a_lock_from_before_packages_yml_changed_is_a_build_error(workspace: Pat
     package = replace(TARGET.package, extra_deps=("torch", "cmake"))
     target = locked(replace(WITHOUT_TORCH, package=package), *package_index.glob("*-99.0-*"))
     with pytest.raises(BuildError, match=r"(?s)lacks build requirements.*cmake") as refusal:
-        prepare_environment(target, workspace, log=workspace / "log")
+        prepare_environment(target, PLACE, workspace, log=workspace / "log")
     assert refusal.value.hint == "run 'wheelmill config lock demo'"
 
 
@@ -147,23 +149,23 @@ def test_a_torch_for_another_cuda_is_a_build_error(workspace: Path, package_inde
     torch = {"torch/version.py": b"cuda = '12.8'"}
     write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", files=torch)
     with pytest.raises(BuildError, match=r"gives torch 2\.11\.0 for CUDA 12\.8, not 13\.0"):
-        prepare_environment(WITH_TORCH, workspace, log=workspace / "log")
+        prepare_environment(WITH_TORCH, PLACE, workspace, log=workspace / "log")
 
 
 def test_a_torch_that_is_nowhere_is_a_build_error(workspace: Path) -> None:
     with pytest.raises(BuildError, match=r"torch 2\.11\.0 cannot be installed"):
-        prepare_environment(WITH_TORCH, workspace, log=workspace / "log")
+        prepare_environment(WITH_TORCH, PLACE, workspace, log=workspace / "log")
 
 
 def test_a_requirement_that_is_nowhere_is_a_build_error(workspace: Path) -> None:
     package = replace(TARGET.package, extra_deps=("cmake",))
     target = replace(WITHOUT_TORCH, package=package, source=FOLDER)
     with pytest.raises(BuildError, match="the build requirements cannot be installed"):
-        prepare_environment(target, workspace, log=workspace / "log")
+        prepare_environment(target, PLACE, workspace, log=workspace / "log")
 
 
 def test_a_python_that_is_nowhere_is_a_build_error_that_says_what_to_do(workspace: Path) -> None:
     target = replace(WITHOUT_TORCH, cell=replace(WITHOUT_TORCH.cell, python=PythonVersion(3, 99)))
     with pytest.raises(BuildError, match=r"no virtual environment with Python 3\.99") as failure:
-        prepare_environment(target, workspace, log=workspace / "log")
+        prepare_environment(target, PLACE, workspace, log=workspace / "log")
     assert failure.value.hint == "install Python 3.99 with its headers, or put it on PATH"

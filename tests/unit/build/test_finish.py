@@ -18,7 +18,7 @@ from tests.unit.build.conftest import (
 from tests.wheels import write_wheel
 from wheelmill.build.finish import check_built, finish_wheel
 from wheelmill.build.repair import AUTO, repair_here
-from wheelmill.errors import BuildError, CompileError
+from wheelmill.errors import BuildError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -143,19 +143,19 @@ def test_a_broken_wheel_of_a_build_backend_fails_the_build(
     member: str, fault: str, raw: Path, machine_code: bytes, finish: Finish
 ) -> None:
     write_wheel(raw, files={"demo/_C.so": machine_code, member: b"\x7fELF"})
-    with pytest.raises(CompileError, match=fault):
+    with pytest.raises(BuildError, match=fault):
         finish(raw)
 
 
 def test_what_is_no_zip_fails_the_build(raw: Path, finish: Finish) -> None:
     raw.write_bytes(b"")
-    with pytest.raises(CompileError, match="not a readable zip"):
+    with pytest.raises(BuildError, match="not a readable zip"):
         finish(raw)
 
 
 def test_a_package_cannot_make_the_wheel_of_another_one(machine_code: bytes, finish: Finish, tmp_path: Path) -> None:
     torch = write_wheel(tmp_path / RAW.replace("demo", "torch"), files={"torch/_C.so": machine_code})
-    with pytest.raises(CompileError, match=r"demo 1\.0 came out as a wheel of torch"):
+    with pytest.raises(BuildError, match=r"demo 1\.0 came out as a wheel of torch"):
         finish(torch)
 
 

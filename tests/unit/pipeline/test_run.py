@@ -15,7 +15,7 @@ from wheelmill import pipeline
 from wheelmill.build.local import LocalBuilder
 from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import BuildError, UsageError
-from wheelmill.plan.targets import BuildTarget
+from wheelmill.plan.targets import BuildTarget, Plan
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
 from wheelmill.smoke.local import LocalEnvironments
@@ -65,7 +65,7 @@ def run(
         output=folder,
         progress=Progress(),
     )
-    return pipeline.run(targets, factory, **options)
+    return pipeline.run(Plan(targets=targets, skips=()), factory, **options)
 
 
 def test_what_is_done_when_the_time_is_over_is_kept(tmp_path: Path) -> None:

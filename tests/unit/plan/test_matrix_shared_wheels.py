@@ -6,10 +6,9 @@ from typing import Literal
 from tests.unit.plan.examples import CONFIG, CUDA_12, DEMO, PACKAGE, PY_12, PY_13T, TORCH_9, V1, X86
 from tests.unit.release.conftest import NOW
 from wheelmill.config.model import Config
-from wheelmill.names import PythonVersion, ReleaseTag
-from wheelmill.plan.failures import inputs_of
+from wheelmill.names import PythonVersion, ReleaseTag, Sha256
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import Filters, KnownFailure, KnownFailures
+from wheelmill.plan.targets import Filters, KnownFailure
 
 PY_11 = PythonVersion(3, 11)
 ONE = Filters(projects=(DEMO,), versions=(V1,), cudas=(CUDA_12,), torches=(TORCH_9,), platforms=(X86,))
@@ -46,6 +45,6 @@ def test_a_python_that_the_published_wheel_was_not_tried_on_is_planned() -> None
 def test_a_failure_is_one_of_the_wheel_and_not_tried_again_with_another_python() -> None:
     config = configuration("abi3")
     (target,) = make_plan(config, ONE, {}).targets
-    failure = KnownFailure(id=target.cell.id, failed_at=NOW, reason="it does not compile")
-    planned = make_plan(config, ONE, {}, KnownFailures(by_inputs={inputs_of(target): failure}))
+    failure = KnownFailure(id=target.cell.id, target=Sha256("0" * 64), failed_at=NOW, reason="it does not compile")
+    planned = make_plan(config, ONE, {}, lambda each: {target.cell: failure}.get(each.cell))
     assert planned.targets == ()

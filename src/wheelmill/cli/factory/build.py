@@ -51,7 +51,7 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
     policy = where.resolve_policy()
     planned = make_plan(config, filters, published={})
     print_skips(planned, filters)
-    builder = where.builder(config)
+    builder = where.limited_builder(config)
     failures = []
     with progress() as shown:
         for target in planned.targets:

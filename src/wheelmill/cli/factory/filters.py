@@ -30,9 +30,9 @@ class FilterOptions:
     cuda: Annotated[Texts, _list_option("--cuda", "CUDA releases: 13.0, cu130.")] = None
     torch: Annotated[Texts, _list_option("--torch", "torch minor releases: 2.11.")] = None
     platform: Annotated[Texts, _list_option("--platform", "Platforms: linux_x86_64.")] = None
-    force: Annotated[bool, typer.Option("--force", help="Build again what is published.", envvar="WHEELMILL_FORCE")] = (
-        False
-    )
+    force: Annotated[
+        bool, typer.Option("--force", help="Build again what is published or failed.", envvar="WHEELMILL_FORCE")
+    ] = False
 
     def of(self, projects: Sequence[str], groups: Sequence[str] = ()) -> Filters:
         """Read the options.

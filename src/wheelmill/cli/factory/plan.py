@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import asdict, replace
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
+from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
+from wheelmill.cli.factory.sandbox import PlaceOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT
@@ -23,6 +26,9 @@ from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Filters, Plan
 from wheelmill.release.publish import past_builds, published_cells
 from wheelmill.release.store import Quotas
 
+if TYPE_CHECKING:
+    from wheelmill.build.builder import Builder
+
 
 @with_groups
 def plan(
@@ -31,6 +37,7 @@ def plan(
     ] = None,
     *,
     filters: FilterOptions,
+    where: PlaceOptions,
     group: Annotated[
         list[str] | None,
         typer.Option("--group", help="Groups, as --matrix names them. Repeatable, commas allowed.", metavar="X"),
@@ -61,7 +68,13 @@ def plan(
         wanted = replace(wanted, changed=changed_since(configuration, since))
     releases = store_at(store)
     manifests = releases.manifests()
-    planned = make_plan(configuration, wanted, published_cells(manifests), releases.failures.read())
+
+    @functools.cache  # a plan without known failures takes no part of the factory extra
+    def builder() -> Builder:
+        return where.builder(configuration)
+
+    failed = known_failures(releases.failures.read(), lambda target: builder().place(target), where.resolve_policy())
+    planned = make_plan(configuration, wanted, published_cells(manifests), failed)
     if sample:
         planned = sample_of(planned)
     cost = estimate(planned, past_builds(manifests), runners=runners)

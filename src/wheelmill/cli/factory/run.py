@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, store_at
 from wheelmill.cli.factory.plan import plan_content, print_skips
@@ -24,7 +25,8 @@ from wheelmill.release.publish import published_cells
 if TYPE_CHECKING:
     from wheelmill.pipeline.run import RunOutcome
 
-_STAGES: Final = {BuildError.exit_code: "build", SmokeError.exit_code: "smoke", ReleaseError.exit_code: "release"}
+_STAGES: Final = {4: (BuildError, "build"), 5: (SmokeError, "smoke"), 6: (ReleaseError, "release")}
+"""What a failure is told as, and where it happened, by exit code."""
 
 
 class Until(StrEnum):
@@ -66,11 +68,13 @@ def run(
     policy = where.resolve_policy()
     configuration = config_at(config)
     releases = store_at(store or f"dir:{output / 'releases'}")
-    planned = make_plan(configuration, wanted, published_cells(releases.manifests()), releases.failures.read())
+    builder = where.limited_builder(configuration)
+    failed = known_failures(releases.failures.read(), builder.place, policy)
+    planned = make_plan(configuration, wanted, published_cells(releases.manifests()), failed)
     print_skips(planned, wanted)
     with progress() as shown:
         factory = pipeline.Factory(
-            builder=where.builder(configuration),
+            builder=builder,
             environments=environments_in(where.sandbox, configuration),
             policy=policy,
             store=releases,
@@ -79,7 +83,7 @@ def run(
             progress=shown,
         )
         seconds = None if time_limit is None else time_limit * 60
-        outcome = pipeline.run(planned.targets, factory, seconds=seconds, publishes=until is Until.INDEX)
+        outcome = pipeline.run(planned, factory, seconds=seconds, publishes=until is Until.INDEX)
     if as_json:
         print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
     place = f"index: {output / 'site'}" if until is Until.INDEX else f"wheels that passed: {output / 'wheels'}"
@@ -92,7 +96,7 @@ def _outcome_content(outcome: RunOutcome) -> dict[str, object]:
         "wheels": [verdict_content(verdict) for verdict in outcome.verdicts],
         "releases": outcome.releases,
         "failures": [
-            {"id": failure.id, "stage": _STAGES[failure.error.exit_code], "message": failure.error.explained}
+            {"id": failure.id, "stage": _STAGES[failure.error.exit_code][1], "message": failure.error.explained}
             for failure in outcome.failures
         ],
         "left": [target.cell.id for target in outcome.left],
@@ -102,8 +106,9 @@ def _outcome_content(outcome: RunOutcome) -> dict[str, object]:
 def _raise_for(outcome: RunOutcome, planned: Plan) -> None:
     """End with the exit code of the first failure, or of time that is over."""
     if outcome.failures:
-        kind = type(outcome.failures[0].error)
-        raise kind(f"{len(outcome.failures)} of {len(planned.targets)} targets failed; each is explained above")
+        kind, _ = _STAGES[outcome.failures[0].error.exit_code]
+        targets = len(planned.targets) + sum(skip.failure is not None for skip in planned.skips)
+        raise kind(f"{len(outcome.failures)} of {targets} targets failed; each is explained above")
     if outcome.left:
         raise TimeOverError(
             f"out of time; left: {', '.join(target.cell.id for target in outcome.left)}",

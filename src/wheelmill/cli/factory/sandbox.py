@@ -30,8 +30,8 @@ SandboxOption = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions:
-    """Where builds run, for which machines, and what a container may use."""
+class PlaceOptions:
+    """Where builds run and for which machines: what decides, beside their targets, how they go."""
 
     sandbox: SandboxOption = Sandbox.LOCAL
     policy: Annotated[
@@ -40,14 +40,6 @@ class BuildOptions:
             help="Platform policy: auto, or a name; manylinux_2_28 by default in a container, auto elsewhere.",
             metavar="POLICY",
         ),
-    ] = None
-    memory: Annotated[
-        float | None,
-        typer.Option(help="GiB that a build's container may use.", metavar="N", min=0.1, envvar="WHEELMILL_MEMORY"),
-    ] = None
-    cpus: Annotated[
-        int | None,
-        typer.Option(help="Processors that a build's container may use.", metavar="N", min=1, envvar="WHEELMILL_CPUS"),
     ] = None
     network: Annotated[
         str,
@@ -68,16 +60,39 @@ class BuildOptions:
             raise UsageError(f"--policy: expected auto or a name such as manylinux_2_28, not {self.policy!r}")
         return self.policy
 
-    def builder(self, config: Config) -> Builder:
-        """Where wheels are compiled; the configuration has the images."""
+    def builder(self, config: Config, *, memory: int | None = None, cpus: int | None = None) -> Builder:
+        """Make what compiles wheels.
+
+        Args:
+            config: the configuration, which has the images.
+            memory: bytes that a container may use; None sets no limit.
+            cpus: processors that a container may use; None sets no limit.
+        """
         from wheelmill.build.docker import DockerBuilder, Limits  # noqa: PLC0415 - part of the factory extra
         from wheelmill.build.local import LocalBuilder  # noqa: PLC0415
 
         if self.sandbox is Sandbox.LOCAL:
             return LocalBuilder()
-        memory = int(self.memory * (1 << 30)) if self.memory else None
-        limits = Limits(memory=memory, cpus=self.cpus, network=self.network)
+        limits = Limits(memory=memory, cpus=cpus, network=self.network)
         return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(PlaceOptions):
+    """Where builds run, for which machines, and what a container may use."""
+
+    memory: Annotated[
+        float | None,
+        typer.Option(help="GiB that a build's container may use.", metavar="N", min=0.1, envvar="WHEELMILL_MEMORY"),
+    ] = None
+    cpus: Annotated[
+        int | None,
+        typer.Option(help="Processors that a build's container may use.", metavar="N", min=1, envvar="WHEELMILL_CPUS"),
+    ] = None
+
+    def limited_builder(self, config: Config) -> Builder:
+        """Make what compiles wheels, within the limits that were given."""
+        return self.builder(config, memory=int(self.memory * (1 << 30)) if self.memory else None, cpus=self.cpus)
 
 
 def environments_in(sandbox: Sandbox, config: Config) -> SmokeEnvironments:

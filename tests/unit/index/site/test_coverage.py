@@ -5,23 +5,32 @@ from datetime import UTC, datetime
 
 from tests.unit.index.conftest import Release
 from tests.unit.plan.examples import ARM, CONFIG, CUDA_13, DEMO, PY_12, PY_13T, TORCH_9, TORCH_11, V1, X86
+from wheelmill.build.identity import identity_of, inputs_of, known_failures
 from wheelmill.config.model import Config
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.coverage import Grid, State, grids_of, planned_coverage
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Platform, ProjectName
-from wheelmill.plan.failures import inputs_of
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import Filters, KnownFailure, KnownFailures
+from wheelmill.plan.targets import BuildTarget, Filters, KnownFailure, KnownFailures
 from wheelmill.release.manifest import Manifest
 
 BUILT = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
 NOTHING = KnownFailures(by_inputs={})
 
 
+def failed(target: BuildTarget) -> KnownFailures:
+    identity = identity_of(inputs_of(target))
+    when = datetime(2026, 11, 20, tzinfo=UTC)
+    failure = KnownFailure(id=target.cell.id, target=identity, failed_at=when, reason="a.cu(1): error: no")
+    return KnownFailures(by_inputs={identity: failure})
+
+
 def catalogue(config: Config = CONFIG, failures: KnownFailures = NOTHING) -> Catalogue:
-    return Catalogue(packages=config.packages, plan=make_plan(config, Filters(), {}, failures), drivers={})
+    return Catalogue(
+        packages=config.packages, plan=make_plan(config, Filters(), {}, known_failures(failures)), drivers={}
+    )
 
 
 def grids(
@@ -61,11 +70,11 @@ def test_reasons_are_given_for_cells_in_the_grid_and_outside_of_it(release: Rele
 
 def test_a_failed_build_is_told_from_one_that_was_never_tried() -> None:
     (target, *_) = (target for target in make_plan(CONFIG, Filters(), {}).targets if target.cell.platform == X86)
-    failure = KnownFailure(id=target.cell.id, failed_at=datetime(2026, 11, 20, tzinfo=UTC), reason="no memory")
-    planned = catalogue(failures=KnownFailures(by_inputs={inputs_of(target): failure}))
+    failures = failed(target)
+    planned = catalogue(failures=failures)
     grid = grids((), planned)[X86]
     assert grid.counts[State.FAILED] == 1
-    assert grid.failures == (("failed on 2026-11-20: no memory", 1),)
+    assert grid.failures == (("failed on 2026-11-20: a.cu(1): error: no", 1),)
 
 
 def test_a_wheel_that_was_built_after_all_counts_as_built(release: Release) -> None:
@@ -73,8 +82,8 @@ def test_a_wheel_that_was_built_after_all_counts_as_built(release: Release) -> N
     (target,) = (
         each for each in planned if each.cell.id == f"demo-1.0+cu130torch2.11-cp312-{X86}" and each.cell.cuda == CUDA_13
     )
-    failure = KnownFailure(id=target.cell.id, failed_at=datetime(2026, 11, 20, tzinfo=UTC), reason="no memory")
-    grid = grids(release(BUILT), catalogue(failures=KnownFailures(by_inputs={inputs_of(target): failure})))[X86]
+    failures = failed(target)
+    grid = grids(release(BUILT), catalogue(failures=failures))[X86]
     assert (grid.counts[State.BUILT], grid.counts[State.FAILED]) == (1, 0)
 
 

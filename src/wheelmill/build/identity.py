@@ -1,0 +1,125 @@
+"""The identity of a build: one record of everything that decides how it goes, and the hash of that record.
+
+Failed builds are known by it, wheels for this machine alone are kept under it, and so are objects that were compiled.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from wheelmill.build.source import sha256_of_tree
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.names import Sha256
+from wheelmill.plan.targets import BuildTarget, FailureOf, KnownFailure, KnownFailures
+from wheelmill.system import process
+from wheelmill.system.files import sha256_of, sha256_of_bytes
+
+_ONLY_PLANNED: Final = (
+    *("versions", "version_range", "python", "cuda", "torch", "platforms", "exclude", "include", "architectures"),
+    *("description", "licence", "redistributable", "runner", "source", "patches"),
+)
+"""Keys of a package that say what is planned and who builds it, or whose files count instead. All others count, so that
+a new one cannot be forgotten."""
+
+_COMPILERS: Final = ("cc", "c++", "gcc", "g++")
+_COMPILER_VARIABLES: Final = ("CC", "CXX", "CUDAHOSTCXX")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildPlace:
+    """Where a target is compiled, as far as that decides how it goes."""
+
+    sandbox: Literal["local", "docker"]
+    compilers: tuple[str, ...]
+    """The host's compilers: the hash of each and the version that it prints, or the release of GCC in the image."""
+    images: tuple[str, ...] = ()
+    """The base images of the container, by digest; none for a build without one."""
+    network: str = ""
+    """Docker's network for the container."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildInputs:
+    """Everything that decides how a build goes."""
+
+    target: BuildTarget
+    files: tuple[Sha256, ...]
+    """The hashes of the patches, and of the source where that is a folder."""
+    wheelmill: str
+    """Our own version."""
+    place: BuildPlace | None = None
+    """None stands for any place."""
+    policy: str | None = None
+    """``auto``, or a platform policy without its machine; None stands for any."""
+
+
+def inputs_of(target: BuildTarget, place: BuildPlace | None = None, policy: str | None = None) -> BuildInputs:
+    """Gather everything that decides how a target's build goes.
+
+    Args:
+        target: what is built.
+        place: where it is compiled; None leaves that open.
+        policy: the platform policy that it is repaired for; None leaves that open.
+    """
+    files = tuple(sha256_of(patch) for patch in target.package.patches)
+    if isinstance(target.source, Path):  # the folder's content counts, not where it lies
+        files += (sha256_of_tree(target.source),)
+        target = replace(target, source=None)
+    version = importlib.metadata.version("wheelmill")
+    return BuildInputs(target=target, files=files, wheelmill=version, place=place, policy=policy)
+
+
+def identity_of(record: BuildInputs | BuildPlace) -> Sha256:
+    """Hash a record of what decides how builds go: equal ones have equal hashes, on every machine."""
+    content = asdict(record)
+    if isinstance(record, BuildInputs):
+        for key in _ONLY_PLANNED:
+            del content["target"]["package"][key]
+    return sha256_of_bytes(json.dumps(content, sort_keys=True, default=os.fspath).encode())
+
+
+def this_machine() -> BuildPlace:
+    """The place that is this machine, with the compilers that a build here would call."""
+    seen = process.environment_for_foreign_code()
+    named = [f"{name}={seen[name]}" for name in _COMPILER_VARIABLES if name in seen]
+    words = dict.fromkeys([*_COMPILERS, *(word for text in named for word in text.partition("=")[2].split())])
+    programs = [(word, shutil.which(word, path=seen.get("PATH"))) for word in words]
+    compilers = (f"{word} {_describe_program(Path(path))}" for word, path in programs if path)
+    return BuildPlace(sandbox="local", compilers=(*named, *compilers))
+
+
+def _describe_program(path: Path) -> str:
+    """The hash of a program and what it says of itself; one that is a script may start any other."""
+    try:
+        printed = process.run([path, "--version"], env=process.environment_for_foreign_code())
+    except (ProcessError, UsageError):
+        printed = "does not run"
+    return f"{sha256_of(path)} {printed.partition(chr(10))[0]}"
+
+
+def known_failures(
+    failures: KnownFailures, place_of: Callable[[BuildTarget], BuildPlace] | None = None, policy: str | None = None
+) -> FailureOf:
+    """Look up which builds would only repeat an earlier failure.
+
+    Args:
+        failures: the records of builds that failed before.
+        place_of: says where a target would be compiled; None takes failures of any place and policy.
+        policy: the platform policy that wheels would be repaired for.
+    """
+    found = failures.by_inputs if place_of else {failure.target: failure for failure in failures.by_inputs.values()}
+    suspects = {failure.id for failure in found.values()}  # hashing takes time, and runs the machine's compilers
+
+    def failure_of(target: BuildTarget) -> KnownFailure | None:
+        if target.cell.id not in suspects:
+            return None
+        return found.get(identity_of(inputs_of(target, place_of and place_of(target), policy)))
+
+    return failure_of
