@@ -110,6 +110,14 @@ def test_what_was_written_is_no_drift_any_more(index: Path, folder: Path) -> Non
     assert "# by hand\n" in (folder / "compatibility.yml").read_text()
 
 
+def test_what_was_written_reaches_the_facts_for_the_client(index: Path, folder: Path) -> None:
+    write_torch_index(index, CURRENT | NEWER)
+    facts = folder / "compatibility.json"
+    facts.touch()
+    run("drift", "--config", folder, "--write", exit_code=0)
+    assert json.loads(facts.read_text())["torch"]["releases"].keys() == {"2.11", "2.12"}
+
+
 def test_what_cannot_be_written_stays_drift(index: Path, folder: Path) -> None:
     write_torch_index(index, CURRENT | UNKNOWN)
     done = run("drift", "--config", folder, "--write", exit_code=9)
