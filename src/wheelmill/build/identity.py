@@ -64,7 +64,7 @@ def inputs_of(target: BuildTarget, place: BuildPlace | None = None, policy: str 
     """Gather everything that decides how a target's build goes.
 
     Args:
-        target: what is built.
+        target: the build target: one cell of the plan.
         place: where it is compiled; None leaves that open.
         policy: the platform policy that it is repaired for; None leaves that open.
     """

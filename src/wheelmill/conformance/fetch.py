@@ -74,8 +74,8 @@ class Fetcher:
         """Ask for a document.
 
         Args:
-            url: of the document.
-            accept: the types of content that are wanted.
+            url: the URL of the document.
+            accept: the content types that are wanted.
             limit: bytes of the content.
             span: of its bytes, as a Range header has it.
 

@@ -136,11 +136,6 @@ class PageCache:
         (text,) = self._database.execute("SELECT links FROM groups WHERE rowid = ?", (group,)).fetchone()
         return (Link(*row) for row in json.loads(text))
 
-    def projects(self, pages: Iterable[int]) -> set[str]:
-        """The projects that pages have wheels of."""
-        query = "SELECT DISTINCT project FROM groups WHERE page = ?"
-        return {name for page in pages for (name,) in self._database.execute(query, (page,))}
-
     def fact(self, key: str) -> str | None:
         """A text that was kept under a key that names its content, such as a hash; None when there is none."""
         row = self._database.execute("SELECT content FROM facts WHERE key = ?", (key,)).fetchone()
