@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Final, Self
@@ -256,7 +257,7 @@ class Web:
         """
         shown = without_credentials(url)
         time_left = TimeLeft(shown, self._seconds + size / BYTES_PER_SECOND)
-        exchange = Exchange(self._client, read, time_left, limit)
+        exchange = Exchange(partial(self._client.send, stream=True), read, time_left, limit)
         sent = {name: value for name, value in headers.items() if name != "Authorization"}
         at = shown
         try:

@@ -12,6 +12,8 @@ import httpx
 from wheelmill.errors import NetworkError
 from wheelmill.web.retries import FAILED
 
+Send = Callable[[httpx.Request], httpx.Response]
+"""Sends a request over a connection, and leaves the content of the answer to be read."""
 Read = Callable[[Iterator[bytes], int], None]
 """Takes the content of an answer, in pieces, and its status."""
 
@@ -50,15 +52,15 @@ class TimeLeft:
 class Exchange(httpx.BaseTransport):
     """A request and its whole answer: a connection that breaks while it is read counts as no answer."""
 
-    def __init__(self, client: httpx.Client, read: Read, time_left: TimeLeft, limit: int) -> None:
-        self._client, self._read, self._time_left, self._limit = client, read, time_left, limit
+    def __init__(self, send: Send, read: Read, time_left: TimeLeft, limit: int) -> None:
+        self._send, self._read, self._time_left, self._limit = send, read, time_left, limit
         self.tries = 0
         """That were begun."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send it, and read what comes."""
         self.tries += 1
-        answer = self._client.send(request, stream=True)
+        answer = self._send(request)
         try:
             if not answer.has_redirect_location and answer.status_code not in FAILED:
                 self._read(self._pieces(answer), answer.status_code)

@@ -34,7 +34,7 @@ class Kind:
     @classmethod
     def of(cls, file: IndexFile) -> Self:
         """What a wheel shares with those for other Pythons."""
-        version, label = _upstream(file.name.version)
+        version, label = _split_version(file.name.version)
         platform, glibc = _platform_of(file.name.tags)
         evidence = file.certificate.evidence if file.certificate else None
         return cls(
@@ -61,7 +61,7 @@ class Kind:
 
 
 @cache
-def _upstream(version: Version) -> tuple[str, Label | None]:
+def _split_version(version: Version) -> tuple[str, Label | None]:
     """What stands before our label, and the label."""
     label = Label.parse(version.local) if version.local else None
     return str(version).removesuffix(str(label)).rstrip("+."), label
