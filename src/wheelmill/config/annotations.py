@@ -65,6 +65,10 @@ class ByVersion(Entry, Mapping[Version, Release]):
         """The facts about one release."""
         return self.releases[version]
 
+    def __contains__(self, version: object) -> bool:
+        """Whether there are facts about a release; planning asks for every cell."""
+        return version in self.releases
+
     def __iter__(self) -> Iterator[Version]:
         """Every version, in the order of the file."""
         return iter(self.releases)
