@@ -1,15 +1,17 @@
-"""What a wheel may ask of the machine and not of other wheels: NVIDIA's driver, a GPU, an installed toolkit."""
+"""What a wheel leaves to others, looked for before it is imported: by the machine, by torch or by CUDA's wheels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from wheelmill.config.model import Expectations, Need
+from wheelmill.config.model import Need
 from wheelmill.smoke.environment import SmokeEnvironment, evaluate
-from wheelmill.smoke.verdict import Evidence
+from wheelmill.smoke.evidence import Contents, open_symbols
+from wheelmill.wheel.findings import Code, Finding
 
-DRIVER: Final = "libcuda.so.1"
+_DRIVER: Final = "libcuda.so.1"
 
 _MAY_BE_ABSENT: Final[Mapping[Need, tuple[str, ...]]] = {
     "cuda": ("libcudart.", "libcublas.", "libcublasLt.", "libcufft.", "libcurand.", "libcusolver.", "libcusparse."),
@@ -43,19 +45,51 @@ print(json.dumps(count.value))
 """
 """https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html"""
 
+_NAMED: Final = 10
+"""How many symbols one finding names."""
 
-def absent_libraries(evidence: Evidence, expectations: Expectations, environment: SmokeEnvironment) -> tuple[str, ...]:
+_OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
+"""How the names of symbols begin that the driver, the runtime and their kin define."""
+
+_UNDEFINED: Final = """
+import ctypes, glob, json, sys, sysconfig
+try:
+    import torch  # which loads its libraries, so that they are found by name
+except ImportError:
+    pass
+def defines(library, symbol):
+    try:
+        return bool(library[symbol])
+    except AttributeError:
+        return False
+needed, missing = json.loads(sys.argv[1]), sys.argv[2:]
+site = sysconfig.get_path("purelib")
+beside = [name for part in ("torch", "nvidia/*") for name in sorted(glob.glob(f"{site}/{part}/lib/*.so*"))]
+for name in [None, *needed, *beside]:
+    if not missing:
+        break
+    try:
+        library = ctypes.CDLL(name)
+    except OSError:
+        continue
+    missing = [symbol for symbol in missing if not defines(library, symbol)]
+print(json.dumps(missing))
+"""
+"""Asks the dynamic linker, in the order in which it looks: the process itself, what the wheel names, what is there."""
+
+
+def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple[str, ...]:
     """Libraries that a wheel rightly expects of its machine and that this one lacks, so that it cannot be imported.
 
     Args:
-        evidence: the evidence of a wheel, with the libraries that it needs.
-        expectations: which of them a machine may lack; the driver always is one.
+        contents: the opened wheel, which says what it needs and what a machine may lack; the driver always is one.
         environment: where torch is installed already, if the wheel needs it.
     """
-    prefixes = tuple(prefix for need in expectations.needs for prefix in _MAY_BE_ABSENT.get(need, ()))
-    of_the_machine = [name for name in evidence.needed if name == DRIVER or name.startswith(prefixes)]
-    if "driver" in expectations.needs and DRIVER not in of_the_machine:
-        of_the_machine.append(DRIVER)
+    needs = contents.expectations.needs
+    prefixes = tuple(prefix for need in needs for prefix in _MAY_BE_ABSENT.get(need, ()))
+    of_the_machine = [name for name in contents.evidence.needed if name == _DRIVER or name.startswith(prefixes)]
+    if "driver" in needs and _DRIVER not in of_the_machine:
+        of_the_machine.append(_DRIVER)
     if not of_the_machine:
         return ()
     loadable = evaluate(environment, list[str], _LOADABLE, *of_the_machine)
@@ -65,3 +99,33 @@ def absent_libraries(evidence: Evidence, expectations: Expectations, environment
 def gpus_in(environment: SmokeEnvironment) -> int:
     """How many GPUs the driver shows; 0 without a driver."""
     return evaluate(environment, int, _GPUS)
+
+
+def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, without_cuda: bool) -> Iterator[Finding]:
+    """Find what neither Python nor torch nor CUDA defines.
+
+    Args:
+        contents: the opened wheel, with its evidence.
+        environment: where it is not installed yet, and torch is if it needs that.
+        without_cuda: whether the environment lacks libraries of CUDA that the wheel rightly expects of its machine.
+
+    Raises:
+        ProcessError: torch or a library of CUDA cannot be loaded.
+    """
+    symbols = open_symbols(contents.shared_objects)
+    if without_cuda:
+        symbols = frozenset(name for name in symbols if not name.startswith(_OF_CUDA))
+    if not symbols:
+        return
+    missing = evaluate(environment, list[str], _UNDEFINED, json.dumps(contents.evidence.needed), *sorted(symbols))
+    if missing:
+        yield Finding(
+            code=Code.UNDEFINED_SYMBOL,
+            detail=f"nothing defines {some_of(missing)}; neither Python nor torch nor CUDA does",
+        )
+
+
+def some_of(symbols: Sequence[str]) -> str:
+    """Name symbols, and say how many more there are when they are many."""
+    more = len(symbols) - _NAMED
+    return ", ".join(symbols[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -8,7 +8,7 @@ from typing import Final
 from packaging.utils import canonicalize_name
 
 from wheelmill.smoke.evidence import Contents, cuda_major_of
-from wheelmill.smoke.symbols import some_of
+from wheelmill.smoke.machine import some_of
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.name import WheelFile

@@ -10,8 +10,7 @@ from wheelmill.errors import IntegrityError, NetworkError, ProcessError
 from wheelmill.names import PythonVersion
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment, SmokeEnvironments, evaluate
 from wheelmill.smoke.evidence import Contents
-from wheelmill.smoke.machine import absent_libraries, gpus_in
-from wheelmill.smoke.symbols import undefined_symbols
+from wheelmill.smoke.machine import absent_libraries, gpus_in, undefined_symbols
 from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding
@@ -70,7 +69,7 @@ def _try_in(
     label = contents.name.label
     if label and label.torch:
         environment.install_torch(f"torch=={label.torch}.*")
-    absent = absent_libraries(contents.evidence, contents.expectations, environment)
+    absent = absent_libraries(contents, environment)
     script = contents.expectations.script
     gpus = gpus_in(environment) if script else 0
     for findings in _steps(contents, environment, requirements, absent, script if gpus else None):
