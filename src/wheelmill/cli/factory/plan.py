@@ -19,8 +19,7 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT
 from wheelmill.config.upkeep.changes import changed_since
-from wheelmill.plan.estimate import Estimate, estimate
-from wheelmill.plan.groups import Group, groups_of, sample_of, shards_of, waiting_groups
+from wheelmill.plan.groups import Estimate, Group, estimate, groups_of, sample_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Filters, Plan
 from wheelmill.release.publish import past_builds, published_cells
