@@ -12,7 +12,7 @@ from typing import Final
 
 from wheelmill.config.model import LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, IntegrityError, NetworkError, ProcessError
-from wheelmill.installers.package_cache import cached_sdist
+from wheelmill.installers.mirror import cached_sdist
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process

@@ -25,7 +25,7 @@ from wheelmill.config.model import (
     without_torch,
 )
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.installers.package_cache import cached_sdist
+from wheelmill.installers.mirror import cached_sdist
 from wheelmill.installers.uv import compile_requirements, failure_of
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.git import fetch_commit

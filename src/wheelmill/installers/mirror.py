@@ -1,24 +1,31 @@
-"""Wheels in a folder with all that they need, for places that reach no package index.
+"""Files of the package index, each downloaded once and kept under its hash; and folders that they are linked into.
 
-uv decides which files these are; each is downloaded once and kept under its hash.
+Such a folder is for places that reach no package index. uv decides which wheels belong there.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from packaging.pylock import Pylock
+from platformdirs import user_cache_path
 
-from wheelmill.installers.package_cache import RemoteWheel, cached_wheel
+from wheelmill.errors import IntegrityError, NetworkError
 from wheelmill.installers.package_folder import another_system
+from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.installers.uv import compile_requirements
-from wheelmill.names import Platform, PythonVersion, Sha256
+from wheelmill.names import Platform, ProjectName, PythonVersion, Sha256
+from wheelmill.system.files import sha256_of
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
 
 _AT_ONCE: Final = 4
 """Downloads."""
@@ -50,22 +57,23 @@ def mirror(
         IntegrityError: the package index has other bytes under its name.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    wheels = _resolve(requirements, python, platform, torch_backend) if requirements else []
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return [_link(cached, folder / cached.name) for cached in pool.map(cached_wheel, wheels)]
-
-
-def _resolve(
-    requirements: Sequence[str], python: PythonVersion, platform: Platform, torch_backend: str | None
-) -> list[RemoteWheel]:
+    if not requirements:
+        return []
     backend = ["--torch-backend", torch_backend] if torch_backend else []
     lock = compile_requirements(requirements, *another_system(python, platform), *backend)
-    return [
-        RemoteWheel(project=package.name, filename=wheel.filename, url=wheel.url, sha256=Sha256(wheel.hashes["sha256"]))
-        for package in Pylock.from_dict(tomllib.loads(lock)).packages
+    packages = Pylock.from_dict(tomllib.loads(lock)).packages
+    wheels = [
+        (wheel.filename, Sha256(wheel.hashes["sha256"]), wheel.url)
+        for package in packages
         for wheel in package.wheels or ()
         if wheel.url
     ]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return [_link(cached, folder / cached.name) for cached in pool.map(lambda each: _cached_wheel(*each), wheels)]
+
+
+def _cached_wheel(filename: str, sha256: Sha256, url: str) -> Path:
+    return _cached(Path("mirror", sha256, filename), sha256, lambda _web: url)
 
 
 def _link(source: Path, destination: Path) -> Path:
@@ -75,3 +83,36 @@ def _link(source: Path, destination: Path) -> Path:
     except OSError:
         shutil.copyfile(source, destination)
     return destination
+
+
+def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:
+    """Where a source distribution with this hash is, downloaded if need be.
+
+    Raises:
+        NetworkError: the index does not have the file or does not answer.
+        IntegrityError: it has other bytes under that name.
+    """
+
+    def find(web: Web) -> str:
+        url = next((file.url for file in files_of(project, web) if file.filename == filename), None)
+        if url is None:
+            raise NetworkError(f"the package index no longer has {filename}")
+        return url
+
+    return _cached(Path("sdists", sha256, filename), sha256, find)
+
+
+def _cached(place: Path, sha256: Sha256, find: Callable[[Web], str]) -> Path:
+    """A file of the cache; what is downloaded appears in it whole, or not at all."""
+    path = user_cache_path("wheelmill") / place
+    if path.exists() and sha256_of(path) == sha256:
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as name:  # of this process's own: others may want the file too
+        partial = Path(name) / path.name
+        with open_index() as web, partial.open("wb") as file:
+            web.download(find(web), file)
+        if (found := sha256_of(partial)) != sha256:
+            raise IntegrityError(f"{path.name} has sha256 {found}, not the promised {sha256}")
+        partial.replace(path)
+    return path

@@ -9,7 +9,7 @@ import pytest
 
 from tests.page_server import Answer, PageServer, links_page
 from wheelmill.errors import IntegrityError, NetworkError
-from wheelmill.installers.package_cache import cached_sdist
+from wheelmill.installers.mirror import cached_sdist
 from wheelmill.installers.package_index import configured_index
 from wheelmill.names import Sha256, project_name
 
