@@ -1,21 +1,25 @@
-"""From tested wheels to a release, and from releases to the site."""
+"""From tested wheels to a release, from releases to the site; and the throw-away site that a wheel is tried from."""
 
 from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from wheelmill.build.identity import known_failures
 from wheelmill.config.model import Config, Listing
 from wheelmill.errors import ReleaseError
-from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_releases
+from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_folder, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import pages_of, pages_of_sources
+from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import SiteSize, write_site
@@ -25,8 +29,12 @@ from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Publication, Store
+from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.smoke.verdict import tested_wheel_at
+from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.metadata import metadata_bytes, read_metadata
+from wheelmill.wheel.name import WheelFile
 
 
 def release_folder(directory: Path, store: Store, *, attestation: str | None = None, progress: Progress) -> Publication:
@@ -129,3 +137,28 @@ def _absent(manifests: Sequence[Manifest], store: Store) -> dict[ReleaseTag, fro
         )
         for manifest in manifests
     }
+
+
+@contextmanager
+def serve_candidate(folder: Path, wheels: Collection[WheelFile]) -> Iterator[CandidateIndex]:
+    """Write wheels, sidecars and pages to a folder and serve them on this machine; see `ServeIndex`.
+
+    Smoke installs from there, so that what is tried is what a user will do.
+    """
+    files = folder / "files"
+    files.mkdir()
+    for wheel in wheels:
+        shutil.copyfile(wheel.path, files / wheel.filename)
+        write_bytes(files / (wheel.filename + SIDECAR_SUFFIX), metadata_bytes(wheel.path))
+    site = site_of_folder(files, "../files", warn=lambda _text: None)
+    write_site(pages_of(site), folder / "site")
+    with serve_folder(folder) as url:
+        yield CandidateIndex(folder=folder, path="site/simple/", url=url, requires=_required_of_others(wheels))
+
+
+def _required_of_others(wheels: Collection[WheelFile]) -> tuple[str, ...]:
+    """What wheels say they need, but for each other."""
+    metadata = [read_metadata(metadata_bytes(wheel.path)) for wheel in wheels]
+    own = {canonicalize_name(each.name) for each in metadata}
+    required = {requirement for each in metadata for requirement in each.requires_dist or ()}
+    return tuple(sorted(str(each) for each in required if canonicalize_name(each.name) not in own))

@@ -15,8 +15,7 @@ from wheelmill.build.provenance import provenance_path
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, TimeIsOver, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.pipeline.candidate_index import serve_candidate
-from wheelmill.pipeline.publishing import build_index, catalogue_of
+from wheelmill.pipeline.publishing import build_index, catalogue_of, serve_candidate
 from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
 from wheelmill.release.build_number import assign_build_number
 from wheelmill.release.manifest import Manifest

@@ -8,7 +8,7 @@ from tests.unit.release.conftest import certified_wheel
 from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import ReleaseError
 from wheelmill.names import project_name
-from wheelmill.pipeline.candidate_index import serve_candidate
+from wheelmill.pipeline.publishing import serve_candidate
 from wheelmill.smoke.available import AvailableWheel
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.local import LocalEnvironments

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.build.conftest import MACHINE, package_index_of
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
-from wheelmill.pipeline.candidate_index import serve_candidate
+from wheelmill.pipeline.publishing import serve_candidate
 from wheelmill.smoke.examine import examine_wheel
 from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.smoke.verdict import Verdict
