@@ -98,7 +98,8 @@ def test_imports_run_one_way_inside_the_client() -> None:
         and module.startswith("wheelmill.client.")
         and level_of(module) > level_of(".".join(("wheelmill", *path.relative_to(ROOT).parts)))
     ]
-    assert {path.name for path in (ROOT / "client").iterdir() if (path / "__init__.py").exists()} == packages
+    folders = {path.name for path in (ROOT / "client").iterdir() if (path / "__init__.py").exists()}
+    assert folders == packages - {"records"}
     assert wrong == []
 
 

@@ -7,8 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
-from wheelmill.client.choose.facts import read_facts
-from wheelmill.client.choose.resolve import Search, resolve
+from wheelmill.client.choose.resolve import Search, read_facts, resolve
 from wheelmill.client.records import Candidate, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.client.sources.links import group_links
 from wheelmill.client.sources.listing import Place, candidates_of

@@ -13,7 +13,7 @@ from wheelmill.cli.client.project import ProjectOption, project_file
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions
-from wheelmill.client.choose.facts import read_facts
+from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.environment.doctor import (
     Defect,
     defects_of_environment,

@@ -62,7 +62,7 @@ def environment_content(found: TargetEnvironment) -> dict[str, object]:
         "driver": found.driver,
         "driver_cuda": str(found.driver_cuda) if found.driver_cuda else None,
         "gpus": [{"name": gpu.name, "capability": gpu.capability.capability} for gpu in found.gpus],
-        "tags": list(map(str, found.tags)),
+        "tags": list(map(str, found.tag_places)),
         "origins": dict(found.origins),
     }
 

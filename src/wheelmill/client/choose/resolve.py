@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,6 @@ from packaging.utils import canonicalize_name
 from platformdirs import user_cache_path
 
 from wheelmill.client.choose.choice import choose, targets_of
-from wheelmill.client.choose.facts import read_facts
 from wheelmill.client.choose.fit import group_fits
 from wheelmill.client.choose.inspection import inspect
 from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
@@ -28,6 +28,8 @@ from wheelmill.client.sources.selection import read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaTag, ProjectName
+from wheelmill.system import resources
+from wheelmill.system.plain_records import record_of
 
 _TORCH_INDEX: Final = "WHEELMILL_TORCH_INDEX"
 """The variable that names a mirror of torch's own indexes."""
@@ -64,6 +66,12 @@ class Search:
     def open_cache(self) -> PageCache:
         """The cache of pages."""
         return PageCache(cache_folder() if self.use_cache else None)
+
+
+def read_facts() -> Compatibility:
+    """Read ``compatibility.yml``, as 'wheelmill config schema --write' made JSON of it: YAML would take too long."""
+    facts: Compatibility = record_of(Compatibility, json.loads((resources.CONFIG / "compatibility.json").read_bytes()))
+    return facts
 
 
 def cache_folder() -> Path:

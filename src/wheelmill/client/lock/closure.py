@@ -97,7 +97,7 @@ def _preferences(known: Pylock) -> dict[str, object]:
 
 def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Package:
     """An entry without source distributions and other platforms' wheels: nothing is built while a lock is installed."""
-    tags = set(environment.tags)
+    tags = environment.tag_places.keys()
     wheels = [wheel for wheel in package.wheels or () if parse_wheel_filename(wheel.filename)[3] & tags]
     if not wheels:
         raise UsageError(f"{package.name} {package.version} has no wheel for this environment, so it cannot be locked")

@@ -164,7 +164,7 @@ def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWhee
         UsageError: it holds something else than wheels, or no sha256 of one.
     """
     try:
-        selected = list(lock.select(environment=marker_environment(environment), tags=environment.tags))
+        selected = list(lock.select(environment=marker_environment(environment), tags=list(environment.tag_places)))
     except PylockSelectError as error:
         raise NoWheelError(f"the lock is not for {environment.python} on {environment.platform}: {error}") from None
     wanted = []

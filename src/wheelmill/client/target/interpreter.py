@@ -118,9 +118,46 @@ def libc_of(glibc: str | None, interpreter: Path, platform: Platform) -> Libc | 
         return Libc.parse(glibc)
     if not platform.is_linux:
         return None
-    from wheelmill.client.target.musl import musl_of  # noqa: PLC0415 - most machines have glibc
-
     return musl_of(interpreter)
+
+
+def musl_of(interpreter: Path) -> Libc | None:
+    """The musl that an interpreter is linked to; None when it is linked to another C library, or to none.
+
+    Python has no call for it, but musl's loader says it: https://peps.python.org/pep-0656/
+    """
+    loader = _loader_of(interpreter)
+    if loader is None or "musl" not in loader:
+        return None
+    try:
+        said = process.run([loader], env={}, timeout=10)
+    except ProcessError as error:  # without a program to load, it fails
+        said = error.tail
+    except UsageError:
+        return None
+    for line in said.splitlines():
+        name, _, version = line.partition(" ")
+        if name == "Version":  # "musl libc (x86_64)", then "Version 1.2.5"
+            try:
+                major, minor, *_ = map(int, version.split("."))
+            except ValueError:
+                return None
+            return Libc("musl", major, minor)
+    return None
+
+
+def _loader_of(program: Path) -> str | None:
+    """The program that the kernel starts to load another one (``PT_INTERP`` of ELF)."""
+    from elftools.common.exceptions import ELFError  # noqa: PLC0415 - most machines have glibc
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 - the same
+    from elftools.elf.segments import InterpSegment  # noqa: PLC0415 - the same
+
+    try:
+        with program.open("rb") as file:
+            segments = ELFFile(file).iter_segments("PT_INTERP")
+            return next((each.get_interp_name() for each in segments if isinstance(each, InterpSegment)), None)
+    except (OSError, ELFError):
+        return None
 
 
 def _driver_cuda(number: int | None) -> CudaVersion | None:

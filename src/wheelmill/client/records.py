@@ -1,0 +1,231 @@
+"""What the client knows: the target, where wheels are, which there are, and what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.tags import Tag
+from packaging.utils import BuildTag, canonicalize_name
+from packaging.version import Version
+
+from wheelmill.config.model.sources import SourceFacts
+from wheelmill.names import (
+    Architecture,
+    CudaTag,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    PythonVersion,
+    Sha256,
+    TorchVersion,
+)
+from wheelmill.wheel.built_for import BuiltFor
+from wheelmill.wheel.platforms import Libc, tag_places
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """One GPU."""
+
+    capability: Architecture
+    name: str | None = None
+    """``NVIDIA H100``; None when only its compute capability was given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetEnvironment:
+    """What wheels are chosen for: a Python, what is installed for it, and the machine it runs on."""
+
+    python: PythonVersion
+    python_release: str | None
+    """``3.12.4``; None when only the minor release is known."""
+    interpreter: Path | None
+    """None when the target is described by hand only."""
+    platform: Platform
+    """``linux_x86_64``, ``linux_aarch64``, ``win_amd64`` ..."""
+    libc: Libc | None
+    """None where wheels make no difference: not on Linux."""
+    torch: TorchVersion | None
+    """None when torch is not installed: any may be chosen."""
+    torch_release: str | None = None
+    """``2.11.0+cu130`` as it is installed; None when it is not, or was given by hand."""
+    cuda: CudaVersion | None
+    """What torch is built for, or was asked for; None when any may be chosen."""
+    cpu_only: bool = False
+    """Whether the installed torch is built without CUDA."""
+    cxx11_abi: bool | None = None
+    """Which C++ ABI torch is built with; None when that is not known."""
+    driver: str | None = None
+    """``580.65.06``; None when there is none, or it is not known."""
+    driver_cuda: CudaVersion | None = None
+    """The newest CUDA that the driver knows itself."""
+    gpus: tuple[Gpu, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """How each fact is known, by its field: ``--torch``, ``torch/version.py of .venv``, ``nvidia-smi``."""
+
+    @property
+    def tag_places(self) -> Mapping[Tag, int]:
+        """Tags of wheels that can be installed, the best first, at place 0 (PEP 425, PEP 600, PEP 656)."""
+        return tag_places(self.python, self.platform, self.libc)
+
+    def __str__(self) -> str:
+        """``Python 3.12, torch 2.11 and CUDA 13.0 on linux_x86_64``; what is open is called any."""
+        cuda = "no CUDA" if self.cpu_only else f"CUDA {self.cuda or '(any)'}"
+        return f"Python {self.python}, torch {self.torch or '(any)'} and {cuda} on {self.platform}"
+
+    @property
+    def full_python(self) -> Version:
+        """The version that ``Requires-Python`` is compared with."""
+        return Version(self.python_release or f"{self.python.major}.{self.python.minor}")
+
+
+class SourceKind(StrEnum):
+    """How a source lists its wheels."""
+
+    SIMPLE = "simple"
+    """A simple index (PEP 503 or PEP 691): the URL above its projects."""
+    FIND_LINKS = "find-links"
+    """One page of links. ``{cuda}`` and ``{torch}`` in the URL stand for one page each."""
+    GITHUB = "github"
+    """The assets of a repository's releases: the URL of its REST API."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(SourceFacts):
+    """A place that has wheels."""
+
+    name: str
+    kind: SourceKind
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceList:
+    """What a file of sources says."""
+
+    site: str | None = None
+    """The site of an index that has a newer one; None when nothing does."""
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A wheel that could be installed somewhere."""
+
+    filename: str
+    project: ProjectName
+    """The name that it is installed under."""
+    version: Version
+    """With its local label."""
+    build: BuildTag
+    tags: frozenset[Tag]
+    label: BuiltFor
+    """What its name says it was built for."""
+    url: str
+    """Absolute, without a fragment."""
+    sha256: Sha256 | None
+    size: int | None
+    """Bytes."""
+    requires_python: str | None
+    metadata_sha256: Sha256 | None
+    """Of the METADATA that lies at its URL + ``.metadata`` (PEP 658); None when there is none or no hash was given."""
+    has_metadata: bool
+    """Whether that file is there."""
+    uploaded_at: str | None
+    """RFC 3339."""
+    yanked: str | None
+    """The reason, which may be empty (PEP 592); None when it is not yanked."""
+    source: Source
+
+
+class Aspect(StrEnum):
+    """What a candidate fails at. The values are part of the commands' JSON."""
+
+    PLATFORM = "platform"
+    """Another operating system, C library or processor."""
+    GLIBC = "glibc"
+    """A newer glibc than the target's."""
+    PYTHON = "python"
+    CUDA = "cuda"
+    TORCH = "torch"
+    ABI = "abi"
+    """The C++ ABI of torch."""
+    DRIVER = "driver"
+    GPU = "gpu"
+    VERSION = "version"
+    """Not a version that was asked for."""
+    YANKED = "yanked"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mismatch:
+    """Why one candidate does not fit."""
+
+    aspect: Aspect
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The wheel for one project."""
+
+    project: ProjectName
+    """As it was asked for."""
+    candidate: Candidate
+    extras: frozenset[str] = frozenset()
+    """Those that were asked for."""
+    requires_dist: tuple[str, ...] | None = None
+    """Of its METADATA; None when that was not read."""
+    notes: tuple[str, ...] = ()
+    """What could not be checked, or should be known: ``its GPU architectures are not known``."""
+
+    @property
+    def name_with_extras(self) -> str:
+        """What it is installed as, with its extras: ``flash-attn[test]``."""
+        extras = f"[{','.join(sorted(self.extras))}]" if self.extras else ""
+        return f"{self.candidate.project}{extras}"
+
+    @property
+    def needs_torch(self) -> bool:
+        """Whether it is linked to torch, or that is not known."""
+        requires = self.requires_dist
+        if self.candidate.label.torch or requires is None:
+            return True
+        return any(canonicalize_name(Requirement(each).name) == "torch" for each in requires)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unresolved:
+    """A project without a wheel for the target."""
+
+    project: ProjectName
+    reason: str
+    suggestion: str | None
+    """The smallest change with which there is one: ``--torch 2.10``; None when there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolution:
+    """What was chosen for a target, all for one torch and one CUDA."""
+
+    environment: TargetEnvironment
+    """The target; where it left torch and CUDA open, with those that were chosen."""
+    choices: Mapping[ProjectName, Choice]
+    unresolved: Mapping[ProjectName, Unresolved]
+    torch_backend: CudaTag | None = None
+    """The CUDA that torch has to be taken for, as uv calls it; None where the usual index has the right one."""
+    torch_index: str | None = None
+    """The simple index that has it."""
+    warnings: tuple[str, ...] = ()
+    """Sources that did not answer, or were read from the cache."""
+    unanswered: tuple[str, ...] = ()
+    """Pages that servers did not give and the cache does not have: they may list a wheel for what is unresolved."""
+
+    @property
+    def torch(self) -> TorchVersion | None:
+        """The torch that must stand beside the wheels; None when none of them is linked to it."""
+        return self.environment.torch if any(choice.needs_torch for choice in self.choices.values()) else None
