@@ -13,8 +13,7 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.config.load import load_config
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import FinderData, finder_data
-from wheelmill.index.site.kinds import Kind
-from wheelmill.index.site.wheels import WheelGroup, wheel_groups
+from wheelmill.index.site.wheels import Kind, WheelGroup, wheel_groups
 from wheelmill.names import Architecture, PythonVersion, project_name
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish

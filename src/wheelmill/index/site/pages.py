@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from html import escape
+from typing import Final
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -15,7 +16,6 @@ from wheelmill.index.render import Page, site_templates
 from wheelmill.index.rows import href, rows_for_page
 from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.finder import finder_data
-from wheelmill.index.site.format import duration, size, span
 from wheelmill.index.site.packages import PackagePage, package_page
 from wheelmill.index.site.wheels import SiteWheel, wheel_groups
 from wheelmill.index.tree import Catalogue, IndexFile, Site, Tree
@@ -124,3 +124,30 @@ def _wheel_row(wheel: SiteWheel) -> str:
     link = f'<a href="{escape(href(file.url))}">{wheel.pythons}</a>'
     compiled = duration(seconds) if (seconds := wheel.build_seconds) else "&ndash;"
     return f'<tr><th scope="row">{link}</th><td>{size(file.size)}</td><td>{compiled}</td></tr>'
+
+
+_KILO: Final = 1000
+_THREE_DIGITS: Final = 100
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+
+
+def size(number: float) -> str:
+    """``12.3 MB`` for bytes; decimal, as installers write it."""
+    for unit in ("bytes", "kB", "MB"):
+        if number < _KILO:
+            return f"{number:.{0 if number >= _THREE_DIGITS or unit == 'bytes' else 1}f} {unit}"
+        number /= _KILO
+    return f"{number:.1f} GB"
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``17 min`` or ``2.5 h``."""
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"
+
+
+def span(versions: Sequence[object]) -> str:
+    """``2.8 to 2.11``: the first and the last."""
+    return str(versions[0]) if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"

@@ -14,8 +14,7 @@ from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
 from wheelmill.config.model import Config, Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_folder, site_of_releases
-from wheelmill.index.site.format import duration, size, span
-from wheelmill.index.site.pages import site_pages
+from wheelmill.index.site.pages import duration, site_pages, size, span
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import write_site
 from wheelmill.names import ProjectName, project_name
