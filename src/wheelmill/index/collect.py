@@ -1,4 +1,4 @@
-"""Collecting what an index lists, from the manifests of releases or from a folder of wheels, and sorting it into trees."""
+"""Collecting what an index lists, from manifests of releases or a folder of wheels, and sorting it into its trees."""
 
 from __future__ import annotations
 

@@ -13,10 +13,8 @@ from urllib.parse import quote
 
 from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.failures import FailureFile
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
-from wheelmill.release.store import Publication, Quotas, files_beside
-from wheelmill.release.tags import date_tags
+from wheelmill.release.store import FailureFile, Publication, Quotas, date_tags, files_beside
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of, write_bytes
 from wheelmill.system.progress import Progress

@@ -1,20 +1,44 @@
-"""What a place for releases offers: to read them all, to fetch a wheel, and to publish one more."""
+"""What a place for releases offers: to read them all, to fetch a wheel, and to publish one more under a tag of its day.
+
+Beside them it keeps which builds failed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+import itertools
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Protocol
 
+from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.failures import FailureFile
+from wheelmill.plan.targets import KnownFailure, KnownFailures
 from wheelmill.release.manifest import SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import Progress
+from wheelmill.system.record_files import read_record, write_record
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureFile:
+    """A file of known failures, which need not exist. Losing it is harmless: they are tried once more."""
+
+    path: Path
+
+    def read(self) -> KnownFailures:
+        """The builds that failed before."""
+        try:
+            return read_record(self.path, KnownFailures)
+        except (FileNotFoundError, IntegrityError):  # not there, broken, or of an earlier version of ours
+            return KnownFailures(by_inputs={})
+
+    def remember(self, inputs: Sha256, failure: KnownFailure) -> None:
+        """Keep one more failed build."""
+        write_record(self.path, KnownFailures(by_inputs={**self.read().by_inputs, inputs: failure}))
 
 
 def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
@@ -106,3 +130,21 @@ class Store(Protocol):
 
     def url_from(self, site: Path) -> str:
         """What lies above the releases' folders: a URL, or a path as seen from the root of a site."""
+
+
+def date_tags(day: date) -> Iterator[ReleaseTag]:
+    """Every tag of a day, in their order: ``v2026-11-21``, ``v2026-11-21.2`` for the second release, and so on."""
+    yield ReleaseTag(f"v{day:%Y-%m-%d}")
+    for number in itertools.count(2):
+        yield ReleaseTag(f"v{day:%Y-%m-%d}.{number}")
+
+
+def is_date_tag(text: str) -> bool:
+    """Whether a tag is one of a day: a repository has other releases too."""
+    try:
+        day = date.fromisoformat(text[1:11])
+    except ValueError:
+        return False
+    number = text[12:]
+    later = number.isascii() and number.isdigit() and not number.startswith("0") and number != "1"
+    return text == f"v{day}" or (later and text == f"v{day}.{number}")

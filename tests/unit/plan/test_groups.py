@@ -19,7 +19,7 @@ from wheelmill.plan.groups import (
     waiting_groups,
 )
 from wheelmill.plan.targets import BuildTarget, Cell, PastBuild, Plan
-from wheelmill.release.github.quotas import QUOTAS
+from wheelmill.release.github.store import QUOTAS
 
 DEMO, OTHER = project_name("demo"), project_name("other")
 PY_9, PY_10 = PythonVersion(3, 9), PythonVersion(3, 10)

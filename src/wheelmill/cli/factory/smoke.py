@@ -27,7 +27,7 @@ def smoke(
 ) -> None:
     """Examine wheels: their bytes first, then a clean installation and import. Exits with 5 on findings."""
     from wheelmill.pipeline.publishing import serve_candidate  # noqa: PLC0415 - needs the factory extra
-    from wheelmill.release.github.quotas import QUOTAS  # noqa: PLC0415
+    from wheelmill.release.github.store import QUOTAS  # noqa: PLC0415
     from wheelmill.smoke.available import wheels_on_disk  # noqa: PLC0415
     from wheelmill.smoke.examine import examine_wheel  # noqa: PLC0415
 

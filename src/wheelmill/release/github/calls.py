@@ -2,21 +2,93 @@
 
 A call that failed may have had its effect. So nothing that changes something is simply sent again: `Calls.ensure` looks
 first. That is also how a publication goes on that was interrupted: what is there already is found and not made again.
+
+https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Final, Self, TypeVar
 
 from github import BadAttributeException, GithubException, RateLimitExceededException
 from github.Repository import Repository as Repo
 
-from wheelmill.errors import NetworkError, RejectedError, WheelmillError
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError, WheelmillError
 from wheelmill.release.github.connection import PAUSES, WebRequester
-from wheelmill.release.github.pace import Pace
 from wheelmill.release.github.repository import Repository
 from wheelmill.system.progress import Progress
+from wheelmill.system.time import Clock
+from wheelmill.web.retries import asked_pause
+
+BETWEEN_WRITES: Final = 1.0
+"""Seconds, as GitHub asks for: so there are at most 60 a minute, where 80 are allowed."""
+WRITES_AN_HOUR: Final = 490
+"""Of the 500 that are allowed. A release of 240 wheels takes 725, so it takes more than an hour."""
+
+_HOUR: Final = 3600.0
+_LONGEST_PAUSE: Final = _HOUR + 60
+"""Seconds for one call. Every limit of GitHub is of an hour or less."""
+_UNTOLD: Final = 10.0
+"""Seconds that nobody is told of."""
+_FIRST_PAUSE: Final = 60.0
+"""Seconds to wait when a limit was passed and GitHub does not say for how long; after that, as long again as before."""
+
+
+class Pace:
+    """Waits before calls, so that they are allowed; remembers the writes of an hour."""
+
+    def __init__(self, clock: Clock = Clock()) -> None:  # noqa: B008 - it is frozen
+        self.clock = clock
+        self._writes: deque[float] = deque(maxlen=WRITES_AN_HOUR)
+
+    def before_write(self, progress: Progress) -> None:
+        """Wait until one more thing may be created, changed or deleted."""
+        now = self.clock.now()
+        earliest = self._writes[-1] + BETWEEN_WRITES if self._writes else now
+        if len(self._writes) == WRITES_AN_HOUR:
+            earliest = max(earliest, self._writes[0] + _HOUR)
+        self.wait(earliest - now, "GitHub takes 500 new files an hour", progress)
+        self._writes.append(self.clock.now())
+
+    def wait(self, seconds: float, reason: str, progress: Progress) -> None:
+        """Wait, and say so when it takes long."""
+        if seconds > _UNTOLD:
+            progress.step(f"{reason}: waiting for {seconds:.0f} seconds")
+        if seconds > 0:
+            self.clock.sleep(seconds)
+
+    def pause_asked_for(self, status: int, headers: Mapping[str, str], *, waited: float, limited: bool) -> float | None:
+        """How long GitHub wants not to be asked after an answer.
+
+        Args:
+            status: the HTTP status of the answer.
+            headers: of the answer, in lower case.
+            waited: seconds that the same call was held back for already.
+            limited: whether the text of the answer speaks of a limit.
+
+        Returns:
+            Seconds; None when the answer is not about a limit.
+
+        Raises:
+            ReleaseError: it is too long to wait for.
+        """
+        used_up = headers.get("x-ratelimit-remaining") == "0"
+        asked = asked_pause(headers)
+        about_limits = limited or used_up or asked or status == HTTPStatus.TOO_MANY_REQUESTS
+        if status not in (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS) or not about_limits:
+            return None
+        reset = headers.get("x-ratelimit-reset", "")
+        if not asked and used_up and reset.isascii() and reset.isdigit():
+            asked = max(int(reset) - self.clock.now(), 0.0) + 1.0  # the reset is somewhere within that second
+        asked = asked or max(_FIRST_PAUSE, waited)
+        if waited + asked > _LONGEST_PAUSE:
+            raise ReleaseError(f"GitHub wants to be left alone for {asked:.0f} seconds", hint="run this again then")
+        return asked
+
 
 _HINTS: Final = {
     401: "GITHUB_TOKEN is not a token that is valid now",
@@ -56,7 +128,26 @@ class Calls:
             NetworkError: GitHub failed each time.
             RejectedError: GitHub will not do it.
         """
-        return self._answer(what, call)
+        waited = 0.0
+        while True:
+            self._wait_for_quota()
+            try:
+                return call()
+            except GithubException as error:
+                pause = self._pace.pause_asked_for(
+                    error.status,
+                    error.headers or {},
+                    waited=waited,
+                    limited=isinstance(error, RateLimitExceededException),
+                )
+                if pause is None:
+                    raise _rejection(what, error) from None
+                waited += pause  # it came too early, so GitHub did nothing
+                self._pace.wait(pause, "GitHub has had too many calls", self.progress)
+            except NetworkError as error:
+                raise NetworkError(f"{what}: {error}") from None
+            except (BadAttributeException, AssertionError, ValueError) as error:
+                raise NetworkError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
 
     def write(self, what: str, call: Callable[[], Found]) -> Found:
         """Make a call that changes something, once.
@@ -65,7 +156,12 @@ class Calls:
             NetworkError: GitHub failed; the change may have been made.
             RejectedError: GitHub will not do it.
         """
-        return self._answer(what, call, before=lambda: self._pace.before_write(self.progress))
+
+        def write_in_time() -> Found:
+            self._pace.before_write(self.progress)
+            return call()
+
+        return self.read(what, write_in_time)
 
     def ensure(self, what: str, find: Callable[[], Found | None], make: Callable[[], Found]) -> Found:
         """Find something, or make it. After a failure it is looked for again.
@@ -95,30 +191,6 @@ class Calls:
         if (found := find()) is not None:
             return found
         raise failure
-
-    def _answer(self, what: str, call: Callable[[], Found], *, before: Callable[[], None] = lambda: None) -> Found:
-        """Make a call, again when it came too early: GitHub did nothing then."""
-        waited = 0.0
-        while True:
-            self._wait_for_quota()
-            before()
-            try:
-                return call()
-            except GithubException as error:
-                pause = self._pace.pause_asked_for(
-                    error.status,
-                    error.headers or {},
-                    waited=waited,
-                    limited=isinstance(error, RateLimitExceededException),
-                )
-                if pause is None:
-                    raise _rejection(what, error) from None
-                waited += pause
-                self._pace.wait(pause, "GitHub has had too many calls", self.progress)
-            except NetworkError as error:
-                raise NetworkError(f"{what}: {error}") from None
-            except (BadAttributeException, AssertionError, ValueError) as error:
-                raise NetworkError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
 
     def _wait_for_quota(self) -> None:
         """Not to ask when the last answer said that nothing is left (https://docs.github.com/rest/rate-limit)."""

@@ -18,7 +18,7 @@ from github.GitRef import GitRef
 
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.calls import Calls
-from wheelmill.release.tags import date_tags, is_date_tag
+from wheelmill.release.store import date_tags, is_date_tag
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.name import WheelFile
 
@@ -60,7 +60,10 @@ def _owner(calls: Calls, tag: ReleaseTag, contents: Sha256) -> str | None:
         return next((ref for ref in _tags(calls, tag) if _name_of(ref) == tag), None)
 
     def make() -> GitRef:
-        commit = calls.read("reading the default branch", lambda: _head(calls))
+        commit = calls.read(
+            "reading the default branch",
+            lambda: calls.repository.get_branch(calls.repository.default_branch).commit.sha,
+        )
         message = f"wheels of {tag}\n\n{_MARK}{contents}\n"
         annotated = calls.write(
             f"describing tag {tag}", lambda: calls.repository.create_git_tag(tag, message, commit, "commit")
@@ -70,10 +73,6 @@ def _owner(calls: Calls, tag: ReleaseTag, contents: Sha256) -> str | None:
         )
 
     return _contents(calls, calls.ensure(f"making tag {tag}", find, make))
-
-
-def _head(calls: Calls) -> str:
-    return calls.repository.get_branch(calls.repository.default_branch).commit.sha
 
 
 def _tags(calls: Calls, beginning: str) -> list[GitRef]:

@@ -1,14 +1,68 @@
-"""Releases of a repository: found by listing, since asking for one by its tag hides drafts.
+"""Releases of a repository, and what a person reads on their pages.
 
-https://docs.github.com/en/rest/releases/releases
+They are found by listing, since asking for one by its tag hides drafts:
+https://docs.github.com/en/rest/releases/releases. Their text is https://github.github.com/gfm/.
 """
 
 from __future__ import annotations
 
+import shlex
+from typing import Final
+
 from github.GitRelease import GitRelease
 
-from wheelmill.names import ReleaseTag
 from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.repository import Repository
+from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.wheel.name import WheelName
+
+_SHOWN: Final = 3
+"""How many projects a title names."""
+
+
+def title_of(manifest: Manifest) -> str:
+    """``v2026-11-21: flash-attn 2.8.3, mamba-ssm 2.2.5``."""
+    names = (WheelName.parse(entry.filename) for entry in manifest.wheels)
+    projects = list(dict.fromkeys(f"{name.project} {name.version.public}" for name in names))
+    more = len(projects) - _SHOWN
+    return f"{manifest.tag}: {', '.join(projects[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
+
+
+def body_of(manifest: Manifest, repository: Repository) -> str:
+    """A table of the wheels and how to install one. With 240 wheels it stays below the 125,000 characters of a body."""
+    first = manifest.wheels[0].filename
+    rows = "\n".join(map(_row, manifest.wheels))
+    return f"""\
+Install a wheel by its address:
+
+```sh
+pip install {shlex.quote(repository.download(manifest.tag, first))}
+```
+
+| wheel | CUDA | torch | GPUs | MB | sha256 |
+|---|---|---|---|--:|---|
+{rows}
+
+`manifest.json` says how each wheel was built and tested.
+"""
+
+
+def _row(entry: ManifestEntry) -> str:
+    label = WheelName.parse(entry.filename).label
+    torch = str(label.torch) if label and label.torch else ""
+    architectures = " ".join((*entry.certificate.evidence.sass, *entry.certificate.evidence.ptx))
+    texts = (entry.filename, str(label.cuda) if label else "", torch, architectures)
+    size = f"{entry.size / 1e6:.1f}"
+    return f"| {' | '.join(map(_code, texts))} | {size} | {_code(entry.sha256)} |"
+
+
+def _code(text: str) -> str:
+    """Text as it is, in a cell of a table.
+
+    Nothing in a code span is markup, but for the backticks that end it and the bar that ends the cell.
+    """
+    plain = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
+    return f"`{plain}`" if plain else ""
 
 
 def all_releases(calls: Calls) -> list[GitRelease]:
@@ -16,7 +70,7 @@ def all_releases(calls: Calls) -> list[GitRelease]:
     return calls.read("listing releases", lambda: list(calls.repository.get_releases()))
 
 
-def draft_of(calls: Calls, tag: ReleaseTag, *, title: str, body: str) -> GitRelease:
+def draft_of(calls: Calls, manifest: Manifest, repository: Repository) -> GitRelease:
     """Find the draft of a tag that is ours, or make it.
 
     Two may be there when an answer was lost: the older one is taken and the other one removed.
@@ -24,6 +78,7 @@ def draft_of(calls: Calls, tag: ReleaseTag, *, title: str, body: str) -> GitRele
     Returns:
         The draft, or the release that somebody made of it meanwhile.
     """
+    tag = manifest.tag
 
     def find() -> GitRelease | None:
         ours = [release for release in all_releases(calls) if release.tag_name == tag]
@@ -35,21 +90,26 @@ def draft_of(calls: Calls, tag: ReleaseTag, *, title: str, body: str) -> GitRele
     def make() -> GitRelease:
         return calls.write(
             f"making a draft of {tag}",
-            lambda: calls.repository.create_git_release(tag, title, body, draft=True),
+            lambda: calls.repository.create_git_release(
+                tag, title_of(manifest), body_of(manifest, repository), draft=True
+            ),
         )
 
     return calls.ensure(f"making a draft of {tag}", find, make)
 
 
-def publish_draft(calls: Calls, draft: GitRelease, *, title: str, body: str) -> None:
-    """Let everybody see a release. Afterwards nothing about it changes."""
+def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repository: Repository) -> None:
+    """Let everybody see a release, with what its manifest says in the end. Afterwards nothing about it changes."""
     tag = draft.tag_name
 
     def find() -> GitRelease | None:
         return calls.read(f"reading the release {tag}", lambda: _published(calls.repository.get_release(draft.id)))
 
     def make() -> GitRelease:
-        return calls.write(f"publishing {tag}", lambda: draft.update_release(title, body, draft=False))
+        return calls.write(
+            f"publishing {tag}",
+            lambda: draft.update_release(title_of(manifest), body_of(manifest, repository), draft=False),
+        )
 
     calls.ensure(f"publishing {tag}", find, make)
 

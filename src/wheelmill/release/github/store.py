@@ -1,36 +1,60 @@
-"""Releases of a GitHub repository: drafts until they are whole, and never touched once they are published."""
+"""Releases of a GitHub repository: drafts until they are whole, and never touched once they are published.
+
+And what GitHub takes: wheels that it would not take are not put there.
+"""
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
+from typing import Final
 
 from platformdirs import user_cache_path
 
 from wheelmill.errors import ReleaseError, UsageError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.failures import FailureFile
 from wheelmill.release.github.assets import Asset, send
-from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.claim import claim_tag, contents_of
-from wheelmill.release.github.download import downloads_from
+from wheelmill.release.github.download import downloads_from, probe
 from wheelmill.release.github.drafts import all_releases, draft_of, publish_draft
-from wheelmill.release.github.notes import body_of, title_of
-from wheelmill.release.github.pace import Pace
-from wheelmill.release.github.probe import probe
-from wheelmill.release.github.quotas import QUOTAS, reason_to_refuse
 from wheelmill.release.github.repository import Repository
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
-from wheelmill.release.store import Publication, Quotas, RefusedWheel, files_beside
-from wheelmill.release.tags import is_date_tag
+from wheelmill.release.store import FailureFile, Publication, Quotas, RefusedWheel, files_beside, is_date_tag
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.record_files import record_bytes
-from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.glibc import promised_glibc
+from wheelmill.wheel.name import WheelFile, WheelName
+
+MAX_ASSET: Final = 2 << 30
+"""Bytes that an asset must stay under
+(https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
+
+MAX_WHEELS: Final = 240
+"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
+
+QUOTAS: Final = Quotas(asset=MAX_ASSET, wheels=MAX_WHEELS)
+
+PUBLISHED_POLICY: Final = "manylinux_2_28"
+"""What users of published wheels need: every Linux since 2018 has that glibc."""
+
+_KEPT: Final = frozenset(string.ascii_letters + string.digits + "-_.+")
+"""GitHub replaces other characters in the names of assets, such as the ``!`` of an epoch. It does not say which; wheels
+with these are on GitHub under their own names, and what is listed after an upload is compared.
+
+https://docs.github.com/en/rest/releases/assets#upload-a-release-asset
+"""
+
+
+def _is_published_policy(platform: str) -> bool:
+    glibc, newest = promised_glibc(platform), promised_glibc(PUBLISHED_POLICY)
+    return platform == "any" or (glibc is not None and newest is not None and glibc <= newest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +101,16 @@ class GitHubStore:
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
         """See `Store.reason_to_refuse`."""
-        return reason_to_refuse(wheel)
+        if replaced := "".join(sorted(set(wheel.filename) - _KEPT)):
+            return f"has {replaced!r} in its name, which GitHub would replace"
+        if wheel.size >= MAX_ASSET:
+            return f"has {wheel.size} bytes; GitHub takes less than 2 GiB: build fewer architectures"
+        if newer := [name for name in WheelName.parse(wheel.filename).platforms if not _is_published_policy(name)]:
+            return (
+                f"is for {', '.join(newer)}; published wheels are for {PUBLISHED_POLICY} or older: build it with "
+                f"--sandbox docker, or --policy {PUBLISHED_POLICY}"
+            )
+        return None
 
     def check_can_publish(self) -> None:
         """See `Store.check_can_publish`; a token is needed."""
@@ -87,7 +120,7 @@ class GitHubStore:
     def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
         """See `Store.publish`."""
         self.check_can_publish()
-        reasons = {wheel.file.filename: reason_to_refuse(wheel.file) for wheel in wheels}
+        reasons = {wheel.file.filename: self.reason_to_refuse(wheel.file) for wheel in wheels}
         refusals = tuple(RefusedWheel(filename=name, reason=reason) for name, reason in reasons.items() if reason)
         accepted = [wheel for wheel in wheels if not reasons[wheel.file.filename]]
         if not accepted:
@@ -107,7 +140,7 @@ class GitHubStore:
         published = {release.tag_name for release in all_releases(calls) if not release.draft}
         tag = claim_tag(calls, contents_of(wheel.file for wheel in wheels), published=published, now=now)
         manifest = manifest_of(tag, wheels, now=now)
-        draft = draft_of(calls, tag, title=title_of(manifest), body=body_of(manifest, self.repository))
+        draft = draft_of(calls, manifest, self.repository)
         if not draft.draft:
             raise ReleaseError(
                 f"{tag} was published meanwhile, with the same wheels", hint="there is nothing left to do"
@@ -124,7 +157,7 @@ class GitHubStore:
         sent = send(calls, draft, [*arrived, Asset.of_bytes(MANIFEST, record_bytes(manifest))])
         if sent.faults:
             raise ReleaseError("\n".join(f"{name} {fault}" for name, fault in sent.faults.items()))
-        publish_draft(calls, draft, title=title_of(manifest), body=body_of(manifest, self.repository))
+        publish_draft(calls, draft, manifest, self.repository)
         with downloads_from(self.repository, self.pace.clock) as downloads:
             probe(downloads, manifest, unhashed=sent.unhashed)
         return manifest, tuple(RefusedWheel(filename=name, reason=fault) for name, fault in refusals.items())

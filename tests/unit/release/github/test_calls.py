@@ -11,10 +11,9 @@ from tests.github_server import REPOSITORY, Answer, Call, Fault, GitHub
 from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github import Repository
-from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.connection import PAUSES
 from wheelmill.release.github.drafts import all_releases
-from wheelmill.release.github.pace import Pace
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import Clock
 

@@ -8,9 +8,8 @@ from tests.github_server import REPOSITORY, GitHub
 from tests.page_server import page_server
 from wheelmill.errors import NetworkError
 from wheelmill.release.github import Repository
-from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.connection import WebRequester
-from wheelmill.release.github.pace import Pace
 from wheelmill.system.progress import QUIET
 from wheelmill.system.time import Clock
 

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from wheelmill.names import Sha256
-from wheelmill.release.github.quotas import MAX_ASSET, reason_to_refuse
+from wheelmill.release.github import Repository
+from wheelmill.release.github.store import MAX_ASSET, GitHubStore
 from wheelmill.wheel.name import WheelFile
+
+STORE = GitHubStore(repository=Repository(full_name="octo/wheels"))
 
 
 def wheel(tags: str, *, version: str = "1.0+cu130torch2.11", size: int = 1) -> WheelFile:
@@ -23,20 +26,23 @@ def wheel(tags: str, *, version: str = "1.0+cu130torch2.11", size: int = 1) -> W
     ],
 )
 def test_the_published_policy_and_older_are_taken(tags: str) -> None:
-    assert reason_to_refuse(wheel(tags)) is None
+    assert STORE.reason_to_refuse(wheel(tags)) is None
 
 
 @pytest.mark.parametrize("platform", ["manylinux_2_34_x86_64", "manylinux_3_0_x86_64", "linux_x86_64", "win_amd64"])
 def test_others_are_refused(platform: str) -> None:
-    reason = reason_to_refuse(wheel(f"cp312-cp312-{platform}"))
+    reason = STORE.reason_to_refuse(wheel(f"cp312-cp312-{platform}"))
     assert reason
     assert reason.startswith(f"is for {platform}; published wheels are for manylinux_2_28 or older")
 
 
 def test_a_name_that_github_would_change_is_refused() -> None:
-    assert reason_to_refuse(wheel("py3-none-any", version="1!2.0")) == "has '!' in its name, which GitHub would replace"
+    assert (
+        STORE.reason_to_refuse(wheel("py3-none-any", version="1!2.0"))
+        == "has '!' in its name, which GitHub would replace"
+    )
 
 
 @pytest.mark.parametrize(("size", "refused"), [(MAX_ASSET - 1, False), (MAX_ASSET, True)])
 def test_assets_stay_below_two_gibibytes(size: int, refused: bool) -> None:  # noqa: FBT001 - a parameter of a test
-    assert bool(reason_to_refuse(wheel("py3-none-any", size=size))) is refused
+    assert bool(STORE.reason_to_refuse(wheel("py3-none-any", size=size))) is refused

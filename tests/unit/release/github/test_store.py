@@ -14,7 +14,7 @@ from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError, UsageError
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github import assets as wanted
-from wheelmill.release.github.quotas import MAX_WHEELS
+from wheelmill.release.github.store import MAX_WHEELS
 from wheelmill.release.manifest import Manifest
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel

@@ -6,8 +6,8 @@ from pathlib import Path
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import ReleaseTag
 from wheelmill.release.github import Repository
-from wheelmill.release.github.notes import body_of, title_of
-from wheelmill.release.github.quotas import MAX_WHEELS
+from wheelmill.release.github.drafts import body_of, title_of
+from wheelmill.release.github.store import MAX_WHEELS
 from wheelmill.release.manifest import Manifest, manifest_of
 
 REPOSITORY = Repository(full_name="octo/wheels")
