@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from wheelmill.conformance import pep503_rules, pep691, pep700, pep740, pep792
+from wheelmill.conformance import pep503, pep691, pep700, pep740, pep792
 from wheelmill.conformance.fetch import MAX_PAGE, Fetcher
 from wheelmill.conformance.pages import Document, ProjectDetail, ProjectList
 from wheelmill.conformance.violation import Rule, Violation
@@ -18,8 +18,8 @@ _ACCEPT_HTML: Final = ", ".join(HTML_TYPES)
 _NOT_ACCEPTABLE: Final = 406
 
 _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
-    "base": pep503_rules.FILE,
-    "yanked": pep691.YANKED,
+    "base": pep503.FILE,
+    "yanked": pep503.YANKED,
     "size": pep700.SIZE,
     "upload-time": pep700.UPLOAD_TIME,
     "versions": pep700.VERSIONS,
@@ -40,7 +40,7 @@ def read_project_lists(fetcher: Fetcher, url: str) -> tuple[list[ProjectList], l
         The forms that could be read, and what is wrong with the others.
     """
     violations: list[Violation] = []
-    pages = list(_read(fetcher, url, pep503_rules.ROOT, json_pages.read_project_list, violations))
+    pages = list(_read(fetcher, url, pep503.ROOT, json_pages.read_project_list, violations))
     return [ProjectList(document=document, page=page) for document, page in pages], violations
 
 
@@ -58,7 +58,7 @@ def read_project_details(
         The forms that could be read, and what is wrong with the others.
     """
     violations: list[Violation] = []
-    pages = list(_read(fetcher, url, pep503_rules.PROJECT, json_pages.read_project_detail, violations))
+    pages = list(_read(fetcher, url, pep503.PROJECT, json_pages.read_project_detail, violations))
     return [ProjectDetail(document=document, project=project, page=page) for document, page in pages], violations
 
 
@@ -92,7 +92,7 @@ def _read(
 
 def _violations(document: Document, page: Page) -> Iterator[Violation]:
     for fault in page.faults:
-        other = pep691.SHAPE if page.form is Form.JSON else pep503_rules.HTML5
+        other = pep691.SHAPE if page.form is Form.JSON else pep503.HTML5
         yield _RULE_OF_KEY.get(fault.key, other).violation(document.url, fault.problem)
 
 

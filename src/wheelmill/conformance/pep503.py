@@ -1,6 +1,7 @@
-"""Where an index departs from PEP 503, the simple index in HTML.
+"""PEP 503 and 592: the simple index in HTML.
 
 https://peps.python.org/pep-0503/
+https://peps.python.org/pep-0592/
 """
 
 from __future__ import annotations
@@ -12,12 +13,93 @@ from typing import Final
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
-from wheelmill.conformance import pep503_rules as rules
 from wheelmill.conformance.pages import ExaminedFile, ProjectDetail, ProjectList
 from wheelmill.conformance.values import is_hash, name_and_version
-from wheelmill.conformance.violation import Violation
+from wheelmill.conformance.violation import Violation, fails, installs, rule
 from wheelmill.names import ProjectName
 from wheelmill.web.pages import Form, Link, last_part
+
+_UNREAD: Final = installs("never reads the project list")
+_NOTHING: Final = fails("no matching distribution")
+
+ROOT: Final = rule("503.1", "The root URL answers with the list of projects.", _UNREAD)
+PROJECT: Final = rule(
+    "503.2", "Every listed project has a page.", _NOTHING, fails("the package was not found in the package registry")
+)
+HTML5: Final = rule(
+    "503.3",
+    "A page is valid HTML5: it begins with <!DOCTYPE html>.",
+    installs("does not look at it since 22.2"),
+    installs("does not look at it"),
+)
+LIST_ENTRY: Final = rule(
+    "503.4", "A link of the project list leads to /<normalized name>/, and its text is the project's name.", _UNREAD
+)
+SLASH: Final = rule(
+    "503.5",
+    "A project's URL without its slash at the end redirects to the one with it.",
+    installs("asks with the slash"),
+)
+TEXT: Final = rule(
+    "503.6",
+    "The text of a link is the file name, as the last part of its URL.",
+    installs("takes the name from the URL"),
+)
+HASH: Final = rule(
+    "503.7",
+    "Every file's URL has a hash.",
+    installs("without checking the bytes; --require-hashes and lock files need to download first"),
+    installs("without checking the bytes; uv.lock has no hash for the file"),
+)
+HASH_FORM: Final = rule(
+    "503.8",
+    "A hash is of a function that hashlib guarantees, in hexadecimal of its length.",
+    fails("the hash does not match"),
+    fails("refuses a page in JSON; in HTML the hash does not match"),
+)
+FILE: Final = rule("503.9", "Every link leads to a file.", fails("HTTP error 404"), fails("failed to download"))
+BYTES: Final = rule(
+    "503.10",
+    "A file's bytes have the hash that its link gives.",
+    fails("the hashes do not match"),
+    fails("hash mismatch"),
+)
+REQUIRES_PYTHON: Final = rule(
+    "503.11",
+    "data-requires-python is a version specifier.",
+    installs("takes the file for any Python"),
+    fails("skips the file"),
+)
+ESCAPES: Final = rule(
+    "503.12", "In data-requires-python, < and > are written &lt; and &gt;.", installs("reads it all the same")
+)
+TWICE: Final = rule(
+    "503.13",
+    "A file name stands on a page once.",
+    fails("takes the last link, whose hash the file does not have"),
+    installs("takes the first link"),
+)
+OTHER_PROJECT: Final = rule(
+    "503.14", "A project's page lists files of this project.", _NOTHING, fails("metadata for the wrong package")
+)
+FILENAME: Final = rule(
+    "503.15",
+    "A file is named as a wheel (PEP 427) or a source distribution (PEP 625) is.",
+    _NOTHING,
+    fails("no versions of the project"),
+)
+SIGNATURE: Final = rule(
+    "503.16",
+    "data-gpg-sig is true or false; where it is true there is a signature at the file's URL + .asc.",
+    installs("does not look at signatures"),
+)
+YANKED: Final = rule(
+    "592.1",
+    "In JSON, yanked is true, false or a text that is not empty.",
+    installs("takes the file for not yanked"),
+    fails("takes the file for yanked"),
+    section="Project Detail, in PEP 691",
+)
 
 _LEGACY: Final = (".egg", ".exe", ".msi", ".rpm", ".tar.bz2", ".tgz", ".deb", ".dmg", ".tar.Z", ".tar")
 """What indexes listed before PEP 527, and installers pass over."""
@@ -27,10 +109,10 @@ def check_list(shown: ProjectList) -> Iterator[Violation]:
     """What a project list breaks."""
     url, page = shown.document.url, shown.page
     if not page.has_doctype:
-        yield rules.HTML5.violation(url, "the page has no <!DOCTYPE html>")
+        yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
     for link in page.links:
         if not _is_listed_well(link):
-            yield rules.LIST_ENTRY.violation(url, f"the link {link.text!r} leads to {link.url!r}")
+            yield LIST_ENTRY.violation(url, f"the link {link.text!r} leads to {link.url!r}")
 
 
 def project_of(link: Link) -> ProjectName | None:
@@ -51,14 +133,14 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
     url, page = detail.document.url, detail.page
     if not page.has_doctype:
-        yield rules.HTML5.violation(url, "the page has no <!DOCTYPE html>")
+        yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
     if page.form is Form.HTML:
         yield from _check_escapes(detail)
     seen: dict[str, Link] = {}
     for link in page.links:
         if link.filename in seen:
             other = "the same hash" if seen[link.filename].hashes == link.hashes else "another hash"
-            yield rules.TWICE.violation(url, f"{link.filename} stands here again, with {other}")
+            yield TWICE.violation(url, f"{link.filename} stands here again, with {other}")
         else:
             yield from _check_link(link, url, detail.project)
         seen[link.filename] = link
@@ -68,41 +150,41 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
     """What a file itself breaks."""
     link = file.link
     if not file.answer.ok:
-        yield rules.FILE.violation(file.url, f"{link.filename} {file.answer.failure}")
+        yield FILE.violation(file.url, f"{link.filename} {file.answer.failure}")
     for name, digest in (file.digests or {}).items():
         if link.hashes[name].lower() != digest:
             message = f"{link.filename} has {name} {digest}; its link says {link.hashes[name]}"
-            yield rules.BYTES.violation(file.url, message)
+            yield BYTES.violation(file.url, message)
     if file.signature is not None and not file.signature.ok:
-        yield rules.SIGNATURE.violation(f"{file.url}.asc", f"the signature {file.signature.failure}")
+        yield SIGNATURE.violation(f"{file.url}.asc", f"the signature {file.signature.failure}")
 
 
 def _check_link(link: Link, url: str, project: ProjectName) -> Iterator[Violation]:
     """What a link breaks on the page of a project, which has this URL."""
     yield from _check_name(link, url, project)
     if not link.hashes:
-        yield rules.HASH.violation(url, f"{link.filename} has no hash")
+        yield HASH.violation(url, f"{link.filename} has no hash")
     for name, digest in link.hashes.items():
         if not is_hash(name, digest):
-            yield rules.HASH_FORM.violation(url, f"{link.filename} has {name}={digest}, which is no hash")
+            yield HASH_FORM.violation(url, f"{link.filename} has {name}={digest}, which is no hash")
     try:
         SpecifierSet(link.requires_python or "")
     except InvalidSpecifier:
         message = f"{link.filename} has data-requires-python={link.requires_python!r}, which is no version specifier"
-        yield rules.REQUIRES_PYTHON.violation(url, message)
+        yield REQUIRES_PYTHON.violation(url, message)
     if link.signature not in (None, "true", "false"):
-        yield rules.SIGNATURE.violation(url, f"{link.filename} has data-gpg-sig={link.signature!r}")
+        yield SIGNATURE.violation(url, f"{link.filename} has data-gpg-sig={link.signature!r}")
 
 
 def _check_name(link: Link, url: str, project: ProjectName) -> Iterator[Violation]:
     if link.text is not None and link.text != link.filename:
-        yield rules.TEXT.violation(url, f"the text {link.text!r} leads to the file {link.filename!r}")
+        yield TEXT.violation(url, f"the text {link.text!r} leads to the file {link.filename!r}")
     elif (named := name_and_version(link.filename)) is None:
         if not link.filename.endswith(_LEGACY):
             message = f"{link.filename!r} is the name of neither a wheel nor a source distribution"
-            yield rules.FILENAME.violation(url, message)
+            yield FILENAME.violation(url, message)
     elif named[0] != project:
-        yield rules.OTHER_PROJECT.violation(url, f"{link.filename} is of {named[0]}, not of {project}")
+        yield OTHER_PROJECT.violation(url, f"{link.filename} is of {named[0]}, not of {project}")
 
 
 def _check_escapes(detail: ProjectDetail) -> Iterator[Violation]:
@@ -114,4 +196,4 @@ def _check_escapes(detail: ProjectDetail) -> Iterator[Violation]:
     for value in sorted(quoted & {link.requires_python for link in detail.page.links}):
         if "<" in value or ">" in value:
             message = f"data-requires-python={value!r} stands there without &lt; or &gt;"
-            yield rules.ESCAPES.violation(detail.document.url, message)
+            yield ESCAPES.violation(detail.document.url, message)

@@ -9,31 +9,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from wheelmill.conformance.pages import ProjectDetail, ProjectList
-from wheelmill.conformance.violation import Rule, Violation, installs
+from wheelmill.conformance.violation import Violation, installs, rule
 
-MISSING: Final = Rule(
-    number="629.1",
-    text="Every page gives the version of the API.",
-    section="Overview",
-    pip=installs("does not look at it"),
-    uv=installs("does not look at it"),
+MISSING: Final = rule(
+    "629.1", "Every page gives the version of the API.", installs("does not look at it"), section="Overview"
 )
-FORM: Final = Rule(
-    number="629.2",
-    text="The version of the API is two numbers, Major.Minor.",
-    section="Overview",
-    pip=installs("does not look at it"),
-    uv=installs("does not look at it"),
+FORM: Final = rule(
+    "629.2", "The version of the API is two numbers, Major.Minor.", installs("does not look at it"), section="Overview"
 )
-MAJOR: Final = Rule(
-    number="629.3",
-    text="The major version of the API is 1.",
-    section="Clients",
-    pip=installs("does not look at it"),
-    uv=installs("does not look at it"),
-)
-
-RULES: Final = (MISSING, FORM, MAJOR)
+MAJOR: Final = rule("629.3", "The major version of the API is 1.", installs("does not look at it"), section="Clients")
 
 
 def check_page(shown: ProjectList | ProjectDetail) -> Iterator[Violation]:

@@ -14,61 +14,54 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.conformance.pages import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import is_hash, name_and_version
-from wheelmill.conformance.violation import Rule, Violation, fails, installs
+from wheelmill.conformance.violation import Violation, fails, installs, rule
 from wheelmill.web.pages import Form
 from wheelmill.wheel.metadata import read_metadata
 
-VALUE: Final = Rule(
-    number="658.1",
-    text="The value of data-core-metadata is true, or <hash name>=<hash>.",
-    section="Specification",
-    pip=fails("the hash does not match"),
-    uv=fails("refuses a page in JSON"),
+VALUE: Final = rule(
+    "658.1",
+    "The value of data-core-metadata is true, or <hash name>=<hash>.",
+    fails("the hash does not match"),
+    fails("refuses a page in JSON"),
 )
-SIDECAR: Final = Rule(
-    number="658.2",
-    text="The METADATA that a page announces lies at the file's URL + .metadata.",
-    section="Specification",
-    pip=fails("HTTP error 404 for .metadata"),
-    uv=fails("failed to fetch .metadata"),
+SIDECAR: Final = rule(
+    "658.2",
+    "The METADATA that a page announces lies at the file's URL + .metadata.",
+    fails("HTTP error 404 for .metadata"),
+    fails("failed to fetch .metadata"),
 )
-SIDECAR_HASH: Final = Rule(
-    number="658.3",
-    text="The METADATA that is served has the hash that the page gives.",
-    section="Specification",
-    pip=fails("the hashes do not match"),
-    uv=fails("hash mismatch for package metadata"),
+SIDECAR_HASH: Final = rule(
+    "658.3",
+    "The METADATA that is served has the hash that the page gives.",
+    fails("the hashes do not match"),
+    fails("hash mismatch for package metadata"),
 )
-SAME: Final = Rule(
-    number="658.4",
-    text="The METADATA that is served is the one inside the wheel.",
+SAME: Final = rule(
+    "658.4",
+    "The METADATA that is served is the one inside the wheel.",
+    fails("inconsistent version, where it is that; else resolves by the sidecar"),
+    installs("resolves by the sidecar, whatever the wheel says"),
     section="Rationale",
-    pip=fails("inconsistent version, where it is that; else resolves by the sidecar"),
-    uv=installs("resolves by the sidecar, whatever the wheel says"),
 )
-NAME: Final = Rule(
-    number="658.5",
-    text="METADATA has the name and the version of the file's name.",
-    section="Specification",
-    pip=fails("inconsistent version"),
-    uv=fails("refuses it; where only the local label is missing, uv sync installs it on every run"),
+NAME: Final = rule(
+    "658.5",
+    "METADATA has the name and the version of the file's name.",
+    fails("inconsistent version"),
+    fails("refuses it; where only the local label is missing, uv sync installs it on every run"),
 )
-TWINS: Final = Rule(
-    number="714.1",
-    text="data-core-metadata and data-dist-info-metadata have the same value.",
+TWINS: Final = rule(
+    "714.1",
+    "data-core-metadata and data-dist-info-metadata have the same value.",
+    installs("reads data-core-metadata"),
     section="Servers",
-    pip=installs("reads data-core-metadata"),
-    uv=installs("reads data-core-metadata"),
 )
-LEGACY: Final = Rule(
-    number="714.2",
-    text="Where there is data-dist-info-metadata, there is data-core-metadata.",
+LEGACY: Final = rule(
+    "714.2",
+    "Where there is data-dist-info-metadata, there is data-core-metadata.",
+    installs("reads neither, and downloads the wheel to resolve"),
+    installs("reads the older attribute"),
     section="Servers",
-    pip=installs("reads neither, and downloads the wheel to resolve"),
-    uv=installs("reads the older attribute"),
 )
-
-RULES: Final = (VALUE, SIDECAR, SIDECAR_HASH, SAME, NAME, TWINS, LEGACY)
 
 
 def check_detail(detail: ProjectDetail) -> Iterator[Violation]:

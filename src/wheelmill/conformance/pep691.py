@@ -11,53 +11,38 @@ from typing import Final
 from packaging.utils import canonicalize_name
 
 from wheelmill.conformance.pages import ProjectDetail, ProjectList
-from wheelmill.conformance.violation import Rule, Violation, fails, installs
+from wheelmill.conformance.violation import Violation, fails, installs, rule
 from wheelmill.web.pages import Form, Link, Page, absolute
 
-CONTENT_TYPE: Final = Rule(
-    number="691.1",
-    text="A page has one of the three content types of the API.",
+CONTENT_TYPE: Final = rule(
+    "691.1",
+    "A page has one of the three content types of the API.",
+    fails("skips the page with a warning: no matching distribution"),
+    fails("unsupported content type"),
     section="Content-Types",
-    pip=fails("skips the page with a warning: no matching distribution"),
-    uv=fails("unsupported content type"),
 )
-SHAPE: Final = Rule(
-    number="691.2",
-    text="A page in JSON has the keys of the API, with values of their types.",
+SHAPE: Final = rule(
+    "691.2",
+    "A page in JSON has the keys of the API, with values of their types.",
+    installs("in part: a file without hashes is installed unchecked"),
+    fails("refuses the page"),
     section="JSON Serialization",
-    pip=installs("in part: a file without hashes is installed unchecked"),
-    uv=fails("refuses the page"),
 )
-NAME: Final = Rule(
-    number="691.3",
-    text="name is the normalized name of the project.",
-    section="Project Detail",
-    pip=installs("does not look at it"),
-    uv=installs("does not look at it"),
+NAME: Final = rule(
+    "691.3", "name is the normalized name of the project.", installs("does not look at it"), section="Project Detail"
 )
-SAME_PROJECTS: Final = Rule(
-    number="691.4",
-    text="The project list is the same in HTML and JSON.",
+SAME_PROJECTS: Final = rule(
+    "691.4",
+    "The project list is the same in HTML and JSON.",
+    installs("never reads the project list"),
     section="Version + Format Selection",
-    pip=installs("never reads the project list"),
-    uv=installs("never reads the project list"),
 )
-SAME_FILES: Final = Rule(
-    number="691.5",
-    text="A project's page lists the same files with the same attributes in HTML and JSON.",
+SAME_FILES: Final = rule(
+    "691.5",
+    "A project's page lists the same files with the same attributes in HTML and JSON.",
+    installs("by what the JSON says"),
     section="Version + Format Selection",
-    pip=installs("by what the JSON says"),
-    uv=installs("by what the JSON says"),
 )
-YANKED: Final = Rule(
-    number="592.1",
-    text="In JSON, yanked is true, false or a text that is not empty.",
-    section="Project Detail, in PEP 691",
-    pip=installs("takes the file for not yanked"),
-    uv=fails("takes the file for yanked"),
-)
-
-RULES: Final = (CONTENT_TYPE, SHAPE, NAME, SAME_PROJECTS, SAME_FILES)
 
 
 def check_detail(detail: ProjectDetail) -> Iterator[Violation]:

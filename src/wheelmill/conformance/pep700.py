@@ -15,39 +15,34 @@ from packaging.version import Version
 
 from wheelmill.conformance.pages import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import name_and_version
-from wheelmill.conformance.violation import Rule, Violation, fails, installs
+from wheelmill.conformance.violation import Violation, fails, installs, rule
 from wheelmill.web.pages import Form, Page
 
-VERSIONS: Final = Rule(
-    number="700.1",
-    text="From API version 1.1 on, versions lists every version that has files, each once.",
+VERSIONS: Final = rule(
+    "700.1",
+    "From API version 1.1 on, versions lists every version that has files, each once.",
+    installs("reads versions from the file names"),
     section="Versions",
-    pip=installs("reads versions from the file names"),
-    uv=installs("reads versions from the file names"),
 )
-SIZE: Final = Rule(
-    number="700.2",
-    text="From API version 1.1 on, every file has its size in bytes.",
+SIZE: Final = rule(
+    "700.2",
+    "From API version 1.1 on, every file has its size in bytes.",
+    installs("does not look at it"),
     section="Additional file information",
-    pip=installs("does not look at it"),
-    uv=installs("does not look at it"),
 )
-SAME_SIZE: Final = Rule(
-    number="700.3",
-    text="The size is the one of the file that is served.",
+SAME_SIZE: Final = rule(
+    "700.3",
+    "The size is the one of the file that is served.",
+    installs("does not look at it"),
     section="Additional file information",
-    pip=installs("does not look at it"),
-    uv=installs("does not look at it"),
 )
-UPLOAD_TIME: Final = Rule(
-    number="700.4",
-    text="upload-time has the form yyyy-mm-ddThh:mm:ss.ffffffZ, the fraction optional.",
+UPLOAD_TIME: Final = rule(
+    "700.4",
+    "upload-time has the form yyyy-mm-ddThh:mm:ss.ffffffZ, the fraction optional.",
+    fails("ends with a traceback; in HTML it does not look at it"),
+    fails("refuses a page in JSON"),
     section="Additional file information",
-    pip=fails("ends with a traceback; in HTML it does not look at it"),
-    uv=fails("refuses a page in JSON"),
 )
-
-RULES: Final = (VERSIONS, SIZE, SAME_SIZE, UPLOAD_TIME)
 
 _FORMS: Final = ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ")
 

@@ -16,33 +16,20 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wheelmill.conformance.pages import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import is_secure, parse_filename
-from wheelmill.conformance.violation import Rule, Violation, installs
+from wheelmill.conformance.violation import Violation, installs, rule
 
 _UNREAD: Final = installs("does not look at attestations")
 
-URL: Final = Rule(
-    number="740.1",
-    text="provenance is an absolute URL on a secure origin.",
-    section="Simple Index",
-    pip=_UNREAD,
-    uv=_UNREAD,
+URL: Final = rule("740.1", "provenance is an absolute URL on a secure origin.", _UNREAD, section="Simple Index")
+OBJECT: Final = rule(
+    "740.2", "At the URL of provenance there is a provenance object, version 1.", _UNREAD, section="Provenance objects"
 )
-OBJECT: Final = Rule(
-    number="740.2",
-    text="At the URL of provenance there is a provenance object, version 1.",
-    section="Provenance objects",
-    pip=_UNREAD,
-    uv=_UNREAD,
-)
-SUBJECT: Final = Rule(
-    number="740.3",
-    text="An attestation is about this file: its name and its sha256.",
+SUBJECT: Final = rule(
+    "740.3",
+    "An attestation is about this file: its name and its sha256.",
+    _UNREAD,
     section="Attestation statement and signature generation",
-    pip=_UNREAD,
-    uv=_UNREAD,
 )
-
-RULES: Final = (URL, OBJECT, SUBJECT)
 
 
 class _Model(BaseModel):

@@ -9,35 +9,25 @@ from collections.abc import Iterator
 from typing import Final
 
 from wheelmill.conformance.pages import ProjectDetail
-from wheelmill.conformance.violation import Rule, Violation, installs
+from wheelmill.conformance.violation import Violation, installs, rule
 
-STATUS: Final = Rule(
-    number="792.1",
-    text="The status is active, archived, quarantined or deprecated.",
+STATUS: Final = rule(
+    "792.1",
+    "The status is active, archived, quarantined or deprecated.",
+    installs("without a word"),
     section="Project status markers",
-    pip=installs("without a word"),
-    uv=installs("without a word"),
 )
-QUARANTINED: Final = Rule(
-    number="792.2",
-    text="A quarantined project offers no files.",
-    section="Project status markers",
-    pip=installs("without a word"),
-    uv=installs("without a word"),
+QUARANTINED: Final = rule(
+    "792.2", "A quarantined project offers no files.", installs("without a word"), section="Project status markers"
 )
-
-VERSION: Final = Rule(
-    number="792.3",
-    text="A page that gives the status has API version 1.4 or later.",
+VERSION: Final = rule(
+    "792.3",
+    "A page that gives the status has API version 1.4 or later.",
+    installs("without a word"),
     section="Status markers in the index APIs",
-    pip=installs("without a word"),
-    uv=installs("without a word"),
 )
-
-RULES: Final = (STATUS, QUARANTINED, VERSION)
 
 _BEFORE: Final = frozenset({None, "1.0", "1.1", "1.2", "1.3"})
-
 _STATUSES: Final = frozenset({"active", "archived", "quarantined", "deprecated"})
 
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from wheelmill.conformance import pep503, pep503_rules, pep629, pep658, pep691, pep700, pep740, pep792
+from wheelmill.conformance import pep503, pep629, pep658, pep691, pep700, pep740, pep792
 from wheelmill.conformance.pages import ExaminedFile, ProjectDetail, ProjectList
 from wheelmill.conformance.violation import Rule, Violation
 
-RULES: Final[tuple[Rule, ...]] = (
-    *pep503_rules.RULES,
-    pep691.YANKED,
-    *pep629.RULES,
-    *pep658.RULES,
-    *pep691.RULES,
-    *pep700.RULES,
-    *pep740.RULES,
-    *pep792.RULES,
+RULES: Final = tuple(
+    value
+    for pep in (pep503, pep629, pep658, pep691, pep700, pep740, pep792)
+    for value in vars(pep).values()
+    if isinstance(value, Rule)
 )
 
 LIST_CHECKS: Final[tuple[Callable[[ProjectList], Iterator[Violation]], ...]] = (pep503.check_list, pep629.check_page)

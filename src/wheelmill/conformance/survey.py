@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 from urllib.parse import urljoin
 
-from wheelmill.conformance import documents, pep503, pep503_rules, pep691
+from wheelmill.conformance import documents, pep503, pep691
 from wheelmill.conformance.examine import examine
 from wheelmill.conformance.fetch import Fetcher
 from wheelmill.conformance.pages import ProjectDetail
@@ -83,7 +83,7 @@ class Survey:
         answer = self.fetcher.first_byte(url)
         if not answer.ok or not answer.final_url.endswith("/"):
             told = f"stays at {answer.final_url}" if answer.ok else answer.failure
-            yield pep503_rules.SLASH.violation(url, f"the URL without a slash {told}")
+            yield pep503.SLASH.violation(url, f"the URL without a slash {told}")
 
     def _detail(self, wanted: tuple[str, ProjectName]) -> tuple[list[ProjectDetail], list[Violation]]:
         """The forms of a project's page, and what they break."""

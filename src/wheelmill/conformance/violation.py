@@ -71,6 +71,11 @@ class Rule:
         return Violation(rule=self, url=url, message=message)
 
 
+def rule(number: str, text: str, pip: Effect, uv: Effect | None = None, *, section: str = "Specification") -> Rule:
+    """A rule as it is declared: uv does what pip does where nothing else is said."""
+    return Rule(number=number, text=text, section=section, pip=pip, uv=uv or pip)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Violation:
     """One place where an index breaks a rule."""
