@@ -7,10 +7,8 @@ from typing import Final
 
 from wheelmill.conformance import pep503, pep691, pep700, pep740, pep792
 from wheelmill.conformance.fetch import MAX_PAGE, Fetcher
-from wheelmill.conformance.pages import Document, ProjectDetail, ProjectList
+from wheelmill.conformance.pages import Document
 from wheelmill.conformance.violation import Rule, Violation
-from wheelmill.names import ProjectName
-from wheelmill.web import json_pages
 from wheelmill.web.html_pages import read_html
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Page
 
@@ -29,53 +27,29 @@ _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
 """Whose key a fault is about; the others are of PEP 691 itself."""
 
 
-def read_project_lists(fetcher: Fetcher, url: str) -> tuple[list[ProjectList], list[Violation]]:
-    """Read the root page in each of its forms.
+def read_pages(
+    fetcher: Fetcher, url: str, missing: Rule, read_json: Callable[[bytes, str], Page]
+) -> tuple[list[tuple[Document, Page]], list[Violation]]:
+    """Read a page in each of its forms.
 
     Args:
         fetcher: the client that asks the index.
-        url: of the root page.
+        url: of the root page or of a project's page.
+        missing: what is broken where there is no such page.
+        read_json: reads its JSON.
 
     Returns:
         The forms that could be read, and what is wrong with the others.
     """
+    pages: list[tuple[Document, Page]] = []
     violations: list[Violation] = []
-    pages = list(_read(fetcher, url, pep503.ROOT, json_pages.read_project_list, violations))
-    return [ProjectList(document=document, page=page) for document, page in pages], violations
-
-
-def read_project_details(
-    fetcher: Fetcher, url: str, project: ProjectName
-) -> tuple[list[ProjectDetail], list[Violation]]:
-    """Read a project's page in each of its forms.
-
-    Args:
-        fetcher: the client that asks the index.
-        url: of the project's page.
-        project: whose page it is.
-
-    Returns:
-        The forms that could be read, and what is wrong with the others.
-    """
-    violations: list[Violation] = []
-    pages = list(_read(fetcher, url, pep503.PROJECT, json_pages.read_project_detail, violations))
-    return [ProjectDetail(document=document, project=project, page=page) for document, page in pages], violations
-
-
-def _read(
-    fetcher: Fetcher,
-    url: str,
-    missing: Rule,
-    read_json: Callable[[bytes, str], Page],
-    violations: list[Violation],
-) -> Iterator[tuple[Document, Page]]:
     for document in _documents(fetcher, url):
         if not document.ok:
             violations.append(missing.violation(document.url, f"the page {document.failure}"))
         elif document.content_type in HTML_TYPES:
             page = read_html(document.content, document.final_url, texts=True)
             violations += _violations(document, page)
-            yield document, page
+            pages.append((document, page))
         elif document.content_type == JSON_TYPE:
             try:
                 page = read_json(document.content, document.final_url)
@@ -84,10 +58,11 @@ def _read(
                 continue
             violations += _violations(document, page)
             if not page.faults:
-                yield document, page
+                pages.append((document, page))
         else:
             message = f"the content type is {document.content_type or 'missing'}"
             violations.append(pep691.CONTENT_TYPE.violation(document.url, message))
+    return pages, violations
 
 
 def _violations(document: Document, page: Page) -> Iterator[Violation]:

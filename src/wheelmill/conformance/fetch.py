@@ -49,8 +49,8 @@ class Fetcher:
         politeness: Politeness = Politeness(),
         sleep: Sleep = time.sleep,
     ) -> None:
+        self.politeness: Final = politeness
         self._sleep = sleep
-        self._interval = 1 / politeness.rate
         self._next = 0.0
         self._lock = threading.Lock()
         self.web: Final = Web(
@@ -115,6 +115,6 @@ class Fetcher:
         with self._lock:
             now = time.monotonic()
             turn = max(now, self._next)
-            self._next = turn + self._interval
+            self._next = turn + 1 / self.politeness.rate
         if turn > now:
             self._sleep(turn - now)

@@ -5,6 +5,7 @@ https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
@@ -35,7 +36,6 @@ class Retries(Retry):
         sleep: waits between tries.
         pauses: seconds between tries, where the server does not ask for more.
         statuses: of answers that may be others a little later.
-        attempts_made: tries that failed so far, beside the first.
     """
 
     def __init__(
@@ -44,18 +44,15 @@ class Retries(Retry):
         *,
         pauses: Sequence[float] = _PAUSES,
         statuses: Collection[int] = FAILED | {HTTPStatus.TOO_MANY_REQUESTS},
-        attempts_made: int = 0,
     ) -> None:
-        super().__init__(
-            total=len(pauses), allowed_methods=SAFE, status_forcelist=statuses, attempts_made=attempts_made
-        )
+        super().__init__(total=len(pauses), allowed_methods=SAFE, status_forcelist=statuses)
         self._sleep, self._pauses = sleep, pauses
 
     def increment(self) -> Retries:
         """Count one more try."""
-        return Retries(
-            self._sleep, pauses=self._pauses, statuses=self.status_forcelist, attempts_made=self.attempts_made + 1
-        )
+        counted = copy.copy(self)
+        counted.attempts_made += 1
+        return counted
 
     def sleep(self, response: httpx.Response | Exception) -> None:
         """Wait before the next try.
