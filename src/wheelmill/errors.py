@@ -18,7 +18,6 @@ Only the command line catches these; a traceback is a bug.
     +- FindingsError         9   something that was examined has faults, which were told
     +- IntegrityError        9   bytes are not what their hash says
     +- NetworkError         10   a server did not answer, or not with what was asked for
-       +- LookError         10   a wheel could not be looked into from afar
 
     TimeIsOver, no Exception, stops whatever runs; whoever set the limit says `TimeOverError`.
 """
@@ -143,10 +142,6 @@ class NetworkError(WheelmillError):
     """A server cannot be reached, is busy, or does not have what was asked for."""
 
     exit_code = 10
-
-
-class LookError(NetworkError):
-    """A wheel could not be looked into without downloading it."""
 
 
 class TimeIsOver(BaseException):

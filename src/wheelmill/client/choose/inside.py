@@ -59,7 +59,10 @@ def keep_inside(inside: Inside, candidate: Candidate, cache: PageCache) -> None:
 def recall_inside(candidate: Candidate, cache: PageCache) -> Inside | None:
     """What the cache keeps of a wheel; None when it was never looked into."""
     kept = cache.fact(f"inside/1:{candidate.sha256}") if candidate.sha256 else None
-    return _inside_of(kept) if kept else None
+    if kept is None:
+        return None
+    plain = json.loads(kept)
+    return Inside(**plain | {key: tuple(plain[key]) for key in ("requires_dist", "sass", "ptx")})
 
 
 def mismatches_inside(inside: Inside, candidate: Candidate, target: TargetEnvironment) -> Iterator[Mismatch]:
@@ -94,8 +97,3 @@ def _torch_requirement(text: str) -> Requirement | None:
     except InvalidRequirement:
         return None
     return requirement if canonicalize_name(requirement.name) == "torch" and not requirement.marker else None
-
-
-def _inside_of(kept: str) -> Inside:
-    plain = json.loads(kept)
-    return Inside(**plain | {key: tuple(plain[key]) for key in ("requires_dist", "sass", "ptx")})

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from wheelmill.client.choose.inside import Inside, keep_inside, mismatches_inside, recall_inside
 from wheelmill.client.choose.look import look_into
-from wheelmill.client.records import Candidate, Choice, Mismatch, Resolution
+from wheelmill.client.records import Candidate, Mismatch, Resolution
 from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.errors import LookError
 from wheelmill.names import ProjectName
-
-if TYPE_CHECKING:
-    from wheelmill.web.client import Web
 
 _ROUNDS: Final = 10
 """So many wheels of a project are looked into at most."""
@@ -79,19 +75,12 @@ def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
         from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
 
         with Web() as web:
-            looks = begin(lambda choice: _look(choice, web), unknown, threads=PARALLEL)
+            looks = begin(lambda choice: look_into(choice.candidate, web), unknown, threads=PARALLEL)
             for choice, future in zip(unknown, looks, strict=True):
                 found[choice.project] = look = future.result()
                 if not isinstance(look, str):
                     keep_inside(look, choice.candidate, cache)
     return found
-
-
-def _look(choice: Choice, web: Web) -> Inside | str:
-    try:
-        return look_into(choice.candidate, web)
-    except LookError as error:
-        return str(error)
 
 
 def _mismatches(resolution: Resolution, looks: Looks) -> Iterator[tuple[Candidate, Sequence[Mismatch]]]:

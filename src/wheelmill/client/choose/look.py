@@ -17,7 +17,7 @@ from packaging.version import Version
 
 from wheelmill.client.choose.inside import Inside
 from wheelmill.client.records import Candidate, SourceKind
-from wheelmill.errors import LookError, WheelmillError
+from wheelmill.errors import WheelmillError
 from wheelmill.names import Architecture
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.label import Label
@@ -37,16 +37,12 @@ _PIECE: Final = 256 << 10
 """Bytes that are asked for at once while code is read."""
 
 
-def look_into(candidate: Candidate, web: Web) -> Inside:
-    """Read what can be read without downloading.
-
-    Raises:
-        LookError: the server does not give pieces, or the wheel is not readable.
-    """
+def look_into(candidate: Candidate, web: Web) -> Inside | str:
+    """Read what can be read without downloading; else say why not: no pieces from the server, an unreadable wheel."""
     try:
         return _look_into_manifest(candidate, web) or _look_into_file(candidate, web)
     except (WheelmillError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        raise LookError(f"could not be looked into: {error}") from None
+        return f"could not be looked into: {error}"
 
 
 def _look_into_file(candidate: Candidate, web: Web) -> Inside:
@@ -56,7 +52,7 @@ def _look_into_file(candidate: Candidate, web: Web) -> Inside:
     sidecar = _sidecar(candidate, web)
     try:
         with zipfile.ZipFile(RangeFile(web, candidate.url, piece=_PIECE, budget=_MOST_READ)) as archive:
-            content = sidecar or _read(archive, f"{dist_info_of(archive)}/METADATA", _MOST_METADATA)
+            content = sidecar or _metadata_in(archive, f"{dist_info_of(archive)}/METADATA")
             code = _code_in(archive)
     except (WheelmillError, OSError):
         if sidecar is None:
@@ -81,9 +77,9 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
     return answer.content
 
 
-def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    if archive.getinfo(name).file_size > most:
-        raise ValueError(f"{name} is larger than {most} bytes")
+def _metadata_in(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > _MOST_METADATA:
+        raise ValueError(f"{name} is larger than {_MOST_METADATA} bytes")
     return archive.read(name)
 
 
@@ -92,9 +88,8 @@ def _code_in(archive: zipfile.ZipFile) -> tuple[SharedObject, ...] | None:
     from wheelmill.wheel.elf import SharedObject  # noqa: PLC0415 - not for what the cache has
 
     members = [member for member in archive.infolist() if ".so" in Path(member.filename).suffixes]
-    if sum(member.compress_size for member in members) > _MOST_CODE:
-        return None
-    if sum(member.file_size for member in members) > _MOST_UNPACKED:
+    packed, unpacked = sum(each.compress_size for each in members), sum(each.file_size for each in members)
+    if packed > _MOST_CODE or unpacked > _MOST_UNPACKED:
         return None
     found = []
     with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
@@ -154,15 +149,9 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
     url = urljoin(candidate.url, MANIFEST)
     try:
         answer = web.get(url)
-        manifest = record_from(answer.content, Manifest, source=url) if answer.ok else None
-    except WheelmillError:
-        return None
-    entry = next((each for each in manifest.wheels if each.sha256 == candidate.sha256), None) if manifest else None
-    if entry is None:
-        return None
-    try:
-        return _inside_of_entry(entry)
-    except ValueError:
+        wheels = record_from(answer.content, Manifest, source=url).wheels if answer.ok else ()
+        return next((_inside_of_entry(each) for each in wheels if each.sha256 == candidate.sha256), None)
+    except (WheelmillError, ValueError):
         return None
 
 
