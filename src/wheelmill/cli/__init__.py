@@ -33,8 +33,8 @@ COMMANDS: Final = {
     "lock": ("client.lock", "Lock everything that environments get, as pylock.toml (PEP 751)."),
     "install": ("client.install", "Install wheels into an environment, or what a lock holds."),
     "sync": ("client.install", "Make an environment hold what a lock holds, and nothing else."),
-    "list": ("client.list", "List installed wheels and what they were built for."),
-    "test": ("client.test", "Import installed wheels, and launch kernels where there is a GPU."),
+    "list": ("client.installed", "List installed wheels and what they were built for."),
+    "test": ("client.installed", "Import installed wheels, and launch kernels where there is a GPU."),
     "doctor": ("client.doctor", "Look for what is wrong with a project, its lock and its environment."),
     "cache": ("client.cache", "Show and clean what was read and downloaded."),
 }

@@ -16,11 +16,10 @@ from wheelmill.cli.client.resolve import RequirementsArgument, resolution_conten
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
-from wheelmill.cli.shared.target import TargetOptions, requirements_of
+from wheelmill.cli.shared.target import TargetOptions, projects_of, requirements_of
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
-from wheelmill.names import project_name
 from wheelmill.system.progress import Progress
 
 NoSyncOption = Annotated[bool, typer.Option("--no-sync", help="Change the files and install nothing.")]
@@ -90,10 +89,7 @@ def remove(
     from wheelmill.client.project.uv_project import UvProject  # noqa: PLC0415
     from wheelmill.installers.uv import find_uv  # noqa: PLC0415
 
-    try:
-        names = [project_name(name) for name in projects]
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    names = projects_of(projects)
     path = project_file(project)
     with download_bars() as shown:
 

@@ -10,11 +10,11 @@ from rich.table import Table
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
-from wheelmill.cli.shared.target import TargetOptions
+from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.client.choose.combinations import Combination, combinations
-from wheelmill.errors import NoWheelError, UsageError
-from wheelmill.names import Platform, ProjectName, project_name
+from wheelmill.errors import NoWheelError
+from wheelmill.names import Platform, ProjectName
 
 
 @with_groups
@@ -28,7 +28,7 @@ def available(
     """Show the CUDA, torch and Python releases that packages have wheels for. Exits with 8 when one has none."""
     environment = target.detect()
     found: dict[ProjectName, tuple[Combination, ...]] = {}
-    for name in _names(projects):
+    for name in projects_of(projects):
         found[name], warnings = combinations(name, environment.platform, environment, search.search())
         for warning in warnings:
             say(f"warning: {warning}")
@@ -43,13 +43,6 @@ def available(
             _print_table(name, listed, environment.platform)
     if missing := [name for name, listed in found.items() if not listed]:
         raise NoWheelError(f"no wheel of {', '.join(missing)} for {environment.platform}")
-
-
-def _names(texts: list[str]) -> list[ProjectName]:
-    try:
-        return list(dict.fromkeys(map(project_name, texts)))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def _print_table(name: ProjectName, listed: tuple[Combination, ...], platform: Platform) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import print_json, say
+from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.explain import Assessment, Explanation
 from wheelmill.client.choose.explain import explain as explain_requirement
@@ -25,20 +25,20 @@ def explain(
     target: TargetOptions,
     search: SearchOptions,
     fitting: Annotated[bool, typer.Option("--fitting", help="Only wheels that fit.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show every wheel of a package with every reason against it, the best first."""
     (wanted,) = requirements_of([requirement])
     explanation = explain_requirement(wanted, target.detect(), search.search())
+    shown = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
     for warning in explanation.warnings:
         say(f"warning: {warning}")
     if as_json:
-        print_json("wheelmill.explain/1", **_content(explanation, fitting=fitting))
+        candidates = [_verdict_content(verdict) for verdict in shown]
+        print_json("wheelmill.explain/1", environment=str(explanation.environment), candidates=candidates)
         return
     print(f"for {explanation.environment}:")  # noqa: T201 - the result
-    for verdict in explanation.verdicts:
-        if fitting and verdict.against:
-            continue
+    for verdict in shown:
         mark = "-" if verdict.against else "+"
         print(f"{mark} {verdict.candidate.filename}  [{verdict.candidate.source.name}]")  # noqa: T201
         if verdict.inside is not None:
@@ -55,15 +55,6 @@ def _print_counts(explanation: Explanation) -> None:
     fits = sum(not verdict.against for verdict in explanation.verdicts)
     aspects = "".join(f", {count} refused for {aspect}" for aspect, count in counts.most_common())
     print(f"{len(explanation.verdicts)} wheels: {fits} fit{aspects}")  # noqa: T201
-
-
-def _content(explanation: Explanation, *, fitting: bool) -> dict[str, object]:
-    return {
-        "environment": str(explanation.environment),
-        "candidates": [
-            _verdict_content(verdict) for verdict in explanation.verdicts if not (fitting and verdict.against)
-        ],
-    }
 
 
 def _verdict_content(verdict: Assessment) -> dict[str, object]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import print_json, say
+from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
 from wheelmill.client.records import Choice, Resolution
@@ -20,7 +20,6 @@ from wheelmill.names import project_name
 RequirementsArgument = Annotated[
     list[str], typer.Argument(help="Packages: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT...")
 ]
-_SCHEMA: Final = "wheelmill.resolve/1"
 
 
 @with_groups
@@ -33,7 +32,7 @@ def resolve(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write it to this new file.", metavar="FILE")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Choose wheels for a target and print a pyproject.toml with them. Exits with 8 when a package has none."""
     if output and output.exists():
@@ -41,7 +40,7 @@ def resolve(
     resolution = resolve_requirements(requirements_of(requirements), target.detect(), search.search())
     print_resolution(resolution)
     if as_json:
-        print_json(_SCHEMA, **resolution_content(resolution))
+        print_json("wheelmill.resolve/1", **resolution_content(resolution))
     elif resolution.choices:
         _write_text(resolution, project, output)
     if resolution.unresolved:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -14,7 +14,15 @@ from packaging.utils import canonicalize_name
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import Overrides, detect_environment
 from wheelmill.errors import UsageError
-from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    PythonVersion,
+    TorchVersion,
+    project_name,
+)
 from wheelmill.wheel.platforms import PLATFORMS, Libc
 
 if TYPE_CHECKING:
@@ -95,6 +103,18 @@ def requirements_of(texts: Sequence[str]) -> list[Requirement]:
         else:
             found[name] = requirement
     return list(found.values())
+
+
+def projects_of(texts: Iterable[str]) -> list[ProjectName]:
+    """Read names of projects, each once.
+
+    Raises:
+        UsageError: a text is none.
+    """
+    try:
+        return list(dict.fromkeys(map(project_name, texts)))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def build_target(requirement: Requirement, environment: TargetEnvironment, config: Config) -> BuildTarget:

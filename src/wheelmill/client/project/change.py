@@ -15,7 +15,6 @@ from packaging.version import Version
 from wheelmill.client.lock.pins import Pin, pins_of
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.project.table import complete_project_table
-from wheelmill.client.project.uv_sources import UvSources
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, TorchVersion, project_name
@@ -147,9 +146,8 @@ def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[
         for requirement in had:
             pinned = ", ".join(pin.dependency for pin in pins)
             yield f"{requirement} was changed to {pinned}: the wheels are linked to that torch"
-    sources = UvSources(pyproject)
-    if not sources.is_set_by_hand(_TORCH):
-        sources.draw_from(_TORCH, pins)
+    if not pyproject.has_source_by_hand(_TORCH):
+        pyproject.draw_from(_TORCH, pins)
     elif any(pin.index for pin in pins):
         cuda = ", ".join(sorted({str(resolution.environment.cuda) for resolution in resolutions}))
         yield f"torch keeps its source in {pyproject.path.name}, which must be one for CUDA {cuda}"

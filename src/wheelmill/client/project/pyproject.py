@@ -1,23 +1,31 @@
-"""A project's ``pyproject.toml``: its dependencies, and what was asked for."""
+"""A project's ``pyproject.toml``: its dependencies, where uv takes them from, and what was asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
+from typing import Any, Final
 
 import tomlkit
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-from tomlkit.items import Array
+from tomlkit.items import AoT, Array, InlineTable, Table
 
-from wheelmill.client.lock.pins import Pin
-from wheelmill.client.project.toml_tables import TomlTables
-from wheelmill.client.project.uv_sources import UvSources
+from wheelmill.client.lock.pins import Index, Pin
+from wheelmill.client.project.toml_tables import TomlTables, set_key
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 
+_OURS: Final = "wheelmill-"
+"""The names of indexes that wheelmill adds begin with this."""
+_INDEX_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+"""What uv allows in one."""
+
 
 class Pyproject(TomlTables):
-    """A project: what it depends on, and what wheelmill was asked for."""
+    """A project: what it depends on, what ``tool.uv`` says about where that is, and what wheelmill was asked for.
+
+    https://docs.astral.sh/uv/concepts/indexes/#pinning-a-package-to-an-index
+    """
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -35,7 +43,7 @@ class Pyproject(TomlTables):
     def pin(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Make pins the only dependencies on a project, and say where they come from."""
         self.depend(project, pins)
-        UvSources(self).draw_from(project, pins)
+        self.draw_from(project, pins)
 
     def depend(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Make pins the only dependencies on a project, in the place of those that it had."""
@@ -58,6 +66,23 @@ class Pyproject(TomlTables):
         if had:
             self.pin(project, [])
         return had
+
+    def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
+        """Say which indexes have a project, and that they are for nothing else; pins of URLs have none."""
+        key = self._source_key(project)
+        indexed = [(pin, pin.index) for pin in pins if pin.index]
+        if indexed:
+            sources = self.make_table("tool", "uv", "sources")
+            entries = [self._source_entry(pin, index) for pin, index in indexed]
+            set_key(sources, key, entries[0] if len(entries) == 1 else entries)
+        else:
+            self.prune("tool", "uv", "sources", key)
+        self._drop_unused_indexes()
+
+    def has_source_by_hand(self, project: ProjectName) -> bool:
+        """Whether somebody else said where a project comes from."""
+        entries = _entries((self.table("tool", "uv", "sources") or {}).get(self._source_key(project), []))
+        return any(not str(entry.get("index", "")).startswith(_OURS) for entry in entries)
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
@@ -119,3 +144,61 @@ class Pyproject(TomlTables):
                 yield place, Requirement(str(text))
             except InvalidRequirement as error:
                 raise UsageError(f"{self.path}: {key}[{place}]: {error}") from None
+
+    def _source_key(self, project: ProjectName) -> str:
+        """How a project is spelled where uv is told about it."""
+        sources = self.table("tool", "uv", "sources") or {}
+        return next((key for key in sources if canonicalize_name(key) == project), project)
+
+    def _source_entry(self, pin: Pin, index: Index) -> InlineTable:
+        entry = tomlkit.inline_table()
+        entry["index"] = self._index_named(index)
+        if pin.marker:
+            entry["marker"] = pin.marker
+        return entry
+
+    def _index_named(self, wanted: Index) -> str:
+        """The name of the index with a URL, which is added where it is missing."""
+        indexes = self._indexes()
+        for index in indexes:
+            if str(index.get("url", "")).rstrip("/") == wanted.url.rstrip("/"):
+                return str(index["name"])
+        words = "".join(c if c in _INDEX_NAME else " " for c in wanted.name.lower()).split()
+        name = "-".join(words)
+        taken = {str(index.get("name")) for index in indexes}
+        free = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
+        uv = self.make_table("tool", "uv")
+        if "index" not in uv:
+            uv["index"] = tomlkit.aot()
+        added: Table | InlineTable
+        if isinstance(uv["index"], AoT):
+            added = tomlkit.table()
+            added.trivia.indent = "\n"  # else it stands right below what is before it
+        else:
+            added = tomlkit.inline_table()
+        added.update({"name": free, "url": wanted.url, "explicit": True})
+        uv["index"].append(added)
+        return free
+
+    def _indexes(self) -> Sequence[MutableMapping[str, Any]]:
+        indexes = (self.table("tool", "uv") or {}).get("index", [])
+        if not isinstance(indexes, list) or not all(isinstance(index, MutableMapping) for index in indexes):
+            raise UsageError(f"{self.path}: tool.uv.index: expected an array of tables")
+        return indexes
+
+    def _drop_unused_indexes(self) -> None:
+        """Remove explicit indexes of ours that nothing is taken from any more."""
+        sources = (self.table("tool", "uv", "sources") or {}).values()
+        used = {entry.get("index") for source in sources for entry in _entries(source)}
+        indexes = self._indexes()
+        for place in reversed(range(len(indexes))):
+            index = indexes[place]
+            if index.get("explicit") and str(index.get("name")).startswith(_OURS) and index["name"] not in used:
+                del indexes[place]  # type: ignore[attr-defined]  # tomlkit's arrays are lists
+        if not indexes:
+            self.prune("tool", "uv", "index")
+
+
+def _entries(source: Any) -> list[MutableMapping[str, Any]]:  # noqa: ANN401 - TOML
+    """A source is one table, or one for each marker."""
+    return source if isinstance(source, list) else [source]

@@ -1,7 +1,8 @@
-"""``wheelmill test``: whether what is installed works."""
+"""``wheelmill list`` and ``test``: what is installed, and whether it works."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -9,12 +10,13 @@ import typer
 
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
-from wheelmill.cli.shared.target import TargetOptions
+from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.client.environment.installation import interpreter_of
 from wheelmill.client.environment.trial import Trial, find_compiled_projects, try_packages
 from wheelmill.client.install.distributions import versions_in
 from wheelmill.errors import FindingsError, UsageError
-from wheelmill.names import ProjectName, project_name
+from wheelmill.names import ProjectName
+from wheelmill.wheel.built_for import BuiltFor
 
 ProjectsArgument = Annotated[
     list[str] | None,
@@ -35,7 +37,7 @@ def test(
 
     environment = target.detect()
     interpreter = interpreter_of(environment)
-    installed = select_packages(projects, versions_in(interpreter))
+    installed = _select_packages(projects, versions_in(interpreter))
     packages = load_config(resources.CONFIG).packages
     known = {name: package.expectations for name, package in packages.items()}
     trials = []
@@ -50,16 +52,13 @@ def test(
         raise FindingsError(f"failed: {', '.join(failed)}")
 
 
-def select_packages(projects: list[str] | None, installed: dict[ProjectName, str]) -> dict[ProjectName, str]:
+def _select_packages(projects: Sequence[str] | None, installed: dict[ProjectName, str]) -> dict[ProjectName, str]:
     """What was named, or everything compiled.
 
     Raises:
         UsageError: something named is not installed.
     """
-    try:
-        names = [project_name(name) for name in projects] if projects else find_compiled_projects(installed)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    names = projects_of(projects) if projects else find_compiled_projects(installed)
     if missing := [name for name in names if name not in installed]:
         raise UsageError(f"not installed: {', '.join(missing)}")
     return {name: installed[name] for name in names}
@@ -71,3 +70,21 @@ def _print_trial(trial: Trial) -> None:
     if trial.failure:
         for line in trial.failure.detail.splitlines()[-2:]:
             say(f"  {line}")
+
+
+@with_groups
+def list(  # noqa: A001 - the command's name
+    projects: ProjectsArgument = None, *, target: TargetOptions, as_json: JsonOption = False
+) -> None:
+    """List installed wheels that name a CUDA or a torch, and what they were built for."""
+    rows = []
+    for name, version in _select_packages(projects, versions_in(interpreter_of(target.detect()))).items():
+        label = BuiltFor.of_installed(version)
+        cuda = label.cuda or label.cuda_major
+        rows.append((name, version, str(cuda) if cuda else None, str(label.torch) if label.torch else None))
+    if as_json:
+        keys = ("project", "version", "cuda", "torch")
+        print_json("wheelmill.list/1", packages=[dict(zip(keys, row, strict=True)) for row in rows])
+        return
+    for row in rows:
+        print("  ".join(value or "-" for value in row))  # noqa: T201 - the result
