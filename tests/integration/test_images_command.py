@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from tests.registry_server import Registry, serving
-from wheelmill.cli.factory import config_images
+from wheelmill.cli.factory import config
 from wheelmill.config.load import load_images
 from wheelmill.config.upkeep.image_registry import ImageRegistry
 from wheelmill.errors import UsageError
@@ -38,7 +38,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
     tags = ["x:1", "plain:8", "cuda:12.8.1-devel-ubuntu22.04", "cuda:12.8.1-runtime-ubuntu22.04"]
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     registry = functools.partial(ImageRegistry, plain_http_on_loopback=True)
-    monkeypatch.setattr(config_images, "ImageRegistry", registry)
+    monkeypatch.setattr(config, "ImageRegistry", registry)
     with serving(Registry(tags=dict.fromkeys(tags, NOW))) as served:
         yield served
 
@@ -66,7 +66,7 @@ cuda:
 def images(folder: Path) -> Images:
     """Run the command on the folder."""
     app = typer.Typer()
-    app.command()(config_images.images)
+    app.command()(config.images)
 
     def run(*options: str, exit_code: int) -> Result:
         result = CliRunner().invoke(app, ["--config", str(folder), *options])

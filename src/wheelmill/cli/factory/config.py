@@ -1,24 +1,34 @@
-"""``wheelmill config``: the files that say what is built."""
+"""``wheelmill config``: the files that say what is built, and whether the facts in them are still so."""
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
+from rich.table import Column, Table
 
-from wheelmill.cli.factory import config_drift, config_images
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
-from wheelmill.cli.shared.terminal import STDERR
-from wheelmill.config.generated import generated_files
-from wheelmill.config.load import LOCK, PACKAGES
+from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.cli.shared.terminal import STDERR, STDOUT
+from wheelmill.config.generated import FACTS, facts_json, generated_files
+from wheelmill.config.load import COMPATIBILITY, IMAGES, LOCK, PACKAGES
 from wheelmill.config.lock import lock_packages, write_lock
+from wheelmill.config.model.images import Images
+from wheelmill.config.upkeep import image_drift
 from wheelmill.config.upkeep.amend import amend
+from wheelmill.config.upkeep.drift import TorchDifference, find_drift, write_differences
+from wheelmill.config.upkeep.image_registry import ImageRegistry
 from wheelmill.config.upkeep.issue import entry_from
-from wheelmill.errors import IntegrityError, UsageError
+from wheelmill.config.upkeep.published import published_torch
+from wheelmill.errors import FindingsError, IntegrityError, UsageError
+from wheelmill.names import CudaVersion
 from wheelmill.system.files import write_bytes
 
 app = typer.Typer(no_args_is_help=True, help="Check, lock and update the files that say what is built.")
@@ -101,5 +111,110 @@ def schema(
         raise IntegrityError(f"{', '.join(stale)}: not current", hint="wheelmill config schema --write")
 
 
-app.command()(config_drift.drift)
-app.command()(config_images.images)
+@app.command()
+def drift(
+    *,
+    write: Annotated[bool, typer.Option("--write", help="Bring the file up to date.")] = False,
+    directory: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare what compatibility.yml says of torch with the package index. Exits with 9 when they differ."""
+    config = config_to_change(directory) if write else config_at(directory)
+    if not config.compatibility.torch:
+        raise UsageError(f"{config.directory / COMPATIBILITY} lists no torch")
+    found = find_drift(config.compatibility, published_torch(since=min(config.compatibility.torch)))
+    written = [difference for difference in found.differences if write and difference.writable]
+    if written:
+        today = dt.datetime.now(tz=dt.UTC).date()
+        write_differences(config.directory / COMPATIBILITY, written, checked=today)
+        if (facts := config.directory / FACTS).exists():
+            write_bytes(facts, facts_json(config.directory))
+    if as_json:
+        differences = [asdict(difference) | {"torch": str(difference.torch)} for difference in found.differences]
+        print_json("wheelmill.config-drift/1", differences=differences, unknown=found.unknown)
+    _print_drift(() if as_json else (_drift_line(each, write=write) for each in found.differences), found.unknown)
+    if len(written) < len(found.differences):
+        raise typer.Exit(FindingsError.exit_code)
+
+
+def _drift_line(difference: TorchDifference, *, write: bool) -> str:
+    """What differs, and what became of it."""
+    if not write:
+        return str(difference)
+    if not difference.writable:
+        return f"{difference}; not written: the index does not tell all of it"
+    if difference.fact == "missing":
+        cuda = difference.index["default_cuda"]
+        return f"{difference}; written with CUDA {cuda} on linux_x86_64 alone: the index knows no other"
+    return f"{difference}; written"
+
+
+def _print_drift(lines: Iterable[str], unknown: Iterable[str]) -> None:
+    """What differs, and what could not be compared."""
+    for line in lines:
+        STDOUT.print(escape(line))
+    for sentence in unknown:
+        STDERR.print(escape(sentence))
+
+
+@app.command()
+def images(
+    *,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Ask the registries which digests the tags have.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="With --refresh: bring the file up to date.")] = False,
+    directory: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the base images of Docker builds. With --refresh, exits with 9 when a tag has another digest by now."""
+    if write and not refresh:
+        raise UsageError("--write needs --refresh")
+    config = config_to_change(directory) if write else config_at(directory)
+    path = config.directory / IMAGES
+    if write and not path.exists():
+        raise UsageError(f"there is no {path}", hint="copy the one that ships with wheelmill")
+    toolkits = {cuda: release.toolkit for cuda, release in config.compatibility.cuda.items()}
+    if not refresh:
+        _list_images(config.images, toolkits, as_json=as_json)
+        return
+    with ImageRegistry() as registry:
+        found = image_drift.find_image_drift(config.images, toolkits, registry.current)
+    writable = [difference for difference in found.differences if difference.writable]
+    if write and writable:
+        image_drift.write_differences(path, found.differences, checked=dt.datetime.now(tz=dt.UTC).date())
+    if as_json:
+        differences = [{"key": each.key, "file": each.file, "registry": each.registry} for each in found.differences]
+        print_json("wheelmill.config-images-refresh/1", differences=differences, unknown=found.unknown)
+    lines = (f"{each}; written" if write and each.writable else str(each) for each in found.differences)
+    _print_drift(() if as_json else lines, found.unknown)
+    if len(found.differences) > (len(writable) if write else 0):
+        raise typer.Exit(FindingsError.exit_code)
+
+
+def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json: bool) -> None:
+    missing = sorted(toolkits.keys() - pinned.cuda.keys())
+    if as_json:
+        print_json(
+            "wheelmill.config-images/1",
+            manylinux={str(platform): str(image) for platform, image in pinned.manylinux.images.items()},
+            plain=str(pinned.plain.image),
+            cuda={str(cuda): image_drift.values_of(of_cuda) for cuda, of_cuda in pinned.cuda.items()},
+            missing=list(map(str, missing)),
+        )
+        return
+    others = Table("for", Column("image", overflow="fold"))
+    for platform, image in pinned.manylinux.images.items():
+        others.add_row(str(platform), image.tagged)
+    others.add_row("no CUDA", pinned.plain.image.tagged)
+    table = Table("CUDA", "toolkit", Column("devel", overflow="fold"), Column("runtime", overflow="fold"))
+    for cuda in sorted(pinned.cuda.keys() | toolkits.keys()):
+        if of_cuda := pinned.cuda.get(cuda):
+            table.add_row(str(cuda), of_cuda.toolkit, of_cuda.devel.tagged, of_cuda.runtime.tagged)
+        else:
+            table.add_row(str(cuda), "-", "none", "none")
+    for each in (others, table):
+        STDOUT.print(each)
+    for cuda in missing:
+        STDERR.print(f"no image is pinned for CUDA {cuda}: run wheelmill config images --refresh --write")
+    for cuda in sorted(toolkits.keys() & pinned.cuda.keys()):
+        if pinned.cuda[cuda].toolkit != toolkits[cuda]:
+            STDERR.print(f"CUDA {cuda}: the images have toolkit {pinned.cuda[cuda].toolkit}, not {toolkits[cuda]}")

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from wheelmill.config.annotations import KeyPath
 from wheelmill.config.document import read_document
@@ -14,6 +14,8 @@ from wheelmill.config.model import Compatibility, TorchRelease
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.config.upkeep.published import PublishedTorch
 from wheelmill.names import PythonVersion, TorchVersion
+
+Difference = TypeVar("Difference")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,15 +43,17 @@ class TorchDifference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drift:
+class Drift(Generic[Difference]):
     """What a comparison found."""
 
-    differences: tuple[TorchDifference, ...]
+    differences: tuple[Difference, ...]
     unknown: tuple[str, ...]
     """What could not be compared, and why."""
 
 
-def find_drift(compatibility: Compatibility, published: Mapping[TorchVersion, PublishedTorch]) -> Drift:
+def find_drift(
+    compatibility: Compatibility, published: Mapping[TorchVersion, PublishedTorch]
+) -> Drift[TorchDifference]:
     """Compare the facts about torch with what the index says."""
     differences: list[TorchDifference] = []
     unknown: list[str] = []

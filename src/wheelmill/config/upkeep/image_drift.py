@@ -12,6 +12,7 @@ from wheelmill.config.annotations import KeyPath
 from wheelmill.config.document import read_document
 from wheelmill.config.model.images import CudaImages, ImageReference, Images
 from wheelmill.config.upkeep.amend import amend
+from wheelmill.config.upkeep.drift import Drift
 from wheelmill.names import CudaVersion
 
 Current = Callable[[ImageReference], ImageReference | None]
@@ -53,17 +54,10 @@ class ImageDifference:
                 return f"{self.key}: missing ({', '.join(f'{name} {value}' for name, value in values.items())})"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImageDrift:
-    """What a comparison found."""
-
-    differences: tuple[ImageDifference, ...]
-    unknown: tuple[str, ...]
-    """Toolkits that have no images, a sentence each."""
-
-
-def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], current: Current) -> ImageDrift:
+def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], current: Current) -> Drift[ImageDifference]:
     """Ask for every tag of the file, and for those of toolkits that it has no images of.
+
+    What is unknown is toolkits without images.
 
     Args:
         images: the images as ``images.yml`` pins them.
@@ -87,7 +81,7 @@ def find_image_drift(images: Images, toolkits: Mapping[CudaVersion, str], curren
         if pinned:
             differences += _moved(("cuda", "releases", str(cuda), "devel"), pinned.devel, current)
             differences += _moved(("cuda", "releases", str(cuda), "runtime"), pinned.runtime, current)
-    return ImageDrift(differences=tuple(differences), unknown=tuple(unknown))
+    return Drift(differences=tuple(differences), unknown=tuple(unknown))
 
 
 def write_differences(path: Path, differences: Collection[ImageDifference], *, checked: dt.date) -> None:

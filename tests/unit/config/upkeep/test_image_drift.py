@@ -9,7 +9,8 @@ import pytest
 
 from wheelmill.config.load import load_images
 from wheelmill.config.model.images import ImageReference, Images
-from wheelmill.config.upkeep.image_drift import ImageDrift, find_image_drift, write_differences
+from wheelmill.config.upkeep.drift import Drift
+from wheelmill.config.upkeep.image_drift import ImageDifference, find_image_drift, write_differences
 from wheelmill.names import CudaVersion
 from wheelmill.system import resources
 
@@ -61,13 +62,13 @@ def has(tags: Tags) -> Callable[[ImageReference], ImageReference | None]:
     return lambda image: replace(image, digest=tags[image.tagged]) if image.tagged in tags else None
 
 
-def drift(path: Path, tags: Tags, **toolkits: str) -> ImageDrift:
+def drift(path: Path, tags: Tags, **toolkits: str) -> Drift[ImageDifference]:
     wanted = TOOLKITS | {CudaVersion.parse(cuda): toolkit for cuda, toolkit in toolkits.items()}
     return find_image_drift(load_images(path.parent), wanted, has(tags))
 
 
 def test_equal_digests_are_no_drift(path: Path, tags: Tags) -> None:
-    assert drift(path, tags) == ImageDrift(differences=(), unknown=())
+    assert drift(path, tags) == Drift(differences=(), unknown=())
 
 
 def test_every_difference_is_one_line(path: Path, tags: Tags) -> None:
@@ -120,7 +121,7 @@ def test_a_missing_cuda_has_images_named_as_the_nearest_ones(
 def test_without_any_cuda_there_is_no_name_to_ask_for(path: Path, tags: Tags) -> None:
     pinned = load_images(path.parent)
     images = replace(pinned, cuda=replace(pinned.cuda, releases={}))
-    assert find_image_drift(images, TOOLKITS, has(tags)) == ImageDrift(differences=(), unknown=())
+    assert find_image_drift(images, TOOLKITS, has(tags)) == Drift(differences=(), unknown=())
 
 
 def test_a_file_that_is_brought_up_to_date_has_no_drift_and_keeps_its_comments(path: Path, tags: Tags) -> None:
@@ -129,7 +130,7 @@ def test_a_file_that_is_brought_up_to_date_has_no_drift_and_keeps_its_comments(p
     tags["docker.io/library/almalinux:8"] = tags[f"{CUDA}:12.8.1-devel-ubuntu22.04"] = LATER
     write_differences(path, drift(path, tags, **toolkits).differences, checked=CHECKED)
 
-    assert drift(path, tags, **toolkits) == ImageDrift(differences=(), unknown=())
+    assert drift(path, tags, **toolkits) == Drift(differences=(), unknown=())
     asked = "\"the registries, asked by 'wheelmill config images --refresh'\""
     assert path.read_text() == (
         FILE.replace("2026-11-21", "2027-01-02")
