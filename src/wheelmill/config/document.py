@@ -50,6 +50,11 @@ def phrase_fault(path: Path, position: tuple[int, int], key_path: KeyPath, messa
     return f"{path.name}:{line}:{column}: {keys + ': ' if keys else ''}{message}"
 
 
+def refusal(path: Path, message: str, position: tuple[int, int] = (1, 1), key_path: KeyPath = ()) -> ConfigurationError:
+    """The error that one fault ends the reading of a file with."""
+    return ConfigurationError((phrase_fault(path, position, key_path, message),))
+
+
 def read_document(path: Path) -> YamlDocument:
     """Read a YAML file.
 
@@ -58,34 +63,37 @@ def read_document(path: Path) -> YamlDocument:
             what follows it.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ConfigurationError((phrase_fault(path, (1, 1), (), f"larger than {MAX_BYTES} bytes"),))
-        text = path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            return parse_document(path, file.read(MAX_BYTES + 1))
     except OSError as error:
-        message = f"cannot be read in {path.parent}: {error.strerror}"
-        raise ConfigurationError((phrase_fault(path, (1, 1), (), message),)) from None
+        raise refusal(path, f"cannot be read in {path.parent}: {error.strerror}") from None
+
+
+def parse_document(path: Path, content: bytes) -> YamlDocument:
+    """Read what a YAML file has or would have, as `read_document`."""
+    if len(content) > MAX_BYTES:
+        raise refusal(path, f"larger than {MAX_BYTES} bytes")
+    try:
+        text = content.decode()
     except UnicodeDecodeError as error:
-        position = (error.object[: error.start].count(b"\n") + 1, 1)
-        message = f"not UTF-8: byte {error.object[error.start]:#04x}"
-        raise ConfigurationError((phrase_fault(path, position, (), message),)) from None
+        line = content.count(b"\n", 0, error.start) + 1
+        raise refusal(path, f"not UTF-8: byte {content[error.start]:#04x}", (line, 1)) from None
     reader = _Reader(path)
     try:
         reader.refuse_what_is_not_plain(text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise ConfigurationError((phrase_fault(path, _position(mark), (), _problem(error)),)) from None
+        raise refusal(path, _problem(error), _position(error.problem_mark or error.context_mark)) from None
     except yaml.reader.ReaderError as error:
-        position = (text.count("\n", 0, error.position) + 1, 1)
+        line = text.count("\n", 0, error.position) + 1
         message = f"not YAML: the character {chr(error.character)!r} is not allowed"
-        raise ConfigurationError((phrase_fault(path, position, (), message),)) from None
+        raise refusal(path, message, (line, 1)) from None
     except (ValueError, OverflowError):  # PyYAML lets those of int() and chr() through
-        message = "not YAML: an escaped character or a number is out of range"
-        raise ConfigurationError((phrase_fault(path, (1, 1), (), message),)) from None
-    content = reader.value_of(node, ()) if node else None
+        raise refusal(path, "not YAML: an escaped character or a number is out of range") from None
+    plain = reader.value_of(node, ()) if node else None
     if reader.faults:
         raise ConfigurationError(tuple(reader.faults))
-    return YamlDocument(path=path, content=content, positions=reader.positions)
+    return YamlDocument(path=path, content=plain, positions=reader.positions)
 
 
 class _Reader:
@@ -105,14 +113,14 @@ class _Reader:
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                self._stop(event, "anchors and aliases are not supported; write the value out")
-            if getattr(event, "tag", None):
-                self._stop(event, "tags are not supported; write the value without one")
-            if depth > MAX_DEPTH:
-                self._stop(event, f"nested deeper than {MAX_DEPTH} levels")
-
-    def _stop(self, event: yaml.Event, message: str) -> None:
-        raise ConfigurationError((phrase_fault(self.path, _position(event.start_mark), (), message),))
+                message = "anchors and aliases are not supported; write the value out"
+            elif getattr(event, "tag", None):
+                message = "tags are not supported; write the value without one"
+            elif depth > MAX_DEPTH:
+                message = f"nested deeper than {MAX_DEPTH} levels"
+            else:
+                continue
+            raise refusal(self.path, message, _position(event.start_mark))
 
     def value_of(self, node: yaml.Node, key_path: KeyPath) -> Any:  # noqa: ANN401 - YAML
         """The plain value of a node."""

@@ -36,52 +36,14 @@ def load_config(directory: Path) -> Config:
     Raises:
         ConfigurationError: with every fault of every file.
     """
-    return _load(directory, _config_in)
-
-
-def load_compatibility(directory: Path) -> Compatibility:
-    """Read the ``compatibility.yml`` of a configuration folder; the one that ships with wheelmill where there is none.
-
-    Raises:
-        ConfigurationError: with every fault of the file.
-    """
-    return _load(directory, _compatibility_in)
-
-
-def load_images(directory: Path) -> Images:
-    """Read the ``images.yml`` of a configuration folder; the one that ships with wheelmill where there is none.
-
-    Raises:
-        ConfigurationError: with every fault of the file.
-    """
-    return _load(directory, _images_in)
-
-
-def load_listing(directory: Path) -> Listing:
-    """Read the ``yanked.yml`` and ``removed.yml`` of a configuration folder.
-
-    Raises:
-        ConfigurationError: with every fault of both.
-    """
-    return _load(directory, _listing_in)
-
-
-def _load(directory: Path, read: Callable[[Path, list[str]], Record | None]) -> Record:
     faults: list[str] = []
-    record = read(directory, faults)
-    if record is None:
-        raise ConfigurationError(tuple(faults))
-    return record
-
-
-def _config_in(directory: Path, faults: list[str]) -> Config | None:
-    packages = read_file(directory / PACKAGES, Packages, faults)
-    compatibility = _compatibility_in(directory, faults)
-    lock = _read_if_there(directory / LOCK, Lock(sdists={}), faults)
-    images = _images_in(directory, faults)
-    listing = _listing_in(directory, faults)
+    packages = _attempt(lambda: read_file(directory / PACKAGES, Packages), faults)
+    compatibility = _attempt(lambda: load_compatibility(directory), faults)
+    lock = _attempt(lambda: _read_if_there(directory / LOCK, Lock(sdists={})), faults)
+    images = _attempt(lambda: load_images(directory), faults)
+    listing = _attempt(lambda: load_listing(directory), faults)
     if packages is None or compatibility is None or lock is None or images is None or listing is None:
-        return None
+        raise ConfigurationError(tuple(faults))
     return Config(
         directory=directory,
         packages={name: _package(name, entry, lock) for name, entry in packages.packages.items()},
@@ -92,18 +54,45 @@ def _config_in(directory: Path, faults: list[str]) -> Config | None:
     )
 
 
-def _compatibility_in(directory: Path, faults: list[str]) -> Compatibility | None:
-    return read_file(_own_or_shipped(directory, COMPATIBILITY), Compatibility, faults)
+def load_compatibility(directory: Path) -> Compatibility:
+    """Read the ``compatibility.yml`` of a configuration folder; the one that ships with wheelmill where there is none.
+
+    Raises:
+        ConfigurationError: with every fault of the file.
+    """
+    return read_file(_own_or_shipped(directory, COMPATIBILITY), Compatibility)
 
 
-def _images_in(directory: Path, faults: list[str]) -> Images | None:
-    return read_file(_own_or_shipped(directory, IMAGES), Images, faults)
+def load_images(directory: Path) -> Images:
+    """Read the ``images.yml`` of a configuration folder; the one that ships with wheelmill where there is none.
+
+    Raises:
+        ConfigurationError: with every fault of the file.
+    """
+    return read_file(_own_or_shipped(directory, IMAGES), Images)
 
 
-def _listing_in(directory: Path, faults: list[str]) -> Listing | None:
-    yanked = _read_if_there(directory / YANKED, Yanked(), faults)
-    removed = _read_if_there(directory / REMOVED, Removed(), faults)
-    return Listing(yanked=yanked, removed=removed) if yanked and removed else None
+def load_listing(directory: Path) -> Listing:
+    """Read the ``yanked.yml`` and ``removed.yml`` of a configuration folder.
+
+    Raises:
+        ConfigurationError: with every fault of both.
+    """
+    faults: list[str] = []
+    yanked = _attempt(lambda: _read_if_there(directory / YANKED, Yanked()), faults)
+    removed = _attempt(lambda: _read_if_there(directory / REMOVED, Removed()), faults)
+    if yanked is None or removed is None:
+        raise ConfigurationError(tuple(faults))
+    return Listing(yanked=yanked, removed=removed)
+
+
+def _attempt(read: Callable[[], Record], faults: list[str]) -> Record | None:
+    """What is read; None where it has faults, which join those of other files."""
+    try:
+        return read()
+    except ConfigurationError as error:
+        faults.extend(error.faults)
+        return None
 
 
 def _own_or_shipped(directory: Path, name: str) -> Path:
@@ -111,8 +100,8 @@ def _own_or_shipped(directory: Path, name: str) -> Path:
     return own if own.exists() else resources.CONFIG / name
 
 
-def _read_if_there(path: Path, nothing: File, faults: list[str]) -> File | None:
-    return read_file(path, type(nothing), faults) if path.exists() else nothing
+def _read_if_there(path: Path, nothing: File) -> File:
+    return read_file(path, type(nothing)) if path.exists() else nothing
 
 
 def _package(name: ProjectName, entry: PackageEntry, lock: Lock) -> Package:

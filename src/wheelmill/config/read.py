@@ -31,24 +31,17 @@ def adapter_of(model: type[Record]) -> TypeAdapter[Record]:
     return _ADAPTERS[model]
 
 
-def read_file(path: Path, model: type[File], faults: list[str]) -> File | None:
-    """Read one file.
+def read_file(path: Path, model: type[File]) -> File:
+    """Read one YAML file, in which a model must stand.
 
-    Args:
-        path: the path of the YAML file.
-        model: what must stand in it.
-        faults: where its faults are added to those of other files.
-
-    Returns:
-        The file; None when it has faults.
+    Raises:
+        ConfigurationError: with every fault, in the order of the file.
     """
-    try:
-        document = read_document(path)
-    except ConfigurationError as error:
-        faults.extend(error.faults)
-        return None
+    document = read_document(path)
     file, found = validate(document.content, model, path.parent)
-    faults.extend(document.fault(*fault) for fault in sorted(found, key=lambda fault: document.position_of(fault[0])))
+    if file is None:
+        found.sort(key=lambda fault: document.position_of(fault[0]))
+        raise ConfigurationError(tuple(document.fault(*fault) for fault in found))
     return file
 
 

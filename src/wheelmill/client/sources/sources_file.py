@@ -25,10 +25,7 @@ def read_sources_file(path: Path) -> SourceList:
     """
     if path.suffix == ".toml":
         return SourceList(site=None, sources=_read_registry(path))
-    faults: list[str] = []
-    file = read_file(path, Sources, faults)
-    if file is None:
-        raise ConfigurationError(tuple(faults))
+    file = read_file(path, Sources)
     return SourceList(site=file.site, sources=tuple(_source_of(name, entry) for name, entry in file.sources.items()))
 
 

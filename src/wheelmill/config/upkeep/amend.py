@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
-import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from wheelmill.config.annotations import KeyPath
-from wheelmill.config.document import read_document
+from wheelmill.config.document import parse_document, read_document, refusal
 from wheelmill.errors import ConfigurationError
 from wheelmill.system.files import write_bytes
 
@@ -33,9 +33,11 @@ def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
     text = path.read_bytes().decode()
     root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     amended = _applied(text, [_edit(text, root, key_path, value) for key_path, value in values.items()]).encode()
-    if _content_of(amended) != _with_values(document.content, values):
-        raise ConfigurationError((document.fault((), "cannot be changed in place; nothing was written"),))
-    write_bytes(path, amended)
+    with suppress(ConfigurationError):  # it would be no file of ours
+        if parse_document(path, amended).content == _with_values(document.content, values):
+            write_bytes(path, amended)
+            return
+    raise refusal(path, "cannot be changed in place; nothing was written")
 
 
 def _edit(text: str, root: yaml.MappingNode, key_path: KeyPath, value: Any) -> Edit:  # noqa: ANN401 - YAML
@@ -93,14 +95,3 @@ def _with_values(content: Any, values: Mapping[KeyPath, Any]) -> Any:  # noqa: A
             mapping = mapping[key]
         mapping[last] = value
     return changed
-
-
-def _content_of(text: bytes) -> Any:  # noqa: ANN401 - YAML
-    """What a text says as a file; None when it is not in our subset of YAML."""
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
-        path = Path(folder) / "amended.yml"
-        path.write_bytes(text)
-        try:
-            return read_document(path).content
-        except ConfigurationError:
-            return None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from wheelmill.config.document import read_document
+from wheelmill.config.document import parse_document
 from wheelmill.config.load import LOCK, PACKAGES
 from wheelmill.config.model import Config
 from wheelmill.errors import ConfigurationError, ProcessError, UsageError
@@ -36,7 +35,8 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
         ]
     except ProcessError as error:
         raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
-    was, now = _entries_at(folder, commit), _entries_in(folder)
+    was = _entries(lambda name: run_git(folder, "show", f"{commit}:./{name}").encode())
+    now = _entries(lambda name: (folder / name).read_bytes())
     rewritten = {key[1] for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
     return frozenset(
         name
@@ -46,20 +46,12 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
     )
 
 
-def _entries_at(folder: Path, commit: str) -> Entries:
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as old:
-        for name in (PACKAGES, LOCK):
-            with suppress(ProcessError):  # it was not there
-                (Path(old) / name).write_text(run_git(folder, "show", f"{commit}:./{name}"), encoding="utf-8")
-        return _entries_in(Path(old))
-
-
-def _entries_in(folder: Path) -> Entries:
-    """What both files of a folder say; nothing of one that is not there or cannot be read."""
+def _entries(read: Callable[[str], bytes]) -> Entries:
+    """What both files say; nothing of one that is not there or cannot be read."""
     entries: dict[tuple[str, str], object] = {}
     for name in (PACKAGES, LOCK):
-        with suppress(ConfigurationError):
-            content = read_document(folder / name).content
+        with suppress(OSError, ProcessError, ConfigurationError):
+            content = parse_document(Path(name), read(name)).content
             for section, projects in content.items() if isinstance(content, dict) else ():
                 if isinstance(projects, dict):
                     entries |= {(section, project): entry for project, entry in projects.items()}

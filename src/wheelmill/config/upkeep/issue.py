@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from wheelmill.config.document import phrase_fault
+from wheelmill.config.document import phrase_fault, refusal
 from wheelmill.config.model.packages import Packages
 from wheelmill.config.read import validate
 from wheelmill.errors import ConfigurationError
@@ -79,18 +79,17 @@ def _answers_in(issue: Path) -> dict[str, tuple[int, str]]:
     try:
         content = issue.read_bytes()
         if len(content) > MAX_BYTES:
-            raise ConfigurationError((phrase_fault(issue, (1, 1), (), f"larger than {MAX_BYTES} bytes"),))
+            raise refusal(issue, f"larger than {MAX_BYTES} bytes")
         lines = content.decode().replace("\r\n", "\n").split("\n")
     except OSError as error:
-        message = f"cannot be read: {error.strerror}"
-        raise ConfigurationError((phrase_fault(issue, (1, 1), (), message),)) from None
+        raise refusal(issue, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigurationError((phrase_fault(issue, (1, 1), (), "not UTF-8"),)) from None
+        raise refusal(issue, "not UTF-8") from None
     starts = [number for number, line in enumerate(lines) if line.startswith(_HEADING)]
     answers: dict[str, tuple[int, str]] = {}
     for start, end in itertools.pairwise([*starts, len(lines)]):
         question = lines[start].removeprefix(_HEADING).strip()
         if question in answers:
-            raise ConfigurationError((phrase_fault(issue, (start + 1, 1), (question,), "is answered twice"),))
+            raise refusal(issue, "is answered twice", (start + 1, 1), (question,))
         answers[question] = start + 1, "\n".join(lines[start + 1 : end]).strip()
     return {question: answer for question, answer in answers.items() if answer[1] not in ("", _NO_ANSWER)}
