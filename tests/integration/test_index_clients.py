@@ -17,7 +17,7 @@ from tests.simple_server import HTML, JSON, Answer
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.index.serve import serve_folder
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.publish import publish
+from wheelmill.release.store import publish
 
 OLD = "demo-1.0+cu130-py3-none-any.whl"
 NEW = "demo-2.0+cu130-py3-none-any.whl"

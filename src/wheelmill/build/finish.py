@@ -11,12 +11,10 @@ from pathlib import Path
 
 from wheelmill.errors import BuildError
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.wheel.archive import check_archive
+from wheelmill.wheel.archive import check_archive, pack, unpack
 from wheelmill.wheel.elf import shared_objects_of
-from wheelmill.wheel.metadata import add_label, dist_info_of, is_pure, read_metadata
+from wheelmill.wheel.metadata import add_label, dist_info_of, is_pure, read_metadata, record_of
 from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.pack import pack, unpack
-from wheelmill.wheel.record import record_of
 
 
 def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output: Path) -> WheelFile:

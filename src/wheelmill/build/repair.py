@@ -11,9 +11,9 @@ from typing import Final
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.names import Platform
 from wheelmill.system import process
+from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
-from wheelmill.wheel.pack import SOURCE_DATE_EPOCH
 
 AUTO: Final = "auto"
 """The policy that takes the oldest platform auditwheel grants."""

@@ -8,7 +8,7 @@ from wheelmill.build.parallelism import Parallelism
 from wheelmill.config.model import ArchVariable
 from wheelmill.names import Architecture, CudaVersion
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.wheel.pack import SOURCE_DATE_EPOCH
+from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 
 _SEED: Final = "--frandom-seed=wheelmill"
 """Without it, symbol names of -lineinfo builds hold the number of nvcc's process."""

@@ -23,7 +23,7 @@ from wheelmill.names import (
     Sha256,
     TorchVersion,
 )
-from wheelmill.wheel.built_for import BuiltFor
+from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
 
 

@@ -84,7 +84,6 @@ def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: 
         requires_python=entry.requires_python,
         requires_dist=entry.requires_dist,
         metadata_sha256=entry.metadata_sha256,
-        trees=_trees_of(name),
         uploaded_at=manifest.published_at,
         release=manifest.tag,
         certificate=entry.certificate,
@@ -138,12 +137,7 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
         requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
         metadata_sha256=sha256_of_bytes(content) if has_sidecar else None,
-        trees=_trees_of(name),
     )
-
-
-def _trees_of(name: WheelName) -> tuple[str, ...]:
-    return label.trees if (label := name.label) else ()
 
 
 def _folder(url: str, name: str = "") -> str:

@@ -40,8 +40,6 @@ class IndexFile:
     requires_dist: tuple[str, ...]
     metadata_sha256: Sha256 | None
     """Of the sidecar beside the wheel; None when there is no sidecar (PEP 658)."""
-    trees: tuple[str, ...] = ()
-    """The narrower trees that its label names: ``cu130``, ``cu130/torch2.11``."""
     uploaded_at: datetime | None = None
     release: ReleaseTag | None = None
     """None for a wheel of a folder, which no release has."""
@@ -56,6 +54,11 @@ class IndexFile:
     def project(self) -> ProjectName:
         """The project that it is a wheel of."""
         return self.name.project
+
+    @property
+    def trees(self) -> tuple[str, ...]:
+        """The narrower trees that its label names: ``cu130``, ``cu130/torch2.11``."""
+        return label.trees if (label := self.name.label) else ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,8 +27,7 @@ from wheelmill.names import ReleaseTag
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
-from wheelmill.release.publish import publish
-from wheelmill.release.store import Publication, Store
+from wheelmill.release.store import Publication, Store, publish
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.smoke.verdict import tested_wheel_at
 from wheelmill.system.files import write_bytes

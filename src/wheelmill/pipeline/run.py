@@ -19,8 +19,7 @@ from wheelmill.pipeline.publishing import build_index, catalogue_of, serve_candi
 from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
 from wheelmill.release.build_number import assign_build_number
 from wheelmill.release.manifest import Manifest
-from wheelmill.release.publish import publish
-from wheelmill.release.store import Store
+from wheelmill.release.store import Store, publish
 from wheelmill.smoke.available import AvailableWheel, check_required, wheels_on_disk
 from wheelmill.smoke.environment import SmokeEnvironments
 from wheelmill.smoke.examine import examine_wheel

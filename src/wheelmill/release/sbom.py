@@ -21,8 +21,8 @@ from packageurl import PackageURL
 from wheelmill.build.provenance import Provenance
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.pack import SOURCE_DATE_EPOCH
 
 
 def sbom_of(wheel: TestedWheel) -> bytes:

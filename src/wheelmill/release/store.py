@@ -1,23 +1,23 @@
 """What a place for releases offers: to read them all, to fetch a wheel, and to publish one more under a tag of its day.
 
-Beside them it keeps which builds failed.
+What is new goes under a new tag; what is published stays as it is. Beside releases it keeps which builds failed.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Protocol
 
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.plan.targets import KnownFailure, KnownFailures
+from wheelmill.plan.targets import Cell, KnownFailure, KnownFailures, PastBuild
 from wheelmill.release.manifest import SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.progress import Progress
+from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.record_files import read_record, write_record
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile
@@ -148,3 +148,61 @@ def is_date_tag(text: str) -> bool:
     number = text[12:]
     later = number.isascii() and number.isdigit() and not number.startswith("0") and number != "1"
     return text == f"v{day}" or (later and text == f"v{day}.{number}")
+
+
+def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress = QUIET) -> Publication:
+    """Release the wheels that no release has yet.
+
+    Args:
+        store: the store that gets the new release.
+        wheels: the wheels that passed smoke.
+        now: the time of publication, in UTC.
+        progress: shows the steps that take long.
+
+    Returns:
+        The new releases, none when every wheel was published before, byte for byte; and the wheels that cannot be
+        released, such as one whose name was published with other bytes.
+
+    Raises:
+        ReleaseError: the store cannot be read or written.
+    """
+    published = {
+        entry.filename: (entry.sha256, manifest.tag) for manifest in store.manifests() for entry in manifest.wheels
+    }
+    clashes = tuple(
+        RefusedWheel(
+            filename=wheel.file.filename,
+            reason=f"was published in {tag} with other bytes; a published wheel never changes: raise the version",
+        )
+        for wheel in wheels
+        for sha256, tag in [published.get(wheel.file.filename, (wheel.file.sha256, None))]
+        if sha256 != wheel.file.sha256
+    )
+    new = sorted((wheel for wheel in wheels if wheel.file.filename not in published), key=lambda w: w.file.filename)
+    most = store.quotas.wheels or max(1, len(new))
+    done = [store.publish(new[first : first + most], now=now, progress=progress) for first in range(0, len(new), most)]
+    return Publication(
+        releases=tuple(manifest for each in done for manifest in each.releases),
+        refusals=(*clashes, *(refusal for each in done for refusal in each.refusals)),
+    )
+
+
+def published_cells(manifests: Sequence[Manifest]) -> dict[Cell, ReleaseTag]:
+    """Which cells of the matrix are published, and in which release."""
+    return {
+        replace(provenance.cell, python=python): manifest.tag
+        for manifest in manifests
+        for entry in manifest.wheels
+        if (provenance := entry.certificate.provenance)
+        for python in provenance.pythons
+    }
+
+
+def past_builds(manifests: Sequence[Manifest]) -> tuple[PastBuild, ...]:
+    """What the published wheels cost, to judge new plans by."""
+    return tuple(
+        PastBuild(project=provenance.cell.project, seconds=provenance.seconds, size=entry.size)
+        for manifest in manifests
+        for entry in manifest.wheels
+        if (provenance := entry.certificate.provenance)
+    )

@@ -15,9 +15,8 @@ from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.elf import SharedObject, shared_objects_of
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.glibc import newest
-from wheelmill.wheel.metadata import dist_info_of, read_metadata
+from wheelmill.wheel.metadata import check_record, dist_info_of, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.record import check_record
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,23 +83,17 @@ class Libc:
         return f"{self.family} {self.major}.{self.minor}"
 
 
-def tags_of(python: PythonVersion, platform: Platform, libc: Libc | None) -> tuple[Tag, ...]:
-    """List the tags that an installer for this target accepts, the best first.
+@functools.cache
+def tag_places(python: PythonVersion, platform: Platform, libc: Libc | None) -> dict[Tag, int]:
+    """The tags that an installer for this target accepts, with their places in its order, the best at 0.
 
     https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
     """
     platforms = list(platform_tags(platform, libc))
     version = (python.major, python.minor)
-    return (
-        *cpython_tags(version, abis=[python.abi], platforms=platforms),
-        *compatible_tags(version, interpreter=python.interpreter, platforms=platforms),
-    )
-
-
-@functools.cache
-def tag_places(python: PythonVersion, platform: Platform, libc: Libc | None) -> dict[Tag, int]:
-    """The tags that an installer for this target accepts, with their places in its order, the best at 0."""
-    return {tag: place for place, tag in enumerate(dict.fromkeys(tags_of(python, platform, libc)))}
+    own = cpython_tags(version, abis=[python.abi], platforms=platforms)
+    others = compatible_tags(version, interpreter=python.interpreter, platforms=platforms)
+    return {tag: place for place, tag in enumerate(dict.fromkeys((*own, *others)))}
 
 
 def platform_tags(platform: Platform, libc: Libc | None) -> Iterator[str]:

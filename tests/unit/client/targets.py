@@ -7,7 +7,7 @@ from packaging.utils import parse_wheel_filename
 
 from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind, TargetEnvironment
 from wheelmill.names import CudaVersion, Platform, PythonVersion, Sha256, TorchVersion
-from wheelmill.wheel.built_for import BuiltFor
+from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc
 
 LINUX = TargetEnvironment(

@@ -13,7 +13,7 @@ from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.errors import ReleaseError
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.publish import publish
+from wheelmill.release.store import publish
 
 NAME = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
 OTHER = "demo-1.1-py3-none-any.whl"

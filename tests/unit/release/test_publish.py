@@ -9,8 +9,7 @@ import pytest
 from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.publish import publish, published_cells
-from wheelmill.release.store import Quotas
+from wheelmill.release.store import Quotas, publish, published_cells
 
 FIRST, SECOND, THIRD = (f"demo-1.{number}+cu130-py3-none-any.whl" for number in range(3))
 

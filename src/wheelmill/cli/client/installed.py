@@ -16,7 +16,7 @@ from wheelmill.client.environment.trial import Trial, find_compiled_projects, tr
 from wheelmill.client.install.distributions import versions_in
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
-from wheelmill.wheel.built_for import BuiltFor
+from wheelmill.wheel.label import BuiltFor
 
 ProjectsArgument = Annotated[
     list[str] | None,

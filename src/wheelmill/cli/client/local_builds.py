@@ -17,7 +17,7 @@ from wheelmill.client.records import Candidate, Choice, Resolution, Source, Sour
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import resources
-from wheelmill.wheel.built_for import BuiltFor
+from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.metadata import requires_dist_of
 from wheelmill.wheel.name import WheelFile, WheelName
 

@@ -22,8 +22,7 @@ from wheelmill.config.upkeep.changes import changed_since
 from wheelmill.plan.groups import Estimate, Group, estimate, groups_of, sample_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Filters, Plan
-from wheelmill.release.publish import past_builds, published_cells
-from wheelmill.release.store import Quotas
+from wheelmill.release.store import Quotas, past_builds, published_cells
 
 if TYPE_CHECKING:
     from wheelmill.build.builder import Builder

@@ -20,7 +20,7 @@ from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Plan
-from wheelmill.release.publish import published_cells
+from wheelmill.release.store import published_cells
 
 if TYPE_CHECKING:
     from wheelmill.pipeline.run import RunOutcome

@@ -16,8 +16,8 @@ from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.names import CudaVersion, Platform, PythonVersion
-from wheelmill.wheel.built_for import BuiltFor
 from wheelmill.wheel.gpu_code import runs_on
+from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
 
 _BEST_KNOWN: Final = Platform.parse("linux_x86_64")

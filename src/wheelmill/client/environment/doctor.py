@@ -17,7 +17,7 @@ from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import WheelmillError
 from wheelmill.names import ProjectName
-from wheelmill.wheel.built_for import BuiltFor
+from wheelmill.wheel.label import BuiltFor
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web

@@ -13,7 +13,7 @@ from wheelmill.config.model import Expectations
 from wheelmill.errors import ProcessError
 from wheelmill.names import ProjectName
 from wheelmill.system import process
-from wheelmill.wheel.built_for import BuiltFor
+from wheelmill.wheel.label import BuiltFor
 
 _SECONDS: Final = 600
 """A first import may compile kernels."""

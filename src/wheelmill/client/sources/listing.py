@@ -17,7 +17,7 @@ from wheelmill.client.sources.pages import Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.web.pages import Link, absolute
-from wheelmill.wheel.built_for import BuiltFor
+from wheelmill.wheel.label import BuiltFor
 
 Accepts = Callable[[Source, LinkGroup], bool]
 

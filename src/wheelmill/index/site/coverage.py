@@ -124,14 +124,11 @@ def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion, Outcome]
         rows[torch] = (*rows.get(torch, ()), Row(cuda=cuda, outcomes=row))
     every = Counter(outcome for row in outcomes.values() for outcome in row.values())
     shown = Counter(outcome for each in rows.values() for row in each for outcome in row.outcomes)
-    counts: Counter[State] = Counter()
-    for outcome, count in every.items():
-        counts[outcome.state] += count
     return Grid(
         platform=platform,
         pythons=pythons,
         rows=rows,
-        counts=counts,
+        counts=Counter(outcome.state for outcome in every.elements()),
         failures=_reasons(State.FAILED, shown),
         skips=_reasons(State.SKIPPED, shown),
         outside=_reasons(State.SKIPPED, every - shown),

@@ -93,12 +93,9 @@ def package_page(
         licence=package.licence if package else None,
         status=site.status_of(project),
         versions=tuple(
-            _section(project, number, [group for group in groups if group.kind.version == number], coverage)
+            VersionSection(number=number, groups=own, grids=grids_of(project, number, own, coverage))
             for number in sorted(numbers, key=Version, reverse=True)
+            for own in [tuple(group for group in groups if group.kind.version == number)]
         ),
         yanked=tuple(file for file in site.projects.get(project, ()) if file.yanked is not None),
     )
-
-
-def _section(project: ProjectName, number: str, groups: Sequence[WheelGroup], coverage: Coverage) -> VersionSection:
-    return VersionSection(number=number, groups=tuple(groups), grids=grids_of(project, number, groups, coverage))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from html import escape
+from itertools import chain
 from typing import Final
 
 from jinja2 import Environment
@@ -18,7 +18,7 @@ from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.packages import PackagePage, package_page
 from wheelmill.index.site.wheels import SiteWheel, wheel_groups
-from wheelmill.index.tree import Catalogue, IndexFile, Site, Tree
+from wheelmill.index.tree import Catalogue, Site, Tree
 from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.release.manifest import MANIFEST
 from wheelmill.system import resources
@@ -50,14 +50,15 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         for project in projects
     }
     packages = [package_page(project, site, groups[project], coverage, catalogue) for project in projects]
-    certified = all(file.certificate for files in site.projects.values() for file in files)
+    every_file = list(chain(*site.projects.values()))
+    certified = all(file.certificate for file in every_file)
     templates = _templates()
     start = templates.get_template("site/start.html").render(
         root="./",
         certified=certified,
         packages=packages,
         wheel_count=sum(package.wheel_count for package in packages),
-        updated=_newest(file for files in site.projects.values() for file in files),
+        updated=max((file.uploaded_at for file in every_file if file.uploaded_at), default=None),
         families=_families(site.trees),
         pin_example=_pin_example(packages),
         gpus=CARDS,
@@ -73,10 +74,6 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         yield path, [rows_for_page(path, of_package.render(root="../../", package=package).encode())]
     for file in sorted((resources.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
-
-
-def _newest(files: Iterable[IndexFile]) -> datetime | None:
-    return max((file.uploaded_at for file in files if file.uploaded_at), default=None)
 
 
 def _families(trees: Sequence[Tree]) -> list[Family]:
@@ -105,7 +102,7 @@ def _templates() -> Environment:
         "duration": duration,
         "href": href,
         "manifest": lambda url: f"{href(url).rpartition('/')[0]}/{MANIFEST}",
-        "rows": _wheel_rows,
+        "rows": lambda wheels: Markup("\n".join(map(_wheel_row, wheels))),  # noqa: S704 - escaped
         "size": size,
         "span": span,
         "thousands": lambda number: f"{number:,}",
@@ -113,13 +110,11 @@ def _templates() -> Environment:
     return templates
 
 
-def _wheel_rows(wheels: Iterable[SiteWheel]) -> Markup:
-    """The rows of a table, written by hand as those for installers are: pages of packages have nothing more of."""
-    return Markup("\n".join([_wheel_row(wheel) for wheel in wheels]))  # noqa: S704 - escaped
-
-
 def _wheel_row(wheel: SiteWheel) -> str:
-    """Python, which is the link, size, and how long it was compiled."""
+    """Python, which is the link, size, and how long it was compiled.
+
+    Written by hand as the rows for installers are: pages of packages have nothing more of.
+    """
     file = wheel.file
     link = f'<a href="{escape(href(file.url))}">{wheel.pythons}</a>'
     compiled = duration(seconds) if (seconds := wheel.build_seconds) else "&ndash;"

@@ -1,6 +1,6 @@
 """Releases on GitHub, or on a GitHub Enterprise Server."""
 
-from wheelmill.release.github.repository import Repository
+from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.store import GitHubStore
 
 __all__ = ["GitHubStore", "Repository"]

@@ -18,8 +18,7 @@ from github import BadAttributeException, GithubException, RateLimitExceededExce
 from github.Repository import Repository as Repo
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, WheelmillError
-from wheelmill.release.github.connection import PAUSES, WebRequester
-from wheelmill.release.github.repository import Repository
+from wheelmill.release.github.connection import PAUSES, Repository, WebRequester
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import Clock
 from wheelmill.web.retries import asked_pause

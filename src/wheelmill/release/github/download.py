@@ -15,8 +15,7 @@ from typing import IO
 
 from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.names import Sha256
-from wheelmill.release.github.connection import PAUSES
-from wheelmill.release.github.repository import Repository
+from wheelmill.release.github.connection import PAUSES, Repository
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.time import Clock

@@ -12,7 +12,7 @@ from typing import Final
 from github.GitRelease import GitRelease
 
 from wheelmill.release.github.calls import Calls
-from wheelmill.release.github.repository import Repository
+from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.wheel.name import WheelName
 

@@ -20,9 +20,9 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.assets import Asset, send
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.claim import claim_tag, contents_of
+from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from, probe
 from wheelmill.release.github.drafts import all_releases, draft_of, publish_draft
-from wheelmill.release.github.repository import Repository
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
 from wheelmill.release.store import FailureFile, Publication, Quotas, RefusedWheel, files_beside, is_date_tag
 from wheelmill.smoke.verdict import TestedWheel

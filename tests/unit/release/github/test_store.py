@@ -16,7 +16,7 @@ from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github import assets as wanted
 from wheelmill.release.github.store import MAX_WHEELS
 from wheelmill.release.manifest import Manifest
-from wheelmill.release.publish import publish
+from wheelmill.release.store import publish
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.record_files import record_from
 
