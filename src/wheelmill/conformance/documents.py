@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from wheelmill.conformance import pep503, pep691, pep700, pep740, pep792
-from wheelmill.conformance.fetch import MAX_PAGE, Fetcher
-from wheelmill.conformance.pages import Document
+from wheelmill.conformance.fetch import Fetcher
+from wheelmill.conformance.served import Document
 from wheelmill.conformance.violation import Rule, Violation
+from wheelmill.web.client import MAX_CONTENT
 from wheelmill.web.html_pages import read_html
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Page
 
@@ -73,10 +74,10 @@ def _violations(document: Document, page: Page) -> Iterator[Violation]:
 
 def _documents(fetcher: Fetcher, url: str) -> list[Document]:
     """A page in each form that the index has. An index need not have both, nor choose by the request."""
-    first = fetcher.get(url, accept=JSON_TYPE, limit=MAX_PAGE)
+    first = fetcher.get(url, accept=JSON_TYPE, limit=MAX_CONTENT)
     if first.ok and first.content_type in HTML_TYPES:
         return [first]
-    second = fetcher.get(url, accept=_ACCEPT_HTML, limit=MAX_PAGE)
+    second = fetcher.get(url, accept=_ACCEPT_HTML, limit=MAX_CONTENT)
     if (first.status, first.content_type) == (second.status, second.content_type):
         return [first]
     return [document for document in (first, second) if document.status != _NOT_ACCEPTABLE] or [first]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import IO, Final
 
 from wheelmill.conformance.fetch import MAX_PART, Fetcher
-from wheelmill.conformance.pages import Document, ExaminedFile
+from wheelmill.conformance.served import Document, ExaminedFile
 from wheelmill.conformance.values import is_hash, is_secure
 from wheelmill.errors import WheelmillError
 from wheelmill.web.pages import Link
@@ -30,7 +30,6 @@ _UNREADABLE: Final = (
     WheelmillError,
     ValueError,
     KeyError,
-    NotImplementedError,
     RuntimeError,
 )
 
@@ -75,9 +74,10 @@ def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mappin
         if not fetcher.download(url, file, size):
             return None, None
         digests = {}
-        for name in filter(None, (name for name, digest in link.hashes.items() if is_hash(name, digest))):
-            file.seek(0)
-            digests[name] = hashlib.file_digest(file, name).hexdigest()
+        for name, digest in link.hashes.items():
+            if is_hash(name, digest):
+                file.seek(0)
+                digests[name] = hashlib.file_digest(file, name).hexdigest()
         return digests, _metadata_in(link, file)
 
 

@@ -10,14 +10,12 @@ from typing import IO, Final, Self
 from urllib.parse import urlsplit
 
 from wheelmill.conformance.folder import ORIGIN, FolderTransport
-from wheelmill.conformance.pages import Document
+from wheelmill.conformance.served import Document
 from wheelmill.errors import IntegrityError, NetworkError
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import own_credentials, without_credentials
 from wheelmill.web.retries import Retries, Sleep
 
-MAX_PAGE: Final = 128 << 20
-"""Bytes of a page. The largest project lists have half a million entries in 40 MB."""
 MAX_PART: Final = 8 << 20
 """Bytes of METADATA or of a provenance object."""
 

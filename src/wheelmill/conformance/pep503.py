@@ -13,7 +13,7 @@ from typing import Final
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
-from wheelmill.conformance.pages import ExaminedFile, ProjectDetail, ProjectList
+from wheelmill.conformance.served import ExaminedFile, ProjectDetail, ProjectList
 from wheelmill.conformance.values import is_hash, name_and_version
 from wheelmill.conformance.violation import Violation, fails, installs, rule
 from wheelmill.names import ProjectName

@@ -12,7 +12,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from wheelmill.conformance.pages import ExaminedFile, ProjectDetail
+from wheelmill.conformance.served import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import is_hash, name_and_version
 from wheelmill.conformance.violation import Violation, fails, installs, rule
 from wheelmill.web.pages import Form

@@ -10,7 +10,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from wheelmill.conformance.pages import ProjectDetail, ProjectList
+from wheelmill.conformance.served import ProjectDetail, ProjectList
 from wheelmill.conformance.violation import Violation, fails, installs, rule
 from wheelmill.web.pages import Form, Link, Page, absolute
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from packaging.version import Version
 
-from wheelmill.conformance.pages import ExaminedFile, ProjectDetail
+from wheelmill.conformance.served import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import name_and_version
 from wheelmill.conformance.violation import Violation, fails, installs, rule
 from wheelmill.web.pages import Form, Page

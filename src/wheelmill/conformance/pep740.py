@@ -14,7 +14,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from wheelmill.conformance.pages import ExaminedFile, ProjectDetail
+from wheelmill.conformance.served import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import is_secure, parse_filename
 from wheelmill.conformance.violation import Violation, installs, rule
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from wheelmill.conformance.pages import ProjectDetail
+from wheelmill.conformance.served import ProjectDetail
 from wheelmill.conformance.violation import Violation, installs, rule
 
 STATUS: Final = rule(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from wheelmill.conformance import pep503, pep629, pep658, pep691, pep700, pep740, pep792
-from wheelmill.conformance.pages import ExaminedFile, ProjectDetail, ProjectList
+from wheelmill.conformance.served import ExaminedFile, ProjectDetail, ProjectList
 from wheelmill.conformance.violation import Rule, Violation
 
 RULES: Final = tuple(

@@ -16,8 +16,8 @@ from wheelmill.conformance.documents import read_pages
 from wheelmill.conformance.examine import examine
 from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.conformance.folder import ORIGIN
-from wheelmill.conformance.pages import ProjectDetail, ProjectList
 from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS, LIST_CHECKS, RULES
+from wheelmill.conformance.served import ProjectDetail, ProjectList
 from wheelmill.conformance.violation import ConformanceReport, Violation
 from wheelmill.errors import NetworkError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of
