@@ -1,15 +1,18 @@
-"""Tags of days, and the file of known failures."""
+"""What is published together and what is refused, tags of days, and the file of known failures."""
 
 import itertools
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.unit.release.conftest import NOW
+from tests.unit.build.conftest import CELL, PROVENANCE
+from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import KnownFailure
-from wheelmill.release.store import FailureFile, date_tags, is_date_tag
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.store import FailureFile, Quotas, date_tags, is_date_tag, publish, published_cells
 
 
 def test_a_day_has_as_many_tags_as_are_needed() -> None:
@@ -56,3 +59,74 @@ def test_a_file_that_is_broken_or_older_than_this_version_is_as_good_as_none(con
     assert file.read().by_inputs == {}
     file.remember(FIRST, FAILURE)
     assert file.read().by_inputs == {FIRST: FAILURE}
+
+
+FIRST, SECOND, THIRD = (f"demo-1.{number}+cu130-py3-none-any.whl" for number in range(3))
+
+
+def test_releases_of_a_day_are_numbered(store: DirectoryStore, tmp_path: Path) -> None:
+    tags = [
+        manifest.tag
+        for name in (FIRST, SECOND, THIRD)
+        for manifest in publish(store, [certified_wheel(tmp_path / name)], now=NOW).releases
+    ]
+    assert tags == ["v2026-11-21", "v2026-11-21.2", "v2026-11-21.3"]
+
+
+def test_the_next_day_starts_anew(store: DirectoryStore, tmp_path: Path) -> None:
+    publish(store, [certified_wheel(tmp_path / FIRST)], now=NOW)
+    (manifest,) = publish(store, [certified_wheel(tmp_path / SECOND)], now=NOW + timedelta(days=1)).releases
+    assert manifest.tag == "v2026-11-22"
+
+
+def test_identical_bytes_are_not_released_again(store: DirectoryStore, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / FIRST)
+    publish(store, [wheel], now=NOW)
+    before = everything_in(store.directory)
+    assert publish(store, [wheel], now=NOW + timedelta(days=1)).releases == ()
+    assert everything_in(store.directory) == before
+
+
+def test_only_what_is_new_is_released(store: DirectoryStore, tmp_path: Path) -> None:
+    first, second = certified_wheel(tmp_path / FIRST), certified_wheel(tmp_path / SECOND)
+    publish(store, [first], now=NOW)
+    (manifest,) = publish(store, [first, second], now=NOW).releases
+    assert [entry.filename for entry in manifest.wheels] == [SECOND]
+
+
+def test_other_bytes_under_a_published_name_are_refused_and_hold_up_nothing(
+    store: DirectoryStore, tmp_path: Path
+) -> None:
+    publish(store, [certified_wheel(tmp_path / FIRST)], now=NOW)
+    before = everything_in(store.directory)
+    changed = certified_wheel(tmp_path / "changed" / FIRST, content=b"changed = True")
+    publication = publish(store, [changed, certified_wheel(tmp_path / SECOND)], now=NOW)
+    (refusal,) = publication.refusals
+    assert refusal.filename == FIRST
+    assert refusal.reason.startswith("was published in v2026-11-21 with other bytes")
+    assert [entry.filename for manifest in publication.releases for entry in manifest.wheels] == [SECOND]
+    assert everything_in(store.directory).items() >= before.items()
+
+
+def test_more_wheels_than_a_release_takes_make_several(
+    store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"demo-1.{number}-py3-none-any.whl" for number in range(5)]
+    monkeypatch.setattr(DirectoryStore, "quotas", Quotas(wheels=4))
+    manifests = publish(store, [certified_wheel(tmp_path / name) for name in reversed(names)], now=NOW).releases
+    assert [manifest.tag for manifest in manifests] == ["v2026-11-21", "v2026-11-21.2"]
+    assert [len(manifest.wheels) for manifest in manifests] == [4, 1]
+    assert [entry.filename for manifest in manifests for entry in manifest.wheels] == names
+
+
+def test_nothing_to_release_leaves_no_release(store: DirectoryStore) -> None:
+    assert publish(store, [], now=NOW).releases == ()
+    assert store.manifests() == ()
+
+
+def test_published_cells_know_their_release(store: DirectoryStore, tmp_path: Path) -> None:
+    other = replace(CELL, torch=None)
+    publish(store, [certified_wheel(tmp_path / FIRST, provenance=PROVENANCE)], now=NOW)
+    publish(store, [certified_wheel(tmp_path / SECOND, provenance=replace(PROVENANCE, cell=other))], now=NOW)
+    publish(store, [certified_wheel(tmp_path / THIRD, provenance=None)], now=NOW)
+    assert published_cells(store.manifests()) == {CELL: "v2026-11-21", other: "v2026-11-21.2"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from itertools import chain
@@ -25,15 +24,6 @@ from wheelmill.system import resources
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.platforms import PLATFORMS
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """The trees of one CUDA."""
-
-    cuda: CudaVersion
-    torches: tuple[TorchVersion, ...]
-    """The newest first."""
 
 
 def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]:
@@ -76,15 +66,13 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         yield f"static/{file.name}", [file.read_bytes()]
 
 
-def _families(trees: Sequence[Tree]) -> list[Family]:
-    """Sort the narrower trees by CUDA and torch, the newest first."""
+def _families(trees: Sequence[Tree]) -> dict[CudaVersion, list[TorchVersion]]:
+    """The torches of the narrower trees, by their CUDA; the newest of each first."""
     torches: dict[CudaVersion, set[TorchVersion]] = {}
     for tree in trees:
         if label := Label.parse(tree.path.replace("/", "")):
             torches.setdefault(label.cuda, set()).update([label.torch] if label.torch else [])
-    return [
-        Family(cuda=cuda, torches=tuple(sorted(torches[cuda], reverse=True))) for cuda in sorted(torches, reverse=True)
-    ]
+    return {cuda: sorted(torches[cuda], reverse=True) for cuda in sorted(torches, reverse=True)}
 
 
 def _pin_example(packages: Iterable[PackagePage]) -> str:
