@@ -20,9 +20,8 @@ from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
 from wheelmill.release.build_number import assign_build_number
 from wheelmill.release.manifest import Manifest
 from wheelmill.release.store import Store, publish
-from wheelmill.smoke.available import AvailableWheel, check_required, wheels_on_disk
 from wheelmill.smoke.environment import SmokeEnvironments
-from wheelmill.smoke.examine import examine_wheel
+from wheelmill.smoke.examine import AvailableWheel, check_required, examine_wheel, wheels_on_disk
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import time_limit

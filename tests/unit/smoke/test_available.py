@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.build.conftest import CELL, PROVENANCE
 from wheelmill.names import ProjectName, PythonVersion, TorchVersion, project_name, project_version
-from wheelmill.smoke.available import AvailableWheel, find_required
+from wheelmill.smoke.examine import AvailableWheel, find_required
 from wheelmill.wheel.name import WheelFile
 
 SCATTER, SPARSE = project_name("torch-scatter"), project_name("torch-sparse")

@@ -9,8 +9,7 @@ from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import ReleaseError
 from wheelmill.names import project_name
 from wheelmill.pipeline.publishing import serve_candidate
-from wheelmill.smoke.available import AvailableWheel
-from wheelmill.smoke.examine import examine_wheel
+from wheelmill.smoke.examine import AvailableWheel, examine_wheel
 from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding

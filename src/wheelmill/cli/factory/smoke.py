@@ -28,8 +28,7 @@ def smoke(
     """Examine wheels: their bytes first, then a clean installation and import. Exits with 5 on findings."""
     from wheelmill.pipeline.publishing import serve_candidate  # noqa: PLC0415 - needs the factory extra
     from wheelmill.release.github.store import QUOTAS  # noqa: PLC0415
-    from wheelmill.smoke.available import wheels_on_disk  # noqa: PLC0415
-    from wheelmill.smoke.examine import examine_wheel  # noqa: PLC0415
+    from wheelmill.smoke.examine import examine_wheel, wheels_on_disk  # noqa: PLC0415
 
     environments = environments_in(sandbox, config_at(config))
     with progress() as shown:
