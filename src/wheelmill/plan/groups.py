@@ -74,12 +74,11 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
 def waiting_groups(groups: tuple[Group, ...]) -> tuple[Group, ...]:
     """Those that cannot start yet: jobs run side by side, and these require wheels that others of them build."""
     made = {_place(group, group.targets[0].cell.project) for group in groups}
-
-    def waits(group: Group) -> bool:
-        requires = group.targets[0].package.expectations.requires
-        return any(_place(group, project) in made for project in requires)
-
-    return tuple(filter(waits, groups))
+    return tuple(
+        group
+        for group in groups
+        if any(_place(group, project) in made for project in group.targets[0].package.expectations.requires)
+    )
 
 
 def _place(group: Group, project: ProjectName) -> tuple[object, ...]:

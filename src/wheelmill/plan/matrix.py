@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
 
-from wheelmill.config.model import Compatibility, Config, Package
+from wheelmill.config.model import Compatibility, Config, Package, Part
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
-from wheelmill.plan.obstacles import architectures_for, find_obstacle
-from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, Filters, KnownFailure, Plan, Skip
+from wheelmill.names import Architecture, CudaVersion, ReleaseTag, TorchVersion
+from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, Filters, Plan, Skip
 
 
 def make_plan(
@@ -50,23 +49,15 @@ def make_plan(
             skips.extend(served)
         for target in wanted:
             if not filters.force and (failure := failure_of(target)):
-                skips.append(Skip(cell=target.cell, reason=_again(failure), failure=failure))
+                when = f"failed on {failure.failed_at:%Y-%m-%d} with the same inputs"
+                reason = f"{when}: {failure.reason} (--force tries again)"
+                skips.append(Skip(cell=target.cell, reason=reason, failure=failure))
             else:
                 targets.append(target)
-    plan = Plan(targets=tuple(targets), skips=tuple(skips))
-    if filters.groups:
-        _refuse_unknown_groups(filters.groups, plan)
-    return plan
-
-
-def _refuse_unknown_groups(wanted: Iterable[str], plan: Plan) -> None:
-    groups = {target.cell.group for target in plan.targets} | {skip.cell.group for skip in plan.skips}
-    if unknown := [group for group in wanted if group not in groups]:
+    known = {target.cell.group for target in targets} | {skip.cell.group for skip in skips} if filters.groups else ()
+    if unknown := [group for group in filters.groups if group not in known]:
         raise UsageError(f"there is no group {', '.join(unknown)}", hint="plan --matrix names all of them")
-
-
-def _again(failure: KnownFailure) -> str:
-    return f"failed on {failure.failed_at:%Y-%m-%d} with the same inputs: {failure.reason} (--force tries again)"
+    return Plan(targets=tuple(targets), skips=tuple(skips))
 
 
 def _chosen_packages(config: Config, filters: Filters) -> list[Package]:
@@ -157,3 +148,76 @@ def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], li
         reason = f"the {oldest.package.abi} wheel that Python {oldest.cell.python} builds is for it too"
         served.extend(Skip(cell=target.cell, reason=reason) for target in others)
     return builders, served
+
+
+def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
+    """Say why there can be no wheel of a cell; None when there can."""
+    return (
+        _unknown_value(cell, compatibility)
+        or _unwanted(cell, package)
+        or _unpublished(cell, package, compatibility)
+        or _uncompilable(cell, package, compatibility)
+    )
+
+
+def architectures_for(package: Package, cuda: CudaVersion, compatibility: Compatibility) -> tuple[Architecture, ...]:
+    """The package's GPU architectures that a CUDA release can compile."""
+    known = compatibility.cuda[cuda].architectures
+    return tuple(architecture for architecture in package.architectures if architecture.capability in known)
+
+
+def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:
+    if cell.platform not in compatibility.platforms:
+        return f"platform {cell.platform} is not in compatibility.yml"
+    if cell.cuda not in compatibility.cuda:
+        return f"CUDA {cell.cuda} is not in compatibility.yml"
+    if cell.torch and cell.torch not in compatibility.torch:
+        return f"torch {cell.torch} is not in compatibility.yml"
+    if cell.python not in (compatibility.torch_pythons if cell.torch else compatibility.pythons):
+        return f"Python {cell.python} is not in compatibility.yml"
+    return None
+
+
+def _unwanted(cell: Cell, package: Package) -> str | None:
+    if not package.redistributable:
+        return f"its licence ({package.licence or 'not stated'}) does not let others be given the wheel"
+    if package.abi == "abi3" and cell.python.free_threaded:
+        return "free-threaded Python does not load abi3 wheels"
+    if (axis := _outside(package.scope, cell)) is not None:
+        return f"packages.yml builds it for {axis} only"
+    return next((rule.reason for rule in package.exclude if _outside(rule, cell) is None), None)
+
+
+def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
+    if cell.torch is None or any(_outside(rule, cell) is None for rule in package.include):
+        return None
+    torch = compatibility.torch[cell.torch]
+    if cell.cuda not in (published := torch.cuda.get(cell.platform, frozenset())):
+        others = ", ".join(map(str, sorted(published))) or "no CUDA"
+        return f"torch {cell.torch} is not published for CUDA {cell.cuda} on {cell.platform} ({others} there)"
+    if cell.python not in torch.python:
+        return f"torch {cell.torch} is not published for Python {cell.python}"
+    return None
+
+
+def _uncompilable(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
+    if architectures_for(package, cell.cuda, compatibility):
+        return None
+    wanted = ", ".join(map(str, package.architectures))
+    return f"CUDA {cell.cuda} compiles for none of its GPU architectures ({wanted})"
+
+
+def _outside(part: Part, cell: Cell) -> str | None:
+    """The first axis that a cell is outside of, as a person reads it; None when the cell is in the part."""
+    axes = (
+        ("version", part.version, cell.version),
+        ("Python", part.python, f"{cell.python.major}.{cell.python.minor}"),
+        ("CUDA", part.cuda, str(cell.cuda)),
+        ("torch", part.torch, str(cell.torch) if cell.torch else None),
+    )
+    for name, wanted, value in axes:
+        if wanted is not None and not (value and wanted.contains(value, prereleases=True)):
+            return f"{name} {wanted}"
+    if part.platform is not None and cell.platform not in part.platform:
+        return ", ".join(map(str, part.platform))
+    return None
