@@ -16,12 +16,11 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
-from wheelmill.build.identity import BuildPlace, identity_of
+from wheelmill.build.identity import COMPILERS, BuildPlace, identity_of
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process, resources
 from wheelmill.system.progress import Progress
 
-_NAMES: Final = ("cc", "c++", "gcc", "g++")
 _MAX_SIZE: Final = "10G"
 
 
@@ -75,7 +74,7 @@ def cache_of(
     (compilers / "bin").mkdir(parents=True)
     shutil.copy2(Path(sysconfig.get_path("scripts")) / "ccache", compilers / "ccache")
     (compilers / "python-include").symlink_to(python_include)
-    for name in _NAMES:
+    for name in COMPILERS:
         shutil.copy(resources.DOCKER / "through-ccache.sh", compilers / "bin" / name)
         (compilers / "bin" / name).chmod(0o755)
     return CompilerCache(folder=folder, compilers=compilers)

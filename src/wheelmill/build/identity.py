@@ -28,7 +28,7 @@ _ONLY_PLANNED: Final = (
 """Keys of a package that say what is planned and who builds it, or whose files count instead. All others count, so that
 a new one cannot be forgotten."""
 
-_COMPILERS: Final = ("cc", "c++", "gcc", "g++")
+COMPILERS: Final = ("cc", "c++", "gcc", "g++")
 _COMPILER_VARIABLES: Final = ("CC", "CXX", "CUDAHOSTCXX")
 
 
@@ -89,7 +89,7 @@ def this_machine() -> BuildPlace:
     """The place that is this machine, with the compilers that a build here would call."""
     seen = process.environment_for_foreign_code()
     named = [f"{name}={seen[name]}" for name in _COMPILER_VARIABLES if name in seen]
-    words = dict.fromkeys([*_COMPILERS, *(word for text in named for word in text.partition("=")[2].split())])
+    words = dict.fromkeys([*COMPILERS, *(word for text in named for word in text.partition("=")[2].split())])
     programs = [(word, shutil.which(word, path=seen.get("PATH"))) for word in words]
     compilers = (f"{word} {_describe_program(Path(path))}" for word, path in programs if path)
     return BuildPlace(sandbox="local", compilers=(*named, *compilers))

@@ -15,7 +15,7 @@ from wheelmill.build.environment import BuildEnvironment, prepare_environment
 from wheelmill.build.finish import check_built
 from wheelmill.build.identity import BuildPlace, this_machine
 from wheelmill.build.repair import repair_here
-from wheelmill.config.model import BuildArguments
+from wheelmill.config.model import Package
 from wheelmill.errors import ProcessError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
@@ -41,38 +41,22 @@ class LocalBuilder:
         environment = prepare_environment(target, self.place(target), workspace, log=log)
         progress.step(f"{target.cell.id}: compiling; log in {log}")
         with counted(target, environment.cache, progress):
-            raw = build_raw_wheel(
-                source,
-                workspace / "raw",
-                environment,
-                target.package.build_args,
-                timeout=target.package.timeout,
-                log=log,
-                progress=progress,
-            )
+            raw = build_raw_wheel(target.package, source, workspace / "raw", environment, log=log, progress=progress)
         check_built(raw, target)
         repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=log)
         return Compiled(wheel=repaired, toolkit=target.toolkit, packages=environment.packages.distributions())
 
 
 def build_raw_wheel(
-    source: Path,
-    destination: Path,
-    environment: BuildEnvironment,
-    arguments: BuildArguments,
-    *,
-    timeout: float | None,
-    log: Path,
-    progress: Progress,
+    package: Package, source: Path, destination: Path, environment: BuildEnvironment, *, log: Path, progress: Progress
 ) -> Path:
     """Have a wheel made of a source folder by the project's own build backend (PEP 517).
 
     Args:
+        package: whether the project's own build requirements are installed, settings for its backend, and a time limit.
         source: the folder with ``pyproject.toml`` or ``setup.py``.
         destination: the folder for the wheel.
         environment: the environment that the build backend runs in.
-        arguments: whether the project's own build requirements are installed, and settings for its backend.
-        timeout: seconds after which the backend is ended; None lets it run.
         log: the file that gets everything that is printed.
         progress: shows the lines that programs print.
 
@@ -82,12 +66,13 @@ def build_raw_wheel(
 
     def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
         variables = {**environment.variables, **(extra_environ or {})}
-        process.run(cmd, cwd=source / (cwd or ""), env=variables, timeout=timeout, log=log, on_line=progress.line)
+        folder = source / (cwd or "")
+        process.run(cmd, cwd=folder, env=variables, timeout=package.timeout, log=log, on_line=progress.line)
 
-    settings = dict(arguments.config_settings)
+    settings = dict(package.build_args.config_settings)
     try:
         builder = ProjectBuilder(source, python_executable=str(environment.python), runner=run)
-        if arguments.isolation:
+        if package.build_args.isolation:
             environment.packages.install(sorted(builder.build_system_requires), log=log)
             environment.packages.install(sorted(builder.get_requires_for_build("wheel", settings)), log=log)
         return destination / builder.build("wheel", destination, settings)

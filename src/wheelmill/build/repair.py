@@ -21,15 +21,8 @@ AUTO: Final = "auto"
 PROVIDED_BY_OTHERS: Final = (
     *("libtorch*.so*", "libc10*.so*", "libshm.so*"),
     *("libcuda.so.*", "libnvidia-ml.so.*"),
-    *(
-        "libcudart.so.*",
-        "libcublas*.so.*",
-        "libcudnn*.so.*",
-        "libcufft*.so.*",
-        "libcufile*.so.*",
-        "libcupti.so.*",
-    ),
-    *("libcurand.so.*", "libcusolver*.so.*", "libcusparse*.so.*", "libnccl.so.*", "libnvJitLink.so.*"),
+    *("libcudart.so.*", "libcublas*.so.*", "libcudnn*.so.*", "libcufft*.so.*", "libcufile*.so.*"),
+    *("libcupti.so.*", "libcurand.so.*", "libcusolver*.so.*", "libcusparse*.so.*", "libnccl.so.*", "libnvJitLink.so.*"),
     *("libnvrtc*.so.*", "libnvToolsExt.so.*", "libnvshmem*.so.*"),
 )
 """Libraries of torch, CUDA and the driver: torch brings them, and two copies in one process would clash."""

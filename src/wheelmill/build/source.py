@@ -42,7 +42,11 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
             return _unpacked(cell.project, sdist, destination), sdist.sha256
         case LockedCommit() as locked:
             folder = destination / f"{cell.project}-{cell.version}"
-            _check_out(locked, folder)
+            try:
+                fetch_commit(locked.git, locked.commit, folder, submodules=locked.submodules)
+            except ProcessError as error:
+                message = f"{locked.git} does not give {locked.commit} ({locked.ref}):\n{error.tail}"
+                raise BuildError(message) from None
         case original:
             folder = destination / original.name
             shutil.copytree(original, folder, ignore=_not_source(original))
@@ -67,13 +71,6 @@ def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:
     at_the_top = shutil.ignore_patterns(*_NOT_SOURCE_AT_THE_TOP)
     below = shutil.ignore_patterns(*_NOT_SOURCE)
     return lambda folder, names: at_the_top(folder, names) if Path(folder) == root else below(folder, names)
-
-
-def _check_out(locked: LockedCommit, folder: Path) -> None:
-    try:
-        fetch_commit(locked.git, locked.commit, folder, submodules=locked.submodules)
-    except ProcessError as error:
-        raise BuildError(f"{locked.git} does not give {locked.commit} ({locked.ref}):\n{error.tail}") from None
 
 
 def _unpacked(project: ProjectName, sdist: LockedSdist, destination: Path) -> Path:

@@ -55,12 +55,8 @@ def _release_of(home: Path) -> str | None:
         release = json.loads((home / "version.json").read_bytes())["cuda"]["version"]
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    parts = (
-        home / "bin" / "nvcc",
-        home / "include" / "cuda_runtime.h",
-        home / "lib64" / "libcudart_static.a",
-    )
-    return str(release) if all(part.exists() for part in parts) else None
+    parts = ("bin/nvcc", "include/cuda_runtime.h", "lib64/libcudart_static.a")
+    return str(release) if all((home / part).exists() for part in parts) else None
 
 
 def _complete(home: Path) -> None:

@@ -3,10 +3,12 @@
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.unit.build.conftest import TARGET
 from tests.unit.system.test_process import is_running
 from wheelmill.build.compiler_cache import CompilerCache
 from wheelmill.build.environment import BuildEnvironment
@@ -17,6 +19,7 @@ from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import PythonVersion
 from wheelmill.system.progress import Progress
 
+PACKAGE = replace(TARGET.package, timeout=None)
 PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
 
 BACKEND = """
@@ -68,9 +71,9 @@ def environment(tmp_path: Path) -> BuildEnvironment:
 def test_the_backend_runs_in_its_source_with_settings_and_variables(
     source: Path, environment: BuildEnvironment, tmp_path: Path
 ) -> None:
-    arguments = BuildArguments(isolation=False, config_settings=(("--fast", "yes"),))
+    package = replace(PACKAGE, build_args=BuildArguments(isolation=False, config_settings=(("--fast", "yes"),)))
     heard, log = Heard(), tmp_path / "log"
-    wheel = build_raw_wheel(source, tmp_path / "raw", environment, arguments, timeout=None, log=log, progress=heard)
+    wheel = build_raw_wheel(package, source, tmp_path / "raw", environment, log=log, progress=heard)
     assert wheel == tmp_path / "raw" / "demo-1.0-py3-none-any.whl"
     assert wheel.read_text() == f"{source} granted {{'--fast': 'yes'}}"
     assert "compiling" in heard.lines
@@ -90,11 +93,8 @@ def test_a_backend_that_fails_is_a_build_error_that_says_why(
 ) -> None:
     (source / file).write_text(content)
     log = source.parent / "log"
-    arguments = BuildArguments(isolation=False, config_settings=())
     with pytest.raises(BuildError) as failure:
-        build_raw_wheel(
-            source, source.parent / "raw", environment, arguments, timeout=None, log=log, progress=Progress()
-        )
+        build_raw_wheel(PACKAGE, source, source.parent / "raw", environment, log=log, progress=Progress())
     first, *tail, last = str(failure.value).splitlines()
     assert first == "demo does not build:"
     assert reason in "\n".join(tail)
@@ -114,10 +114,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 def test_a_build_that_takes_too_long_is_ended_with_all_it_started(source: Path, environment: BuildEnvironment) -> None:
     (source / "backend.py").write_text(SLOW)
     log = source.parent / "log"
-    arguments = BuildArguments(isolation=False, config_settings=())
-    heard, started = Heard(), time.monotonic()
+    package, heard, started = replace(PACKAGE, timeout=3), Heard(), time.monotonic()
     with pytest.raises(BuildError, match=r"after its 3 s were over"):
-        build_raw_wheel(source, source.parent / "raw", environment, arguments, timeout=3, log=log, progress=heard)
+        build_raw_wheel(package, source, source.parent / "raw", environment, log=log, progress=heard)
     assert time.monotonic() - started < 30
     (compiler,) = [line.split()[1] for line in heard.lines if line.startswith("compiler ")]
     assert not is_running(int(compiler))
