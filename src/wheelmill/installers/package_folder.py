@@ -76,18 +76,14 @@ class PackageFolder:
 
     def _install(self, *arguments: str | Path, log: Path | None) -> None:
         target = ("--only-binary", ":all:", "--target", self.directory)
+        here = ("--python", self.interpreter or str(self.python))
+        system = another_system(self.python, self.platform) if self.platform else here
         process.run(
-            [own_uv(), "pip", "install", *target, *self._for(), *arguments],
+            [own_uv(), "pip", "install", *target, *system, *arguments],
             env=process.environment_for_foreign_code() if self.sealed else installer_environment(),
             log=log,
         )
         self._free_scripts()
-
-    def _for(self) -> list[str | Path]:
-        """Which interpreter and system uv shall choose wheels for."""
-        if self.platform:
-            return [*another_system(self.python, self.platform)]
-        return ["--python", self.interpreter or str(self.python)]
 
     def _free_scripts(self) -> None:
         """Let scripts start the first Python on PATH, not the one that uv happened to run with."""

@@ -72,8 +72,7 @@ def build_here(target: BuildTarget, builder: Builder, progress: Progress) -> Whe
     Raises:
         BuildError: it failed; with the last lines of the log.
     """
-    kept = wheel_kept(target)
-    if kept:
+    if kept := wheel_kept(target):
         progress.step(f"{target.cell.id}: built before with the same inputs")
         return kept
     return build_wheel(target, builder, policy=_POLICY, output=_folder_of(target), progress=progress).file

@@ -21,7 +21,7 @@ from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
-from wheelmill.index.tree import Catalogue, Site
+from wheelmill.index.tree import Catalogue
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.names import ReleaseTag
 from wheelmill.plan.matrix import make_plan
@@ -82,7 +82,9 @@ def build_index(
         SiteError: with everything that must not be published; the old site stays as it is.
     """
     with _without_cycles():
-        site = _site_of(store, listing, base_url, previous)
+        manifests = store.manifests()
+        deployed = deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED
+        site = site_of_releases(manifests, base_url, listing, absent=_absent(manifests, store), deployed=deployed)
         listed = pages_of_sources(sources) if sources is not None else ()
         return write_site(itertools.chain(pages_of(site), listed, site_pages(site, catalogue)), output)
 
@@ -98,17 +100,6 @@ def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:
         packages=config.packages,
         plan=make_plan(config, Filters(), {}, known_failures(failures)),
         drivers={cuda: release.minimum_driver for cuda, release in config.compatibility.cuda.items()},
-    )
-
-
-def _site_of(store: Store, listing: Listing, base_url: str, previous: str | None) -> Site:
-    manifests = store.manifests()
-    return site_of_releases(
-        manifests,
-        base_url,
-        listing,
-        absent=_absent(manifests, store),
-        deployed=deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED,
     )
 
 

@@ -34,14 +34,11 @@ def base_image(tagged: str, digest: str, *, progress: Progress) -> str:
     repository = tagged.rpartition(":")[0]
     pinned = f"{repository}@{digest}"
     local = f"wheelmill/base:{digest.removeprefix('sha256:')[:24]}"
-    if _is(tagged, digest):
-        source = tagged
-    else:
-        source = pinned
-        if not _exists(pinned):
-            progress.step(f"pulling {tagged}")
-            _pull(pinned, tagged)
-    process.run(["docker", "tag", source, local])
+    here = _is(tagged, digest)
+    if not here and not _exists(pinned):
+        progress.step(f"pulling {tagged}")
+        _pull(pinned, tagged)
+    process.run(["docker", "tag", tagged if here else pinned, local])
     return local
 
 
