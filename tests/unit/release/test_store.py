@@ -41,15 +41,15 @@ def test_other_tags_are_of_other_releases(text: str) -> None:
     assert not is_date_tag(text)
 
 
-FIRST, SECOND = Sha256("1" * 64), Sha256("2" * 64)
+INPUTS, OTHER_INPUTS = Sha256("1" * 64), Sha256("2" * 64)
 FAILURE = KnownFailure(id="demo", target=Sha256("0" * 64), failed_at=NOW, reason="demo.cpp:1:1: error: no")
 
 
 def test_failures_are_added_to_those_before(tmp_path: Path) -> None:
     file = FailureFile(path=tmp_path / "failures.json")
-    for identity in (FIRST, SECOND):
+    for identity in (INPUTS, OTHER_INPUTS):
         file.remember(identity, FAILURE)
-    assert file.read().by_inputs == {FIRST: FAILURE, SECOND: FAILURE}
+    assert file.read().by_inputs == {INPUTS: FAILURE, OTHER_INPUTS: FAILURE}
 
 
 @pytest.mark.parametrize("content", ["{", '{"by_inputs": {"1": {"id": "demo", "failed_at": "2026-11-20T00:00:00Z"}}}'])
@@ -57,8 +57,8 @@ def test_a_file_that_is_broken_or_older_than_this_version_is_as_good_as_none(con
     file = FailureFile(path=tmp_path / "failures.json")
     file.path.write_text(content)
     assert file.read().by_inputs == {}
-    file.remember(FIRST, FAILURE)
-    assert file.read().by_inputs == {FIRST: FAILURE}
+    file.remember(INPUTS, FAILURE)
+    assert file.read().by_inputs == {INPUTS: FAILURE}
 
 
 FIRST, SECOND, THIRD = (f"demo-1.{number}+cu130-py3-none-any.whl" for number in range(3))
