@@ -38,8 +38,7 @@ def info(*, as_json: JsonOption = False) -> None:
 def clean(
     *,
     older_than: Annotated[
-        str | None,
-        typer.Option("--older-than", help="Only what was not used for 30m, 12h, 7d or 4w.", metavar="AGE"),
+        str | None, typer.Option("--older-than", help="Only what was not used for 30m, 12h, 7d or 4w.", metavar="AGE")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

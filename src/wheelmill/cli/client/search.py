@@ -21,9 +21,7 @@ class SearchOptions:
     source: Annotated[
         list[str] | None,
         typer.Option(
-            "--source",
-            help="Look here only: a file, a URL, github:OWNER/REPOSITORY. Repeatable.",
-            metavar="SOURCE",
+            "--source", help="Look here only: a file, a URL, github:OWNER/REPOSITORY. Repeatable.", metavar="SOURCE"
         ),
     ] = None
     extra_source: Annotated[

@@ -14,15 +14,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import Overrides, detect_environment
 from wheelmill.errors import UsageError
-from wheelmill.names import (
-    Architecture,
-    CudaVersion,
-    Platform,
-    ProjectName,
-    PythonVersion,
-    TorchVersion,
-    project_name,
-)
+from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion, project_name
 from wheelmill.wheel.platforms import PLATFORMS, Libc
 
 if TYPE_CHECKING:

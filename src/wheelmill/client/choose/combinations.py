@@ -37,7 +37,8 @@ def _combine(candidates: Sequence[Candidate], platform: Platform) -> tuple[Combi
     pythons: dict[tuple[tuple[int, int], str, tuple[int, int], str], set[str]] = {}
     for candidate in candidates:
         label = candidate.label
-        if not any(_is_for(tag.platform, platform) for tag in candidate.tags):
+        systems = {tag.platform for tag in candidate.tags}  # whatever the C library
+        if not any(system == "any" or Platform.of_tag(system) == platform for system in systems):
             continue
         cuda = label.cuda
         key = (
@@ -54,8 +55,3 @@ def _combine(candidates: Sequence[Candidate], platform: Platform) -> tuple[Combi
         Combination(cuda=cuda, torch=torch, pythons=tuple(sorted(found, key=lambda abi: (len(abi.rstrip("t+")), abi))))
         for (_, cuda, _, torch), found in sorted(pythons.items())
     )
-
-
-def _is_for(tag: str, platform: Platform) -> bool:
-    """Whether a platform tag is of this system and processor, whatever the C library."""
-    return tag == "any" or Platform.of_tag(tag) == platform

@@ -23,8 +23,7 @@ from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, candidates_of, places_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
-from wheelmill.client.sources.published import PublishedSources
-from wheelmill.client.sources.selection import read_sources
+from wheelmill.client.sources.selection import PublishedSources, read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaTag, ProjectName
@@ -103,10 +102,8 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
                 resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
             return resolution
 
-        if search.look:
-            resolution = inspect(choose_without, found.pages.cache, offline=search.offline).resolution
-        else:
-            resolution = choose_without(frozenset())
+        look = inspect(choose_without, found.pages.cache, offline=search.offline) if search.look else None
+        resolution = look.resolution if look else choose_without(frozenset())
         chosen = resolution.environment
         backend = (
             found.facts.torch_backend(chosen.torch, chosen.cuda, chosen.platform)

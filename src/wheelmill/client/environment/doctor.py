@@ -91,23 +91,13 @@ def _against_torch(project: ProjectName, version: str, environment: TargetEnviro
     subject = f"{project} {version}"
     cuda, torch = environment.cuda, environment.torch
     if project != "torch" and torch and label.torch and label.torch != torch and not label.and_newer:
-        yield Defect(
-            code=DefectCode.TORCH,
-            subject=subject,
-            detail=f"built for torch {label.torch}, but {torch} is installed",
-        )
+        detail = f"built for torch {label.torch}, but {torch} is installed"
+        yield Defect(code=DefectCode.TORCH, subject=subject, detail=detail)
     if cuda and label.cuda_major and label.cuda_major != cuda.major:
-        yield Defect(
-            code=DefectCode.CUDA,
-            subject=subject,
-            detail=f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {cuda}",
-        )
+        detail = f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {cuda}"
+        yield Defect(code=DefectCode.CUDA, subject=subject, detail=detail)
     if None not in (label.cxx11_abi, environment.cxx11_abi) and label.cxx11_abi != environment.cxx11_abi:
-        yield Defect(
-            code=DefectCode.ABI,
-            subject=subject,
-            detail="built with another C++ ABI than the installed torch",
-        )
+        yield Defect(code=DefectCode.ABI, subject=subject, detail="built with another C++ ABI than the installed torch")
 
 
 def defects_of_project(pyproject: Pyproject) -> Iterator[Defect]:

@@ -46,11 +46,7 @@ def interpreter_of(environment: TargetEnvironment) -> Path:
 
 
 def install_chosen(
-    resolution: Resolution,
-    cache: WheelCache,
-    installer: Installer,
-    *,
-    progress: Progress,
+    resolution: Resolution, cache: WheelCache, installer: Installer, *, progress: Progress
 ) -> Installation:
     """Download, check and install chosen wheels; what they require comes from the configured index.
 
@@ -96,13 +92,9 @@ def install_locked(
     """
     wheels = cache.fetch_all(wheels_for(lock, environment), progress)
     present = versions_in(interpreter_of(environment))
-    new = [wheel for wheel in wheels if not _is_installed(wheel, present)]
+    new = [wheel for wheel in wheels if present.get(wheel.project) != str(WheelName.parse(wheel.path.name).version)]
     surplus = sorted(set(present) - {wheel.project for wheel in wheels} - _TOOLS) if exactly else []
     installer.uninstall(surplus)
     if new:
         installer.install(new, [], alone=True, torch_backend=None)
     return Installation(wheels=wheels, removed=surplus)
-
-
-def _is_installed(wheel: CachedWheel, present: dict[ProjectName, str]) -> bool:
-    return present.get(wheel.project) == str(WheelName.parse(wheel.path.name).version)

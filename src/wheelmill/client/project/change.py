@@ -36,10 +36,7 @@ class ProjectChange:
 
 
 def add_wheels(
-    path: Path,
-    asked: Sequence[Requirement],
-    resolutions: Sequence[Resolution],
-    install: Callable[[], None],
+    path: Path, asked: Sequence[Requirement], resolutions: Sequence[Resolution], install: Callable[[], None]
 ) -> ProjectChange:
     """Make a project depend on wheels that were chosen.
 

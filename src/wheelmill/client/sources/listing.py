@@ -45,10 +45,7 @@ def places_of(
 
 
 def candidates_of(
-    project: ProjectName,
-    places: Sequence[Place],
-    pages: Pages,
-    accepts: Accepts = lambda _source, _group: True,
+    project: ProjectName, places: Sequence[Place], pages: Pages, accepts: Accepts = lambda _source, _group: True
 ) -> list[Candidate]:
     """List the wheels of a project.
 

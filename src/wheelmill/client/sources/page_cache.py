@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +117,10 @@ class PageCache:
         ).lastrowid
         self._database.executemany(
             "INSERT INTO groups VALUES (?, ?, ?, ?, ?)",
-            ((number, *group, _rows(links)) for group, links in groups.items()),
+            (
+                (number, *group, json.dumps([link[:_KEPT] for link in links], separators=(",", ":")))
+                for group, links in groups.items()
+            ),
         )
 
     def mark_current(self, url: str, lifetime: float) -> None:
@@ -144,10 +147,6 @@ class PageCache:
     def keep_fact(self, key: str, content: str) -> None:
         """Keep a text under a key."""
         self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (key, content, time.time()))
-
-
-def _rows(links: Iterable[Link]) -> str:
-    return json.dumps([link[:_KEPT] for link in links], separators=(",", ":"))
 
 
 def _unusable(error: OSError | sqlite3.OperationalError) -> UsageError:

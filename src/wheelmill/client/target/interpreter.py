@@ -6,9 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from packaging.version import Version
 
@@ -51,9 +49,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
         # Its own folder is the working directory: a torch.py in this one must not be found.
         facts = json.loads(
             process.run(
-                [interpreter.absolute(), "-I", probe.__file__],
-                env=process.environment_for_foreign_code(),
-                timeout=60,
+                [interpreter.absolute(), "-I", probe.__file__], env=process.environment_for_foreign_code(), timeout=60
             ).splitlines()[-1]
         )
     except UsageError as error:  # a broken link, or no program
@@ -65,36 +61,35 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
         raise UsageError(f"{interpreter} is {facts['implementation']}; CUDA wheels are made for CPython")
     executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
     platform = platform_of(facts["platform"])
+    major, minor = map(int, facts["python"].split(".")[:2])
+    driver_cuda = facts["driver_cuda"]
     torch = facts["torch"] or {}
     release = str(torch.get("__version__") or "") or None
     origin = f"torch/version.py of {interpreter}"
     try:
-        minor = TorchVersion.parse(Version(release).base_version) if release else None
+        torch_version = TorchVersion.parse(Version(release).base_version) if release else None
         cuda = CudaVersion.parse(torch["cuda"]) if torch.get("cuda") else None
     except ValueError as error:
         raise UsageError(f"{origin}: {error}", hint="reinstall torch") from None
     return TargetEnvironment(
-        python=_python_of(facts),
+        python=PythonVersion(major, minor, facts["free_threaded"]),
         python_release=facts["python"],
         interpreter=executable,
         platform=platform,
         libc=libc_of(facts["glibc"], executable, platform),
-        torch=minor,
+        torch=torch_version,
         torch_release=release,
         cuda=cuda,
         cpu_only=bool(release) and cuda is None,
         cxx11_abi=torch.get("cxx11_abi"),
-        driver_cuda=_driver_cuda(facts["driver_cuda"]),
+        driver_cuda=CudaVersion(driver_cuda // 1000, driver_cuda % 1000 // 10)
+        if driver_cuda
+        else None,  # 13000 is 13.0
         origins={
             **dict.fromkeys(("python", "platform", "libc"), str(interpreter)),
             **(dict.fromkeys(("torch", "cuda", "cxx11_abi"), origin) if release else {}),
         },
     )
-
-
-def _python_of(facts: Mapping[str, Any]) -> PythonVersion:
-    major, minor, *_ = facts["python"].split(".")
-    return PythonVersion(int(major), int(minor), facts["free_threaded"])
 
 
 def platform_of(text: str) -> Platform:
@@ -158,8 +153,3 @@ def _loader_of(program: Path) -> str | None:
             return next((each.get_interp_name() for each in segments if isinstance(each, InterpSegment)), None)
     except (OSError, ELFError):
         return None
-
-
-def _driver_cuda(number: int | None) -> CudaVersion | None:
-    """13000 is 13.0, 12080 is 12.8."""
-    return CudaVersion(number // 1000, number % 1000 // 10) if number else None
