@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from wheelmill.build.builder import Compiled, describe
+from wheelmill.build.builder import Compiled, describe, explain_failure
 from wheelmill.build.cibuildwheel import PACKAGES, ContainerBuild, run_cibuildwheel
 from wheelmill.build.compiler_cache import cache_of, counted
-from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.build.finish import check_built
 from wheelmill.build.identity import BuildPlace
 from wheelmill.build.packages import install_requirements, install_torch

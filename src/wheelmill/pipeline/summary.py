@@ -127,12 +127,8 @@ def summary_of(plan: Path, reports: Path) -> Summary:
     """
     planned = read_record(plan, MatrixPlan)
     groups = itertools.chain.from_iterable(shard.include for shard in planned.shards)
-    return Summary(
-        outcomes=tuple(
-            GroupOutcome(group=group, report=_report_at(reports / f"{group.group}.json")) for group in groups
-        ),
-        waiting=planned.waiting,
-    )
+    outcomes = (GroupOutcome(group=each, report=_report_at(reports / f"{each.group}.json")) for each in groups)
+    return Summary(outcomes=tuple(outcomes), waiting=planned.waiting)
 
 
 def _report_at(path: Path) -> JobReport | None:

@@ -107,10 +107,8 @@ def ran_out_of_memory(run: Run, *, since: int) -> bool:
         run: the identifier of the run.
         since: the Unix time from which on events count, in seconds.
     """
-    filters = ("--filter", f"label={run.label}", "--filter", "event=oom")
-    return bool(
-        process.run(["docker", "events", "--since", str(since), "--until", str(int(time.time()) + 1), *filters])
-    )
+    period = ("--since", str(since), "--until", str(int(time.time()) + 1))
+    return bool(process.run(["docker", "events", *period, "--filter", f"label={run.label}", "--filter", "event=oom"]))
 
 
 def _check_daemon() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.build.compiler_errors import explain_failure
+from wheelmill.build.builder import explain_failure
 from wheelmill.errors import CompileError
 
 REFUSED = "/work/source/demo/kernel.cpp:3:5: error: 'x' was not declared in this scope"
