@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from platformdirs import user_cache_path
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.progress import Progress as Bars
 
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.terminal import STDERR
-from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache, wheel_cache_directory
+from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache
 from wheelmill.system.progress import Progress
 
 
@@ -60,4 +61,5 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     from wheelmill.web.client import Web  # noqa: PLC0415 - httpx takes longer to import than most commands
 
     with ThreadPoolExecutor(AT_ONCE) as threads, Web() as web, download_bars() as shown:
-        yield WheelCache(directory=wheel_cache_directory(), web=web, threads=threads, offline=search.offline), shown
+        directory = user_cache_path("wheelmill") / "wheels"
+        yield WheelCache(directory=directory, web=web, threads=threads, offline=search.offline), shown

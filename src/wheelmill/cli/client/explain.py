@@ -12,7 +12,7 @@ from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
-from wheelmill.client.choose.explain import Assessment, Explanation
+from wheelmill.client.choose.explain import Assessment
 from wheelmill.client.choose.explain import explain as explain_requirement
 
 
@@ -45,10 +45,6 @@ def explain(
             print(f"    inside: {verdict.inside}")  # noqa: T201
         for mismatch in verdict.against:
             print(f"    {mismatch.aspect}: {mismatch.reason}")  # noqa: T201
-    _print_counts(explanation)
-
-
-def _print_counts(explanation: Explanation) -> None:
     counts = Counter(
         aspect for verdict in explanation.verdicts for aspect in dict.fromkeys(each.aspect for each in verdict.against)
     )

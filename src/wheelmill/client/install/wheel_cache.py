@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
-from platformdirs import user_cache_path
 
 from wheelmill.client.records import Candidate
 from wheelmill.errors import IntegrityError, UsageError
@@ -123,11 +122,6 @@ class WheelCache:
 
     def _memory_of(self, url: str) -> Path:
         return self.directory / "first-seen" / sha256_of_bytes(url.encode())
-
-
-def wheel_cache_directory() -> Path:
-    """Where this user's wheels are kept."""
-    return user_cache_path("wheelmill") / "wheels"
 
 
 def _check_filename(filename: str) -> str:

@@ -66,7 +66,11 @@ def closure_of(
         without=sorted(without),
         run=lambda arguments, folder: run_installer([uv, *arguments], progress, cwd=folder),
     )
-    return tuple(_only_fitting_wheels(package, environment) for package in _read_lock(written).packages)
+    try:
+        packages = Pylock.from_dict(tomllib.loads(written)).packages
+    except (tomllib.TOMLDecodeError, PylockValidationError) as error:
+        raise InstallError(f"the lock that uv wrote cannot be read: {error}") from None
+    return tuple(_only_fitting_wheels(package, environment) for package in packages)
 
 
 def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> Iterator[str]:
@@ -80,13 +84,6 @@ def requirements_of_choice(choice: Choice, environment: TargetEnvironment) -> It
                 continue
             requirement.marker = None  # nothing asks uv for the extra
         yield str(requirement)
-
-
-def _read_lock(text: str) -> Pylock:
-    try:
-        return Pylock.from_dict(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, PylockValidationError) as error:
-        raise InstallError(f"the lock that uv wrote cannot be read: {error}") from None
 
 
 def _preferences(known: Pylock) -> dict[str, object]:

@@ -62,7 +62,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
     executable = Path(facts["executable"])  # behind what PATH may have, such as pyenv's scripts
     platform = platform_of(facts["platform"])
     major, minor = map(int, facts["python"].split(".")[:2])
-    driver_cuda = facts["driver_cuda"]
+    driver_cuda = facts["driver_cuda"]  # 13000 is 13.0
     torch = facts["torch"] or {}
     release = str(torch.get("__version__") or "") or None
     origin = f"torch/version.py of {interpreter}"
@@ -82,9 +82,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
         cuda=cuda,
         cpu_only=bool(release) and cuda is None,
         cxx11_abi=torch.get("cxx11_abi"),
-        driver_cuda=CudaVersion(driver_cuda // 1000, driver_cuda % 1000 // 10)
-        if driver_cuda
-        else None,  # 13000 is 13.0
+        driver_cuda=CudaVersion(driver_cuda // 1000, driver_cuda % 1000 // 10) if driver_cuda else None,
         origins={
             **dict.fromkeys(("python", "platform", "libc"), str(interpreter)),
             **(dict.fromkeys(("torch", "cuda", "cxx11_abi"), origin) if release else {}),
