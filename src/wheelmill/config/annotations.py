@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, get_args, get_origin
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler, ValidationInfo, ValidatorFunctionWrapHandler
+    from pydantic import GetCoreSchemaHandler, ValidatorFunctionWrapHandler
     from pydantic_core import CoreSchema
 
 KeyPath = tuple[str | int, ...]
@@ -23,7 +23,7 @@ Item = TypeVar("Item", bound=Hashable)
 Version = TypeVar("Version")
 Release = TypeVar("Release")
 
-_TEXT: Final = {"type": "str"}
+_TEXT: Final[Any] = {"type": "str"}
 """What editors are told that people write, in the terms of pydantic_core."""
 
 
@@ -105,11 +105,9 @@ class ReadIn:
         """Let pydantic call the function."""
         from pydantic_core import core_schema  # noqa: PLC0415 - as above
 
-        def read(value: object, info: ValidationInfo) -> object:
-            return self.function(value, info.context)
-
-        written: Any = _TEXT
-        return core_schema.with_info_plain_validator_function(read, json_schema_input_schema=written)
+        return core_schema.with_info_plain_validator_function(
+            lambda value, info: self.function(value, info.context), json_schema_input_schema=_TEXT
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +121,9 @@ class After:
         """Let pydantic call the function."""
         from pydantic_core import core_schema  # noqa: PLC0415 - as above
 
-        def check(value: object, info: ValidationInfo) -> object:
-            return self.function(value, info.data)
-
-        return core_schema.with_info_after_validator_function(check, handler(source))
+        return core_schema.with_info_after_validator_function(
+            lambda value, info: self.function(value, info.data), handler(source)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +140,12 @@ class Items:
 
         kind: Any = get_origin(source)  # tuple or frozenset
 
-        def keep(items: list[Hashable]) -> object:
-            return kind(distinct(items))
-
         listed = core_schema.list_schema(handler.generate_schema(get_args(source)[0]), min_length=self.at_least or None)
-        if not self.or_one:
-            return core_schema.no_info_after_validator_function(keep, listed)
-        written: Any = {"type": "union", "choices": [_TEXT, listed]}
-        either = core_schema.no_info_before_validator_function(_list_of_one, listed, json_schema_input_schema=written)
-        return core_schema.no_info_after_validator_function(keep, either)
+        read: CoreSchema = listed
+        if self.or_one:
+            written: Any = {"type": "union", "choices": [_TEXT, listed]}
+            read = core_schema.no_info_before_validator_function(_list_of_one, listed, json_schema_input_schema=written)
+        return core_schema.no_info_after_validator_function(lambda items: kind(distinct(items)), read)
 
 
 @dataclass(frozen=True, eq=False)

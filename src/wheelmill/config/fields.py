@@ -5,8 +5,9 @@ Every value is untrusted: whoever may open a pull request may write one.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -41,6 +42,18 @@ def text_of(value: object) -> str:
     if not value.isprintable():
         raise ValueError("expected one line of printable characters")
     return value
+
+
+def text_that(is_right: Callable[[str], object], expected: str) -> Read:
+    """A field of text of which something is true; `expected` says what, to whoever writes another."""
+
+    def read(value: object) -> str:
+        text = text_of(value)
+        if not is_right(text):
+            raise ValueError(f"expected {expected}, not {text!r}")
+        return text
+
+    return Read(read)
 
 
 def _distinct_versions(versions: tuple[ProjectVersion, ...], _above: object) -> tuple[ProjectVersion, ...]:
@@ -107,12 +120,9 @@ def _platform(value: object) -> Platform:
     return platform
 
 
-def hexadecimal(value: object, digits: int) -> str:
-    """Refuse anything but so many lower-case hexadecimal digits."""
-    text = text_of(value)
-    if len(text) != digits or set(text) - set("0123456789abcdef"):
-        raise ValueError(f"expected {digits} lower-case hexadecimal digits, not {text!r}")
-    return text
+def hexadecimal(digits: int) -> Read:
+    """A field of so many lower-case hexadecimal digits."""
+    return text_that(re.compile(f"[0-9a-f]{{{digits}}}").fullmatch, f"{digits} lower-case hexadecimal digits")
 
 
 NUMBER: Final[Mapping[str, Any]] = {"type": "int", "gt": 0}
@@ -129,5 +139,5 @@ KnownPlatform = Annotated[Platform, Read(_platform)]
 Platforms = Annotated[tuple[KnownPlatform, ...], Items(at_least=1)]
 WholeNumber = Annotated[int, Read(whole_number, NUMBER)]
 Truth = Annotated[bool, Read(_truth, {"type": "bool"})]
-Hash = Annotated[Sha256, Read(lambda value: hexadecimal(value, 64))]
+Hash = Annotated[Sha256, hexadecimal(64)]
 Hashes = Annotated[tuple[Hash, ...], Items(at_least=1)]

@@ -10,24 +10,14 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
 from wheelmill.config.annotations import Items, Read, ReadIn
-from wheelmill.config.fields import NUMBER, text_of, whole_number
+from wheelmill.config.fields import NUMBER, text_of, text_that, whole_number
 from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
 
 _GIT_URL: Final = re.compile(r"(https://[A-Za-z0-9.-]+(:[0-9]+)?|file://)(/[A-Za-z0-9._~+-]+)+/?")
 _GIT_REF: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+!-]*")
 _RUNNERS: Final = tuple(runner for platform in BUILT_FOR for runner in PLATFORMS[platform].runners)
-_ENV_REFUSED: Final = ("BASH_ENV", "HOME", "PATH")
-_ENV_PREFIXES_REFUSED: Final = (
-    "LD_",
-    "GITHUB_",
-    "ACTIONS_",
-    "RUNNER_",
-    "PYTHON",
-    "PIP_",
-    "UV_",
-    "CIBW_",
-    "DOCKER_",
-    "WHEELMILL_",
+_ENV_REFUSED: Final = re.compile(
+    r"BASH_ENV|HOME|PATH|(LD_|GITHUB_|ACTIONS_|RUNNER_|PYTHON|PIP_|UV_|CIBW_|DOCKER_|WHEELMILL_).*", re.IGNORECASE
 )
 
 
@@ -66,32 +56,17 @@ def _build_arguments(value: object) -> BuildArguments:
     return BuildArguments(isolation=isolation, config_settings=tuple(settings))
 
 
-def _module(value: object) -> str:
-    text = text_of(value)
-    if not all(part.isidentifier() for part in text.split(".")):
-        raise ValueError(f"expected a module such as 'flash_attn', not {text!r}")
-    return text
-
-
 def _variable(value: object) -> str:
     text = str(value)
     if not (text.isidentifier() and text.isascii()):
         raise ValueError(f"expected the name of an environment variable, not {text!r}")
-    if text.upper() in _ENV_REFUSED or text.upper().startswith(_ENV_PREFIXES_REFUSED):
+    if _ENV_REFUSED.fullmatch(text):
         raise ValueError(f"{text} belongs to the machine that builds and may not be set here")
     return text
 
 
-def _folder(value: object, folder: Path | None) -> Path:
-    return _inside(value, folder, "folder", Path.is_dir)
-
-
-def _file(value: object, folder: Path | None) -> Path:
-    return _inside(value, folder, "file", Path.is_file)
-
-
 def _script(value: object, folder: Path | None) -> str:
-    path = _file(value, folder)
+    path = _inside(value, folder, "file", Path.is_file)
     return path.read_text(encoding="utf-8") if folder else ""  # raises a ValueError where it is not that
 
 
@@ -113,18 +88,12 @@ def _inside(value: object, folder: Path | None, kind: str, is_one: Callable[[Pat
     return folder / path
 
 
-def _git_url(value: object) -> str:
-    text = text_of(value)
-    if not _GIT_URL.fullmatch(text):
-        raise ValueError(f"expected the https:// or file:// address of a git repository, without a user, not {text!r}")
-    return text
+def _is_git_ref(text: str) -> bool:
+    return _GIT_REF.fullmatch(text.replace("{version}", "0")) is not None and ".." not in text
 
 
-def _git_ref(value: object) -> str:
-    text = text_of(value)
-    if not _GIT_REF.fullmatch(text.replace("{version}", "0")) or ".." in text:
-        raise ValueError(f"expected a git tag or branch such as 'v{{version}}', not {text!r}")
-    return text
+def _is_module(text: str) -> bool:
+    return all(part.isidentifier() for part in text.split("."))
 
 
 def _licence(value: object) -> str:
@@ -152,13 +121,16 @@ def _runner(value: object) -> str:
 
 Arguments = Annotated[BuildArguments, Read(_build_arguments)]
 Variable = Annotated[str, Read(_variable)]
-Modules = Annotated[tuple[Annotated[str, Read(_module)], ...], Items(at_least=1, or_one=True)]
-Folder = Annotated[Path, ReadIn(_folder)]
-File = Annotated[Path, ReadIn(_file)]
+Module = Annotated[str, text_that(_is_module, "a module such as 'flash_attn'")]
+Modules = Annotated[tuple[Module, ...], Items(at_least=1, or_one=True)]
+Folder = Annotated[Path, ReadIn(lambda value, folder: _inside(value, folder, "folder", Path.is_dir))]
+File = Annotated[Path, ReadIn(lambda value, folder: _inside(value, folder, "file", Path.is_file))]
 Script = Annotated[str, ReadIn(_script)]
 Licence = Annotated[str, Read(_licence)]
-GitUrl = Annotated[str, Read(_git_url)]
-GitRef = Annotated[str, Read(_git_ref)]
+GitUrl = Annotated[
+    str, text_that(_GIT_URL.fullmatch, "the https:// or file:// address of a git repository, without a user")
+]
+GitRef = Annotated[str, text_that(_is_git_ref, "a git tag or branch such as 'v{version}'")]
 Runner = Annotated[str, Read(_runner)]
 Gigabytes = Annotated[int, Read(lambda value: whole_number(value) << 30, NUMBER)]
 """Kept as bytes."""

@@ -17,9 +17,7 @@ from wheelmill.config.document import read_document
 from wheelmill.errors import ConfigurationError
 
 File = TypeVar("File", bound=ConfigFile)
-
 Record = TypeVar("Record")
-
 
 _ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
 
@@ -72,7 +70,8 @@ def _explained(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
         case "missing":
             message = "is required"
         case "unexpected_keyword_argument":
-            message = "is not a key here" + _did_you_mean(str(key_path[-1]), _keys_at(key_path[:-1], model))
+            close = difflib.get_close_matches(str(key_path[-1]).lower(), sorted(_keys_at(key_path[:-1], model)), n=1)
+            message = "is not a key here" + (f"; did you mean '{close[0]}'?" if close else "")
         case "value_error":
             message = str(problem["ctx"]["error"])
         case "list_type":
@@ -88,11 +87,6 @@ def _explained(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
         case _:
             message = problem["msg"]
     return key_path, message
-
-
-def _did_you_mean(key: str, keys: set[str]) -> str:
-    close = difflib.get_close_matches(key.lower(), sorted(keys), n=1)
-    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def _keys_at(key_path: KeyPath, model: type) -> set[str]:

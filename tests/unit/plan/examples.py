@@ -10,19 +10,17 @@ from wheelmill.config.model import (
     Compatibility,
     Config,
     CudaFacts,
-    CudaImagesFacts,
     CudaRelease,
     ImageReference,
     Images,
     Listing,
     Lock,
     LockedSdist,
-    ManylinuxImages,
     Package,
-    PlainImage,
     TorchFacts,
     TorchRelease,
 )
+from wheelmill.config.model.images import CudaImagesFacts, ManylinuxImages, PlainImage
 from wheelmill.names import (
     Architecture,
     CudaVersion,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -99,16 +99,14 @@ def matrix_content(planned: Plan, quotas: Quotas) -> dict[str, object]:
 
 def group_content(group: Group) -> dict[str, object]:
     """A group as a job reads it."""
+    cell = cell_content(group.targets[0].cell)
     return {
-        **{key: cell_content(group.targets[0].cell)[key] for key in _GROUP_KEYS},
+        **{key: cell[key] for key in ("project", "version", "cuda", "torch", "platform")},
         "group": group.id,
         "pythons": ",".join(str(python) for target in group.targets for python in target.pythons),
         "wheels": len(group.targets),
         "runner": group.runner,
     }
-
-
-_GROUP_KEYS: Final = ("project", "version", "cuda", "torch", "platform")
 
 
 def plan_content(planned: Plan) -> dict[str, object]:

@@ -16,14 +16,7 @@ from wheelmill.names import ProjectName
 
 if TYPE_CHECKING:
     from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
-    from wheelmill.config.model.images import (
-        CudaImages,
-        CudaImagesFacts,
-        ImageReference,
-        Images,
-        ManylinuxImages,
-        PlainImage,
-    )
+    from wheelmill.config.model.images import CudaImages, ImageReference, Images
     from wheelmill.config.model.listing import Listing, Removed, Status, StatusEntry, Yanked
     from wheelmill.config.model.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
     from wheelmill.config.model.packages import (
@@ -60,7 +53,6 @@ __all__ = [
     "Config",
     "CudaFacts",
     "CudaImages",
-    "CudaImagesFacts",
     "CudaRelease",
     "Expectations",
     "GitSource",
@@ -72,12 +64,10 @@ __all__ = [
     "LockedRequirement",
     "LockedRequirements",
     "LockedSdist",
-    "ManylinuxImages",
     "MatrixRule",
     "Need",
     "Package",
     "Part",
-    "PlainImage",
     "Removed",
     "Status",
     "StatusEntry",

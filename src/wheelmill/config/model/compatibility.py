@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from wheelmill.config.annotations import After, ByVersion, ConfigFile, EachKeyOnce, Entry, Items, KeyPath, Read
-from wheelmill.config.fields import KnownPlatform, Platforms, Text, VersionText, WholeNumber, text_of
+from wheelmill.config.fields import KnownPlatform, Platforms, Text, VersionText, WholeNumber, text_of, text_that
 from wheelmill.names import Architecture, CudaTag, CudaVersion, Platform, PythonVersion, TorchVersion
-
-
-def _numbers(value: object) -> str:
-    text = text_of(value)
-    if not all(part.isascii() and part.isdigit() for part in text.split(".")):
-        raise ValueError(f"expected numbers with dots between them such as '2.28', not {text!r}")
-    return text
-
-
-def _capability(value: object) -> str:
-    return Architecture.parse(text_of(value)).capability
 
 
 def _ascending(pythons: tuple[PythonVersion, ...], _above: object) -> tuple[PythonVersion, ...]:
     return tuple(sorted(pythons))
 
 
-Numbers = Annotated[str, Read(_numbers)]
-Capability = Annotated[str, Read(_capability)]
+Numbers = Annotated[
+    str, text_that(re.compile(r"[0-9]+(\.[0-9]+)*").fullmatch, "numbers with dots between them such as '2.28'")
+]
+Capability = Annotated[str, Read(lambda value: Architecture.parse(text_of(value)).capability)]
 
 
 @dataclass(frozen=True, kw_only=True)

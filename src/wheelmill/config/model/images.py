@@ -125,10 +125,8 @@ class Images(ConfigFile):
         for cuda, entry in self.cuda.items():
             place = ("cuda", "releases", str(cuda))
             if not entry.toolkit.startswith(f"{cuda}."):
-                yield (
-                    (*place, "toolkit"),
-                    f"expected a toolkit of CUDA {cuda} such as '{cuda}.1', not '{entry.toolkit}'",
-                )
+                message = f"expected a toolkit of CUDA {cuda} such as '{cuda}.1', not '{entry.toolkit}'"
+                yield (*place, "toolkit"), message
             for key, image in (("devel", entry.devel), ("runtime", entry.runtime)):
                 if not image.tag.startswith(f"{entry.toolkit}-"):  # NVIDIA's tags are 13.2.1-devel-ubuntu24.04
                     yield (*place, key), f"expected a tag of toolkit {entry.toolkit}, not '{image.tag}'"

@@ -96,14 +96,12 @@ class Yanked(ConfigFile):
 
     def reason_of_version(self, project: ProjectName, version: Version) -> str | None:
         """Why every wheel of a version is yanked; None when they are not."""
-        return next(
-            (
-                reason
-                for yanked, reason in self.versions.items()
-                if yanked.name == project and yanked.specifier.contains(version, prereleases=True)
-            ),
-            None,
+        reasons = (
+            reason
+            for yanked, reason in self.versions.items()
+            if yanked.name == project and yanked.specifier.contains(version, prereleases=True)
         )
+        return next(reasons, None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,7 +60,7 @@ class LockedSdist(Entry):
 class LockedCommit(GitSource):
     """One commit, and where it was found; `ref` is that of one version."""
 
-    commit: Annotated[str, Read(lambda value: hexadecimal(value, 40))]
+    commit: Annotated[str, hexadecimal(40)]
     requires: Requirements | None = None
     """As of `LockedSdist`."""
 

@@ -35,9 +35,7 @@ from wheelmill.names import Architecture, ProjectName, ProjectVersion
 EVERY_BUILD_NEEDS: Final = ("setuptools", "wheel")
 """Installed for every build: most have no isolation and take them for granted."""
 
-DEFAULT_ARCHITECTURES: Final = tuple(
-    Architecture.parse(text) for text in ("7.5", "8.0", "8.6", "9.0", "10.0", "12.0+PTX")
-)
+DEFAULT_ARCHITECTURES: Final = tuple(map(Architecture.parse, ("7.5", "8.0", "8.6", "9.0", "10.0", "12.0+PTX")))
 """Turing to Blackwell, with PTX for what comes later; within a major, machine code runs on later minors."""
 
 Need = Literal["torch", "cuda", "nvrtc", "driver"]
