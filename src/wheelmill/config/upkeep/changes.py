@@ -30,9 +30,7 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
     folder = config.directory
     try:
         commit = run_git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
-        touched = [
-            Path(name) for name in run_git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")
-        ]
+        touched = run_git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")
     except ProcessError as error:
         raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
     was = _entries(lambda name: run_git(folder, "show", f"{commit}:./{name}").encode())
@@ -42,7 +40,7 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
         name
         for name in config.packages
         if name in rewritten
-        or any(path.is_relative_to(own) for own in _paths_in(now["packages", name]) for path in touched)
+        or any(path.is_relative_to(own) for own in _paths_in(now["packages", name]) for path in map(Path, touched))
     )
 
 
