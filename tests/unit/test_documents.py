@@ -53,6 +53,15 @@ def test_every_key_of_packages_yml_is_explained() -> None:
     assert [key for key in (field.name for field in dataclasses.fields(PackageEntry)) if f"`{key}`" not in text] == []
 
 
+def test_the_map_names_every_room_and_only_files_that_are_there() -> None:
+    text, package = (ROOT / "docs" / "architecture.md").read_text(), ROOT / "src" / "wheelmill"
+    rooms = {f"`{path.name}/`" for path in package.iterdir() if (path / "__init__.py").exists()}
+    assert {room for room in rooms if room not in text} == set()
+    files = re.findall(r"`((?:\w+/)+[\w.]+\.(?:py|yml))`", text)
+    assert files
+    assert [name for name in files if not ((package / name).exists() or (ROOT / name).exists())] == []
+
+
 def test_every_command_that_is_shown_is_run_by_a_test() -> None:
     assert sorted(set(commands())) == sorted(RUN_BY | UNTESTED)
 
