@@ -32,7 +32,7 @@ def silent_server() -> Iterator[socket.socket]:
         yield listening
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_does_not_wait_for_a_silent_server(
     silent_server: socket.socket, tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -1,6 +1,7 @@
 """The small CUDA package of the tests, with the real compiler, clean room and installers."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,13 @@ pytestmark = pytest.mark.real
 TARGET = ("wheelmill-demo", "--config", DEMO, "--python", "3.12", "--cuda", "13.0")
 
 
-def test_two_builds_give_one_hash(wheelmill: Command, tmp_path: Path) -> None:
+def test_two_people_build_one_hash(wheelmill: Command, tmp_path: Path) -> None:
+    """In the sandbox each finds the workspace at the same path, whatever their home and their cache are called."""
+    uv_cache = os.environ.get("UV_CACHE_DIR", str(Path("~/.cache/uv").expanduser()))
     for folder in ("first", "second"):
-        wheelmill("build", *TARGET, "--output", tmp_path / folder)
+        home = tmp_path / f"home of the {folder}"
+        own = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "UV_CACHE_DIR": uv_cache}
+        wheelmill("build", *TARGET, "--output", tmp_path / folder, env=own)
     (first,) = tmp_path.glob("first/*.whl")
     assert sha256_of(first) == sha256_of(tmp_path / "second" / first.name)
 

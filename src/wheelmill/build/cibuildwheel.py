@@ -43,7 +43,8 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
 
     Args:
         build: the target, the image and the environment of the build.
-        source: the folder with the project's build files.
+        source: the folder with the project's build files, alone in its own. It is never the working folder of a program
+            of ours, which would import a ``cibuildwheel.py`` of the project.
         workspace: the folder for the settings and the wheel.
         log: the file that gets everything that is printed.
         progress: shows the lines that programs print.
@@ -54,10 +55,10 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
     settings, output = workspace / "cibuildwheel.toml", workspace / "wheelhouse"
     settings.write_text(tomlkit.dumps(settings_of(build)))
     identifier = f"{build.target.cell.python.abi}-manylinux_{_machine(build.target)}"
-    command: list[str | Path] = [sys.executable, "-m", "cibuildwheel", "--only", identifier, "--config-file", settings]
+    command = [sys.executable, "-I", "-m", "cibuildwheel", "--only", identifier, "--config-file", str(settings)]
     process.run(
-        [*command, "--output-dir", output, "."],
-        cwd=source,  # which cibuildwheel copies to /project, a fixed path
+        [*command, "--output-dir", str(output), source.name],
+        cwd=source.parent,  # which holds nothing else, and which cibuildwheel copies to /project, a fixed path
         env={**_docker_environment(), **build.variables},
         timeout=build.target.package.timeout,
         log=log,

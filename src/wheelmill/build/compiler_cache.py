@@ -20,6 +20,7 @@ from wheelmill.build.identity import COMPILERS, BuildPlace, identity_of
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process, resources
 from wheelmill.system.progress import Progress
+from wheelmill.system.sandbox import Sandbox
 
 _MAX_SIZE: Final = "10G"
 
@@ -92,6 +93,7 @@ def counted(target: BuildTarget, cache: CompilerCache, progress: Progress) -> It
             progress.step(f"{target.cell.id}: {found} objects came from the compiler cache, {compiled} were compiled")
 
 
-def link_toolkit(toolkit: Path, home: Path) -> None:
-    """Make a CUDA home of links to a toolkit, whose nvcc goes through the cache."""
-    process.run(["bash", resources.DOCKER / "link-toolkit.sh", toolkit, home])
+def link_toolkit(toolkit: Path, home: Path, sandbox: Sandbox) -> None:
+    """Make a CUDA home of links to a toolkit, whose nvcc goes through the cache; they lead to what a build sees."""
+    environment = process.environment_for_foreign_code()
+    sandbox.run(["bash", resources.DOCKER / "link-toolkit.sh", toolkit, home], cwd=home.parent, env=environment)

@@ -29,6 +29,10 @@ FREE_DISK: Final = 20 << 30
 """Bytes: the images take up to 12 GiB unpacked, torch with CUDA 5, a build 2."""
 
 
+_CONFINED: Final = (
+    *("--cap-drop=ALL", "--cap-add=CHOWN", "--cap-add=DAC_OVERRIDE", "--cap-add=FOWNER"),  # what unpacking takes
+    *("--security-opt=no-new-privileges", "--pids-limit=8192"),
+)
 _COMPILERS: Final = PurePosixPath("/opt/wheelmill/compilers")
 _CACHE: Final = PurePosixPath("/opt/wheelmill/cache")
 
@@ -129,6 +133,7 @@ class DockerBuilder:
         limits = self.limits
         return [
             f"--network={limits.network}",
+            *_CONFINED,
             *([f"--memory={limits.memory}", f"--memory-swap={limits.memory}"] if limits.memory else []),
             *([f"--cpus={limits.cpus}"] if limits.cpus else []),
         ]

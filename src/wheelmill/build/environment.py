@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, link_toolkit
 from wheelmill.build.identity import BuildPlace
@@ -19,7 +20,12 @@ from wheelmill.installers import virtual_environment
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.installers.virtual_environment import VirtualEnvironment
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import process
+from wheelmill.system import process, resources
+from wheelmill.system.sandbox import Sandbox
+
+_WORKSPACE: Final = Path("/tmp/wheelmill")  # noqa: S108 - in the sandbox
+_CACHE: Final = Path("/tmp/wheelmill-compiled")  # noqa: S108
+"""Paths reach the bytes of wheels: in the sandbox they are the same on every machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +37,8 @@ class BuildEnvironment:
     cache: CompilerCache
     variables: Mapping[str, str]
     """The whole environment of its processes."""
+    sandbox: Sandbox
+    """Where they run."""
 
 
 def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path, *, log: Path) -> BuildEnvironment:
@@ -53,10 +61,16 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
         install_torch(target, packages, log=log)
     packages = install_requirements(target, packages, workspace, log=log)
     cuda_home = workspace / "cuda"
-    link_toolkit(toolkit, cuda_home)
-    cache = cache_of(target, target.toolkit, place, workspace, _headers_of(venv))
+    headers, interpreter = _places_of(venv)
+    cache = cache_of(target, target.toolkit, place, workspace, headers)
     foreign = process.environment_for_foreign_code()
     others = foreign.get("PATH", os.defpath)
+    on_path = [Path(folder) for folder in others.split(os.pathsep) if Path(folder).is_dir()]
+    sandbox = Sandbox(
+        writable={workspace: _WORKSPACE, cache.folder: _CACHE},
+        readable=[interpreter, toolkit, resources.DOCKER, *on_path],
+    )
+    link_toolkit(toolkit, cuda_home, sandbox)
     path = (cache.compilers / "bin", venv.directory / "bin", packages.scripts, cuda_home / "bin", others)
     temporary = workspace / "tmp"
     temporary.mkdir()
@@ -73,8 +87,11 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
         **cache.variables(),
         **variables_of(target, parallelism),
     }
-    return BuildEnvironment(python=venv.python, packages=packages, cache=cache, variables=variables)
+    return BuildEnvironment(python=venv.python, packages=packages, cache=cache, variables=variables, sandbox=sandbox)
 
 
-def _headers_of(venv: VirtualEnvironment) -> Path:
-    return Path(venv.evaluate("import json, sysconfig; print(json.dumps(sysconfig.get_path('include')))"))
+def _places_of(venv: VirtualEnvironment) -> tuple[Path, Path]:
+    """Where the headers of an environment's Python are, and where all of it is."""
+    code = "import json, sys, sysconfig; print(json.dumps([sysconfig.get_path('include'), sys.base_prefix]))"
+    headers, prefix = venv.evaluate(code)
+    return Path(headers), Path(prefix)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from build import BuildBackendException, BuildException, ProjectBuilder
@@ -17,7 +18,6 @@ from wheelmill.build.repair import repair_here
 from wheelmill.config.model import Package
 from wheelmill.errors import ProcessError
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import process
 from wheelmill.system.progress import Progress
 
 
@@ -64,10 +64,17 @@ def build_raw_wheel(
     """
 
     def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
+        _, hook, *_, exchange = cmd  # as pyproject_hooks calls its script, which finds its task in a folder
+        sandbox = replace(
+            environment.sandbox,
+            writable={**environment.sandbox.writable, Path(exchange): Path(exchange), destination: destination},
+            readable=[*environment.sandbox.readable, Path(hook)],
+        )
         variables = {**environment.variables, **(extra_environ or {})}
         folder = source / (cwd or "")
-        process.run(cmd, cwd=folder, env=variables, timeout=package.timeout, log=log, on_line=progress.line)
+        sandbox.run(cmd, cwd=folder, env=variables, timeout=package.timeout, log=log, on_line=progress.line)
 
+    destination.mkdir(exist_ok=True)
     settings = dict(package.build_args.config_settings)
     try:
         builder = ProjectBuilder(source, python_executable=str(environment.python), runner=run)

@@ -53,7 +53,7 @@ def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *
     path = f"{beside_python}{os.pathsep}{os.environ['PATH']}"
     try:
         process.run(
-            [sys.executable, "-m", "auditwheel", *repair_arguments(policy, platform), "-w", destination, raw],
+            [sys.executable, "-I", "-m", "auditwheel", *repair_arguments(policy, platform), "-w", destination, raw],
             env=dict(os.environ) | {"PATH": path, "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH)},
             log=log,
         )

@@ -79,10 +79,10 @@ def _unpacked(project: ProjectName, sdist: LockedSdist, destination: Path) -> Pa
     except (NetworkError, IntegrityError) as error:
         raise BuildError(str(error)) from None
     _unpack(archive, destination)
-    folders = [path for path in destination.iterdir() if path.is_dir()]
-    if len(folders) != 1:
-        raise BuildError(f"{sdist.sdist} does not hold one folder, as PEP 517 wants it")
-    return folders[0]
+    found = list(destination.iterdir())
+    if len(found) != 1 or not found[0].is_dir():
+        raise BuildError(f"{sdist.sdist} does not hold one folder and nothing else, as PEP 517 wants it")
+    return found[0]
 
 
 def _unpack(archive: Path, destination: Path) -> None:

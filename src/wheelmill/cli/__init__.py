@@ -90,7 +90,9 @@ def _root(
 
 def main() -> None:
     """Run the command and end the process with its exit code."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
+            signal.signal(ending, _terminate)
     try:
         application(sys.argv[1:])()
     except ConfigurationError as error:

@@ -30,7 +30,7 @@ def configured_index() -> str | None:
         if url := os.environ.get(name):
             return url
     try:
-        listed = process.run([sys.executable, "-m", "pip", "config", "list"])
+        listed = process.run([sys.executable, "-I", "-m", "pip", "config", "list"])
     except ProcessError:  # there is no pip beside this interpreter
         return None
     settings = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)

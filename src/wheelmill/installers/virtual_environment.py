@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from wheelmill.installers.uv import installer_environment, own_uv
 from wheelmill.names import PythonVersion
 from wheelmill.system import process
+from wheelmill.system.sandbox import Sandbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,19 +39,24 @@ class VirtualEnvironment:
             env=installer_environment(),
         )
 
-    def pip_install(self, requirements: Sequence[str], *, extra_index: str) -> None:
+    def pip_install(self, requirements: Sequence[str], *, extra_index: str, sandbox: Sandbox) -> None:
         """Install wheels with pip, as a user would: from an extra index, and what they depend on from any.
+
+        Args:
+            requirements: PEP 508.
+            extra_index: the URL of the index that has them.
+            sandbox: where pip runs: what is needed beside them may have only a source distribution.
 
         Raises:
             ProcessError: pip could not.
         """
-        process.run(
+        sandbox.run(
             [
-                *(self.python, "-m", "pip", "install", "--no-input", "--no-cache-dir"),
+                *(self.python, "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir"),
                 *("--only-binary", ",".join(Requirement(text).name for text in requirements)),
                 *("--extra-index-url", extra_index, *requirements),
             ],
-            # What is needed beside them may have only a source distribution, whose setup.py shall see no token.
+            cwd=self.directory,
             env=process.environment_for_foreign_code()
             | {name: value for name, value in installer_environment().items() if name.startswith("PIP_")},
         )

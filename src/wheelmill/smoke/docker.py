@@ -16,7 +16,7 @@ from typing import Final
 from wheelmill.config.model import Compatibility, ImageReference, Images
 from wheelmill.installers.mirror import mirror
 from wheelmill.names import Platform, PythonVersion
-from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
+from wheelmill.smoke.environment import MEMORY_LIMIT, TIME_LIMIT, CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system import resources
 from wheelmill.system.containers import Container, claim_run, start_container
@@ -34,6 +34,7 @@ _INDEX: Final = "/index"
 _OPTIONS: Final = (
     *("--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
     *("--read-only", "--tmpfs", "/tmp:exec", "--volume", _FOLDER),  # noqa: S108 - the container's own
+    *("--pids-limit", "2048", "--memory", f"{MEMORY_LIMIT}", "--memory-swap", f"{MEMORY_LIMIT}"),
 )
 
 _ENVIRONMENT: Final = {"HOME": _FOLDER, "TMPDIR": _FOLDER}
@@ -60,7 +61,8 @@ class DockerEnvironment:
 
     def run(self, code: str, *arguments: str) -> str:
         """Run Python code; see `SmokeEnvironment`."""
-        return self.container.run([_VENV_PYTHON, "-I", "-c", code, *arguments], env=_ENVIRONMENT)
+        words = [_VENV_PYTHON, "-I", "-c", code, *arguments]
+        return self.container.run(words, env=_ENVIRONMENT, timeout=TIME_LIMIT)
 
     def install_torch(self, requirement: str) -> None:
         """Install the torch that was gathered for the wheel; see `SmokeEnvironment`."""
@@ -74,8 +76,9 @@ class DockerEnvironment:
         quiet = ("--no-input", "--disable-pip-version-check", "--root-user-action", "ignore", "--no-cache-dir")
         wheels = ("--only-binary", ":all:", "--find-links", self.beside)
         self.container.run(
-            [self.python, "-m", "pip", "--python", _VENV_PYTHON, "install", *quiet, *wheels, *arguments],
+            [self.python, "-I", "-m", "pip", "--python", _VENV_PYTHON, "install", *quiet, *wheels, *arguments],
             env=_ENVIRONMENT,
+            timeout=TIME_LIMIT,
         )
 
 

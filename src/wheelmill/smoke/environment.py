@@ -18,6 +18,11 @@ from wheelmill.wheel.name import WheelFile
 
 Answer = TypeVar("Answer")
 
+TIME_LIMIT: Final = 600.0
+"""Seconds that one step in an environment may take."""
+MEMORY_LIMIT: Final = 16 << 30
+"""Bytes that a container may use."""
+
 _SHOWN: Final = 1000
 """How many characters of an answer that is none its error shows."""
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from wheelmill.installers import virtual_environment
 from wheelmill.installers.virtual_environment import VirtualEnvironment
 from wheelmill.names import PythonVersion
-from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
+from wheelmill.smoke.environment import TIME_LIMIT, CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
+from wheelmill.system.sandbox import Sandbox, certificates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,8 @@ class LocalEnvironment:
     venv: VirtualEnvironment
     index_url: str
     """Of the throw-away index."""
+    interpreter: Path
+    """The folder of the Python that it was made of."""
 
     @property
     def place(self) -> str:
@@ -33,8 +36,10 @@ class LocalEnvironment:
 
     def run(self, code: str, *arguments: str) -> str:
         """Run Python code; see `SmokeEnvironment`."""
+        sandbox = Sandbox(writable={}, readable=[self.venv.directory, self.interpreter])
+        words: list[str | Path] = [self.venv.python, "-I", "-c", code, *arguments]
         environment = process.environment_for_foreign_code()
-        return process.run([self.venv.python, "-I", "-c", code, *arguments], cwd=self.venv.directory, env=environment)
+        return sandbox.run(words, cwd=self.venv.directory, env=environment, timeout=TIME_LIMIT)
 
     def install_torch(self, requirement: str) -> None:
         """Install torch from the index that pip or uv is configured with; see `SmokeEnvironment`."""
@@ -42,7 +47,9 @@ class LocalEnvironment:
 
     def install(self, requirements: Sequence[str]) -> None:
         """Install wheels of the throw-away index; see `SmokeEnvironment`."""
-        self.venv.pip_install(requirements, extra_index=self.index_url)
+        folder = self.venv.directory
+        sandbox = Sandbox(writable={folder: folder}, readable=[self.interpreter, *certificates()], network=True)
+        self.venv.pip_install(requirements, extra_index=self.index_url, sandbox=sandbox)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,4 +67,5 @@ class LocalEnvironments:
 def _environment(python: PythonVersion | None, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
     with tempfile.TemporaryDirectory(prefix="wheelmill-smoke-") as folder:
         venv = virtual_environment.create(Path(folder), python=python, with_pip=True)
-        yield LocalEnvironment(venv=venv, index_url=index.url + index.path)
+        prefix = venv.evaluate("import json, sys; print(json.dumps(sys.base_prefix))")
+        yield LocalEnvironment(venv=venv, index_url=index.url + index.path, interpreter=Path(prefix))

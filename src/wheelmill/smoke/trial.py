@@ -15,7 +15,13 @@ from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding
 
-_IMPORT: Final = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+_IMPORT: Final = """
+import importlib, json, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(json.dumps(sys.argv[1:]))
+"""
+"""Reports back: a module that ends the process with exit code 0 was not imported."""
 
 _DISTRIBUTIONS: Final = (
     "import importlib.metadata as m, json\n"
@@ -132,9 +138,12 @@ def _failed_imports(contents: Contents, environment: SmokeEnvironment) -> Iterat
     """Import the modules in one process, in order: many extensions load only after torch."""
     modules = contents.expectations.imports
     try:
-        environment.run(_IMPORT, *modules)
+        imported = evaluate(environment, list[str], _IMPORT, *modules)
     except ProcessError as error:
         yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: {error.tail or error}")
+        return
+    if imported != list(modules):
+        yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: it reports {imported}")
 
 
 def _failed_script(script: str | None, environment: SmokeEnvironment) -> Iterator[Finding]:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import signal
 import subprocess
-import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import ProcessError, UsageError
-
-TAIL_LINES: Final = 40
-"""How much of a failed program's output its error shows."""
+from wheelmill.system.output import Output
 
 _SHOWN_WORDS: Final = 6
 """How much of a failed command its error shows."""
-
+_CHUNK: Final = 1 << 16
+"""Bytes read at once."""
+_LINGER: Final = 2.0
+"""Seconds for which the output of what a program left running is still taken once the program itself has ended."""
+_INTERVAL: Final = 0.05
+"""Seconds between two looks at whether a program has ended."""
+_GRACE: Final = 5.0
+"""Seconds between asking a program to end and ending it."""
 _FOREIGN_CODE_SEES: Final = frozenset(
     {
         *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "LD_LIBRARY_PATH"),
@@ -47,6 +51,8 @@ def run(
 ) -> str:
     """Run a program to its end and return what it printed on both streams; with a log, the last lines of it.
 
+    What it leaves running in its session is ended with it.
+
     Args:
         argv: the program and its arguments.
         cwd: the folder to run in.
@@ -57,61 +63,65 @@ def run(
 
     Raises:
         UsageError: the program cannot be started.
-        ProcessError: it exited with a failure, or was ended.
+        ProcessError: it exited with a failure, was ended, or printed more than can be kept.
     """
     words = [str(word) for word in argv]
-    lines: deque[str] = deque(maxlen=TAIL_LINES if log else None)
-    with _start(words, cwd=cwd, env=env) as child, _deadline(child, timeout) as late:
+    with Output(words, log, on_line) as output, _start(words, cwd=cwd, env=env) as child:
         try:
-            for line in _lines_of(child, words, log):
-                lines.append(line)
-                if on_line:
-                    on_line(line.rstrip())
-            returncode = child.wait()
-        except BaseException:
+            late = _read(child, output, time.monotonic() + timeout if timeout else None)
+        finally:
             _end(child)
-            raise
-    if returncode != 0 or late.is_set():
+    if child.returncode != 0 or late:
         shown = shlex.join(words[:_SHOWN_WORDS]) + " ..." * (len(words) > _SHOWN_WORDS)
-        when = f" after its {timeout:.0f} s were over" if late.is_set() else ""
-        tail = "".join(list(lines)[-TAIL_LINES:]).rstrip()
-        raise ProcessError(f"{shown} exited with {returncode}{when}", returncode=returncode, tail=tail)
-    return "".join(lines)
+        when = f" after its {timeout:.0f} s were over" if late else ""
+        message = f"{shown} exited with {child.returncode}{when}"
+        raise ProcessError(message, returncode=child.returncode, tail=output.tail)
+    return output.text
 
 
-def _lines_of(child: subprocess.Popen[str], words: list[str], log: Path | None) -> Iterator[str]:
-    """Every line as it comes, once it is in the log."""
+def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None) -> bool:
+    """Read until a program has ended and nothing more comes.
+
+    Args:
+        child: the program.
+        output: takes what it prints.
+        deadline: when to stop reading, on the monotonic clock.
+
+    Returns:
+        Whether the deadline came first.
+    """
     assert child.stdout is not None  # noqa: S101 - it was asked for as a pipe
-    if log is None:
-        yield from child.stdout
-        return
-    with log.open("a", encoding="utf-8") as file:
-        print("+", shlex.join(words), file=file, flush=True)
-        for line in child.stdout:
-            print(line, end="", file=file, flush=True)
-            yield line
+    stream = child.stdout.fileno()
+    ended: float | None = None
+    while deadline is None or time.monotonic() < deadline:
+        if select.select([stream], [], [], _INTERVAL)[0]:
+            content = os.read(stream, _CHUNK)
+            if not content and _has_ended(child):
+                break
+            if content:
+                output.take(content)
+            else:  # it closed both streams and goes on
+                _pause()
+        elif _has_ended(child):
+            ended = ended or time.monotonic()
+            if time.monotonic() >= ended + _LINGER:  # something that it started keeps the pipe open
+                break
+    else:
+        return True
+    output.take(b"", last=True)
+    return False
 
 
-@contextmanager
-def _deadline(child: subprocess.Popen[str], timeout: float | None) -> Iterator[threading.Event]:
-    """End a program when its time is over; the event says that this happened."""
-    late = threading.Event()
-
-    def end() -> None:
-        late.set()
-        _end(child)
-
-    alarm = threading.Timer(timeout, end) if timeout else None
-    if alarm:
-        alarm.start()
-    try:
-        yield late
-    finally:
-        if alarm:
-            alarm.cancel()
+def _has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Whether a program has ended. It is not reaped: until then no other process gets its number."""
+    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _start(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None) -> subprocess.Popen[str]:
+def _pause() -> None:
+    select.select([], [], [], _INTERVAL)
+
+
+def _start(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             words,
@@ -120,19 +130,19 @@ def _start(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None)
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
+            bufsize=0,
             start_new_session=True,  # a compiler's children can then be ended with it
         )
     except OSError as error:
         raise UsageError(f"cannot start {words[0]!r}: {error.strerror}: {error.filename}") from None
 
 
-def _end(child: subprocess.Popen[str]) -> None:
-    """Stop a program and all it started."""
-    for ending in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, ending)
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(timeout=5)
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End what is left of a program and of all it started in its session."""
+    if not _has_ended(child):
+        os.killpg(child.pid, signal.SIGTERM)
+        given_up = time.monotonic() + _GRACE
+        while not _has_ended(child) and time.monotonic() < given_up:
+            _pause()
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()

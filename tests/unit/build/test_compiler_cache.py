@@ -15,7 +15,9 @@ from wheelmill.build.identity import BuildPlace
 from wheelmill.build.toolkit import provide_toolkit
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import PythonVersion
+from wheelmill.system import resources
 from wheelmill.system.progress import Progress
+from wheelmill.system.sandbox import Sandbox
 
 PLACE = BuildPlace(sandbox="local", compilers=("g++ 14.2",))
 ARGUMENTS = '#!/bin/sh\nprintf "%s\\n" "$0" "$@"\n'
@@ -50,7 +52,8 @@ def home(tmp_path: Path) -> Path:
     write_program(tmp_path / "toolkit" / "bin" / "nvcc")
     write_program(tmp_path / "toolkit" / "bin" / "ptxas")
     (tmp_path / "toolkit" / "include").mkdir()
-    link_toolkit(tmp_path / "toolkit", tmp_path / "cuda")
+    sandbox = Sandbox(writable={tmp_path: tmp_path}, readable=[resources.DOCKER])
+    link_toolkit(tmp_path / "toolkit", tmp_path / "cuda", sandbox)
     return tmp_path / "cuda"
 
 
@@ -167,7 +170,8 @@ def test_a_change_that_one_pass_of_nvcc_sees_is_a_miss(
         directory=tmp_path / "packages", python=PythonVersion(3, 12), platform=TARGET.cell.platform
     )
     toolkit = provide_toolkit(TARGET.cell.cuda, TARGET.toolkit, packages, log=tmp_path / "log")
-    link_toolkit(toolkit, tmp_path / "cuda")
+    sandbox = Sandbox(writable={tmp_path: tmp_path}, readable=[resources.DOCKER])
+    link_toolkit(toolkit, tmp_path / "cuda", sandbox)
     architectures = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in (80, 90, 100)]
     source, objects = tmp_path / "kernel.cu", []
     for host, device in (("1", "2"), ("1", "2"), ("3", "2"), ("1", "(__CUDA_ARCH__ == 1000 ? 4 : 2)")):

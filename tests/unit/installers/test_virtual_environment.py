@@ -7,7 +7,7 @@ import pytest
 
 from wheelmill.installers.package_index import configured_index
 from wheelmill.installers.virtual_environment import VirtualEnvironment
-from wheelmill.system import process
+from wheelmill.system.sandbox import Sandbox
 
 
 @pytest.fixture
@@ -25,8 +25,9 @@ def test_pip_knows_its_settings_and_what_it_builds_no_token(
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
     monkeypatch.setenv("PIP_CERT", "/etc/ca.pem")
     seen: dict[str, str] = {}
-    monkeypatch.setattr(process, "run", lambda _argv, *, env: seen.update(env))
-    VirtualEnvironment(directory=tmp_path).pip_install(["demo==1.0"], extra_index="http://127.0.0.1/simple/")
+    monkeypatch.setattr(Sandbox, "run", lambda _self, _argv, *, cwd, env: seen.update(env, cwd=str(cwd)))
+    environment = VirtualEnvironment(directory=tmp_path)
+    environment.pip_install(["demo==1.0"], extra_index="http://127.0.0.1/simple/", sandbox=Sandbox(writable={}))
     assert seen["PIP_CERT"] == "/etc/ca.pem"
     assert seen["PIP_INDEX_URL"] == own_index
     assert "secret" not in seen.values()

@@ -141,6 +141,14 @@ def test_an_import_that_ends_without_a_word_says_how(visit: Visit, tmp_path: Pat
     assert finding.detail.endswith("exited with -6")
 
 
+@pytest.mark.parametrize("end", ["import sys; sys.exit(0)", "import os; os._exit(0)"])
+def test_an_import_that_ends_the_process_well_did_not_come_back(end: str, visit: Visit, tmp_path: Path) -> None:
+    (finding,) = visit(Folders(tmp_path), end)
+    assert isinstance(finding, Finding)
+    assert finding.code == Code.IMPORT
+    assert "printed what was not asked for" in finding.detail
+
+
 def test_a_symbol_that_nothing_defines_is_found_where_the_wheel_is_not_installed_yet(
     visit: Visit, tmp_path: Path
 ) -> None:

@@ -105,10 +105,7 @@ def test_an_interruption_ends_all_that_a_program_started(habit: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         process.run(["sh", "-c", f"sh -c '{habit}echo $$; exec sleep 60' & wait"], on_line=interrupt)
 
-    deadline = time.monotonic() + 5
-    while is_running(started[0]) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not is_running(started[0])
+    assert has_ended(started[0])
 
 
 @pytest.mark.parametrize("end", ["", 'trap "exit 0" TERM; '], ids=["ended", "calls it success"])
@@ -117,9 +114,41 @@ def test_a_program_that_takes_too_long_has_failed_and_its_error_says_so(end: str
         process.run(["sh", "-c", f"{end}sleep 60 & wait"], timeout=1)
 
 
+def test_a_daemon_that_keeps_the_pipe_open_does_not_hold_up_the_deadline() -> None:
+    began = time.monotonic()
+    with pytest.raises(ProcessError, match="after its 1 s were over"):
+        process.run(["sh", "-c", "setsid sleep 20 & sleep 20"], timeout=1)
+    assert time.monotonic() - began < 4
+
+
+def test_what_a_program_leaves_running_ends_with_it() -> None:
+    began = time.monotonic()
+    left = int(process.run(["sh", "-c", "sleep 20 & echo $!"]))
+    assert time.monotonic() - began < 5
+    assert has_ended(left)
+
+
+def test_a_program_that_closes_its_output_and_goes_on_is_waited_for(tmp_path: Path) -> None:
+    process.run(["sh", "-c", f"exec >&- 2>&-; sleep 0.3; touch {tmp_path}/done"])
+    assert (tmp_path / "done").exists()
+
+
+def test_a_program_that_closes_its_output_and_goes_on_has_a_deadline_too() -> None:
+    with pytest.raises(ProcessError, match="after its 1 s were over"):
+        process.run(["sh", "-c", "exec >&- 2>&-; sleep 20"], timeout=1)
+
+
 def test_a_program_that_fails_in_time_is_not_called_late() -> None:
     with pytest.raises(ProcessError, match=r"exited with 1$"):
         process.run(["false"], timeout=60)
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process ends within five seconds: a signal takes a moment."""
+    deadline = time.monotonic() + 5
+    while is_running(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_running(pid)
 
 
 def is_running(pid: int) -> bool:

@@ -159,3 +159,34 @@ def test_damage_raises_nothing_but_value_error(seed: int, extension: Path, tmp_p
 
     with suppress(ValueError):
         SharedObject.read(tmp_path / "damaged.so", name="damaged.so")
+
+
+@pytest.mark.usefixtures("an_end")
+def test_a_small_wheel_with_millions_of_symbols_is_refused(extension: Path, tmp_path: Path) -> None:
+    content = with_field(extension, ".dynsym", "sh_offset", extension.stat().st_size)
+    (tmp_path / "wide.so").write_bytes(content)
+    wide = with_field(tmp_path / "wide.so", ".dynsym", "sh_size", 60 << 20) + bytes(60 << 20)
+    wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={"demo/_C.so": wide})
+
+    assert wheel.stat().st_size < 100_000
+    with pytest.raises(ValueError, match="has 2621440 symbols, more than 1000000"):
+        shared_objects_of(wheel)
+
+
+@pytest.mark.usefixtures("an_end")
+def test_all_shared_objects_of_a_wheel_share_one_budget(
+    extension: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = extension.read_bytes()
+    wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={f"demo/_{n}.so": content for n in range(9)})
+    monkeypatch.setattr("wheelmill.wheel.elf.MAX_SYMBOLS", 40)
+
+    with pytest.raises(ValueError, match=r"demo/_\d\.so: .* symbols, more than"):
+        shared_objects_of(wheel)
+
+
+def test_a_compressed_section_is_not_unpacked(extension: Path, tmp_path: Path) -> None:
+    (tmp_path / "bomb.so").write_bytes(with_field(extension, ".nv_fatbin", "sh_flags", 0x802))
+
+    with pytest.raises(ValueError, match=r"its section \.nv_fatbin is compressed"):
+        SharedObject.read(tmp_path / "bomb.so", name="bomb.so")

@@ -66,7 +66,9 @@ def _wheel_of(target: BuildTarget, *, build: bool) -> WheelFile | None:
         return wheel_kept(target)
     from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
     from wheelmill.cli.shared.terminal import progress  # noqa: PLC0415
+    from wheelmill.system.sandbox import check_confinement  # noqa: PLC0415
 
+    check_confinement(say)
     with progress() as shown:
         return build_here(target, LocalBuilder(), shown)
 

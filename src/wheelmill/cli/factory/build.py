@@ -12,12 +12,14 @@ from wheelmill.cli.factory.inputs import ConfigOption, config_at
 from wheelmill.cli.factory.plan import print_skips
 from wheelmill.cli.factory.sandbox import BuildOptions
 from wheelmill.cli.shared.options import with_groups
+from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.target import TargetOptions, build_target, requirements_of
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters
+from wheelmill.system.sandbox import check_confinement
 
 
 @with_groups
@@ -73,6 +75,7 @@ def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, co
     (requirement,) = requirements_of([f"{project}=={version}" if version else project])
     options = TargetOptions(python=_one(filters.python), torch=_one(filters.torch), cuda=_one(filters.cuda), gpu=gpus)
     target = build_target(requirement, options.detect(), config)
+    check_confinement(say)
     with progress() as shown:
         wheel = build_here(target, LocalBuilder(), shown)
     typer.echo(wheel.path)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wheelmill.cli.shared.output import say
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
+from wheelmill.system.sandbox import check_confinement
 from wheelmill.wheel.glibc import promised_glibc
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ class PlaceOptions:
         from wheelmill.build.local import LocalBuilder  # noqa: PLC0415
 
         if self.sandbox is Sandbox.LOCAL:
+            check_confinement(say)
             return LocalBuilder()
         limits = Limits(memory=memory, cpus=cpus, network=self.network)
         return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
@@ -101,5 +104,6 @@ def environments_in(sandbox: Sandbox, config: Config) -> SmokeEnvironments:
     from wheelmill.smoke.local import LocalEnvironments  # noqa: PLC0415
 
     if sandbox is Sandbox.LOCAL:
+        check_confinement(say)
         return LocalEnvironments()
     return DockerEnvironments(images=config.images, compatibility=config.compatibility)

@@ -1,0 +1,126 @@
+"""Where foreign code runs on this machine: namespaces of its own, made by bubblewrap.
+
+It sees the system read-only, no process but its own, an empty home, and of the disk that it may write only what it is
+given. When its parent dies, however that happens, the kernel ends all of it.
+https://github.com/containers/bubblewrap
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.system import process
+
+ALLOW_VARIABLE: Final = "WHEELMILL_ALLOW_UNCONFINED"
+"""Set, it lets foreign code run unconfined on GitHub's runners, too."""
+
+_HOME: Final = Path("/tmp/home")  # noqa: S108 - inside the namespace, where it is empty
+_HIDDEN: Final = ("/home", "/root", "/tmp", "/var/tmp", "/run", "/mnt", "/media")  # noqa: S108 - made empty
+_ISOLATED: Final = (
+    *("--unshare-user-try", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sandbox:
+    """What foreign code is given of this machine besides the system, which it can read."""
+
+    writable: Mapping[Path, Path]
+    """Folders of this machine, and where foreign code finds them."""
+    readable: Sequence[Path] = ()
+    """Folders and files that it finds where they are, also below a home."""
+    network: bool = False
+    """Whether it reaches the network of this machine."""
+
+    def run(  # noqa: D417 - the rest is as there
+        self,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        timeout: float | None = None,
+        log: Path | None = None,
+        on_line: Callable[[str], None] | None = None,
+    ) -> str:
+        """Run a program to its end as `process.run` does, in the sandbox where this machine has one.
+
+        Args:
+            argv: the program and its arguments; paths in them are those of this machine.
+            cwd: a folder of `writable` or `readable`, or one below it.
+            env: the whole environment; paths in it are those of this machine.
+
+        Raises:
+            UsageError: the program cannot be started.
+            ProcessError: it failed, or its time was over.
+        """
+        if why_unconfined() is not None:
+            return process.run(argv, cwd=cwd, env=env, timeout=timeout, log=log, on_line=on_line)
+        words = [self.inside(str(word)) for word in argv]
+        variables = {name: self.inside(value) for name, value in env.items()} | {"HOME": str(_HOME)}
+        bubblewrap = ["bwrap", *self._options(), "--chdir", self.inside(str(cwd)), "--", *words]
+        return process.run(bubblewrap, env=variables, timeout=timeout, log=log, on_line=on_line)
+
+    def inside(self, text: str) -> str:
+        """Write a text that may hold paths of this machine with the paths that foreign code sees."""
+        if why_unconfined() is None:
+            for outside, inside in self.writable.items():
+                text = text.replace(str(outside), str(inside))
+        return text
+
+    def _options(self) -> list[str | Path]:
+        hidden = [*_HIDDEN, *filter(None, [os.environ.get("HOME")])]
+        places = {str(place.absolute()): str(place.absolute()) for place in self.readable}
+        return [
+            *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+            *(word for folder in hidden if Path(folder).is_dir() for word in ("--tmpfs", folder)),
+            *("--dir", _HOME),
+            *(word for pair in places.items() for word in ("--ro-bind", *pair)),
+            *(word for outside, inside in self.writable.items() for word in ("--bind", outside, inside)),
+            *_ISOLATED,
+            *([] if self.network else ["--unshare-net"]),
+        ]
+
+
+def certificates() -> list[Path]:
+    """The files and folders with certificates that programs of this machine are told to trust."""
+    named = (os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "PIP_CERT"))
+    return [Path(name) for name in named if name and Path(name).exists()]
+
+
+@functools.cache
+def why_unconfined() -> str | None:
+    """Why foreign code cannot be confined here; None when it can be."""
+    if shutil.which("bwrap") is None:
+        return "there is no bubblewrap"
+    try:
+        process.run(["bwrap", *Sandbox(writable={})._options(), "--", "true"])  # noqa: SLF001 - of this module
+    except (ProcessError, UsageError) as error:
+        return error.tail if isinstance(error, ProcessError) else str(error)
+    return None
+
+
+@functools.cache  # it is said once
+def check_confinement(tell: Callable[[str], None]) -> None:
+    """Say plainly when foreign code will run as the person who started this.
+
+    Args:
+        tell: prints a line.
+
+    Raises:
+        UsageError: this is a runner of GitHub, whose tokens any process of it can read.
+    """
+    reason = why_unconfined()
+    if reason is None:
+        return
+    hint = "sudo apt-get install bubblewrap, or use --sandbox docker"
+    if os.environ.get("GITHUB_ACTIONS") == "true" and not os.environ.get(ALLOW_VARIABLE):
+        raise UsageError(f"foreign code would run unconfined on a runner of GitHub: {reason}", hint=hint)
+    tell(f"foreign code runs as you ({reason}); {hint}")

@@ -1,0 +1,153 @@
+"""Foreign code in the sandbox: each test is an attack, and what came of it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.system import sandbox
+from wheelmill.system.sandbox import Sandbox, check_confinement, why_unconfined
+
+confined = pytest.mark.skipif(why_unconfined() is not None, reason=f"this machine confines nothing: {why_unconfined()}")
+INSIDE = Path("/tmp/wheelmill")
+INTERPRETERS = [Path(sys.prefix), Path(sys.base_prefix)]
+
+
+def run(folder: Path, code: str, *, network: bool = False) -> str:
+    given = Sandbox(writable={folder: INSIDE}, readable=INTERPRETERS, network=network)
+    return given.run([sys.executable, "-c", code], cwd=folder, env={"PATH": os.environ["PATH"]}, timeout=30)
+
+
+@confined
+def test_a_home_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".netrc").write_text("secret")
+    monkeypatch.setenv("HOME", str(home))
+    (tmp_path / "work").mkdir()
+    code = f"import os, pathlib; print(os.path.exists({str(home / '.netrc')!r}), os.listdir(pathlib.Path.home()))"
+    assert run(tmp_path / "work", code) == "False []\n"
+
+
+@confined
+def test_the_environment_of_the_parent_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "very-secret")
+    code = (
+        "import pathlib, os\n"
+        "for each in pathlib.Path('/proc').glob('[0-9]*/environ'):\n"
+        "    print(each.read_bytes())\n"
+        "print(os.listdir('/proc'))"
+    )
+    printed = run(tmp_path, code)
+    assert "very-secret" not in printed
+    assert str(os.getpid()) not in printed.split("[")[-1].replace("'", "").split(", ")
+
+
+@confined
+def test_nothing_outside_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    for place in ("/etc/own", "/usr/own", str(tmp_path / "own"), str(Path(sys.prefix) / "own")):
+        with pytest.raises(ProcessError, match="exited with 1"):
+            run(tmp_path / "given", f"open({place!r}, 'w')")
+        assert not Path(place).exists()
+    run(tmp_path / "given", "open('own', 'w').write('x')")
+    assert (tmp_path / "given" / "own").read_text() == "x"
+
+
+@confined
+@pytest.mark.parametrize("network", [False, True])
+def test_the_network_is_there_only_when_it_is_given(tmp_path: Path, *, network: bool) -> None:
+    code = "import socket; print([name for _, name in socket.if_nameindex()])"
+    assert (len(run(tmp_path, code, network=network).split(",")) > 1) is network
+
+
+@confined
+def test_a_folder_of_a_person_has_the_same_path_for_everybody(tmp_path: Path) -> None:
+    given = Sandbox(writable={tmp_path: INSIDE}, readable=INTERPRETERS)
+    argv: list[str | Path] = [
+        sys.executable,
+        "-c",
+        "import os, sys; print(os.getcwd(), sys.argv[1], os.environ['WHERE'])",
+        tmp_path,
+    ]
+    (tmp_path / "source").mkdir()
+    printed = given.run(argv, cwd=tmp_path / "source", env={"WHERE": f"{tmp_path}/a:/usr"})
+    assert printed == "/tmp/wheelmill/source /tmp/wheelmill /tmp/wheelmill/a:/usr\n"
+
+
+@confined
+def test_a_daemon_that_left_its_session_ends_with_its_parent(tmp_path: Path) -> None:
+    code = "import subprocess; subprocess.Popen(['sleep', '62.125'], start_new_session=True)"
+    run(tmp_path, code)
+    assert eventually_gone(b"62.125")
+
+
+@confined
+def test_kill_9_leaves_no_foreign_process(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from wheelmill.system.sandbox import Sandbox\n"
+        "Sandbox(writable={}).run(['sleep', '62.375'], cwd=Path('/usr'), env={'PATH': os.environ['PATH']})"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) as parent:
+        while not running(b"62.375"):
+            time.sleep(0.05)
+        parent.send_signal(signal.SIGKILL)
+    assert eventually_gone(b"62.375")
+
+
+@pytest.fixture
+def without_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    why_unconfined.cache_clear()
+    check_confinement.cache_clear()
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    monkeypatch.delenv(sandbox.ALLOW_VARIABLE, raising=False)
+    yield
+    why_unconfined.cache_clear()
+    check_confinement.cache_clear()
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_unconfined_code_is_told_once_in_one_plain_line(tmp_path: Path) -> None:
+    told: list[str] = []
+    for _ in range(2):
+        check_confinement(told.append)
+    (line,) = told
+    assert line.startswith("foreign code runs as you (there is no bubblewrap)")
+    assert run(tmp_path, "import os; print(os.getcwd())") == f"{tmp_path}\n"
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_unconfined_code_is_refused_on_githubs_runners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    with pytest.raises(UsageError, match="unconfined on a runner of GitHub"):
+        check_confinement(print)
+    monkeypatch.setenv(sandbox.ALLOW_VARIABLE, "1")
+    check_confinement(print)
+
+
+def running(argument: bytes) -> bool:
+    """Whether some process of this machine was started with an argument."""
+    return any(argument in commands_of(path) for path in Path("/proc").glob("[0-9]*/cmdline"))
+
+
+def commands_of(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().split(b"\0")
+    except OSError:  # the process has ended meanwhile
+        return []
+
+
+def eventually_gone(argument: bytes) -> bool:
+    for _ in range(100):
+        if not running(argument):
+            return True
+        time.sleep(0.05)
+    return False
