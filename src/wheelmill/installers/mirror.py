@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from packaging.pylock import Pylock
 from platformdirs import user_cache_path
 
 from wheelmill.errors import IntegrityError, NetworkError
@@ -59,6 +58,8 @@ def mirror(
     folder.mkdir(parents=True, exist_ok=True)
     if not requirements:
         return []
+    from packaging.pylock import Pylock  # noqa: PLC0415 - takes long, and plans mirror nothing
+
     backend = ["--torch-backend", torch_backend] if torch_backend else []
     lock = compile_requirements(requirements, *another_system(python, platform), *backend)
     packages = Pylock.from_dict(tomllib.loads(lock)).packages
