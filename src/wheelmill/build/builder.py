@@ -21,6 +21,7 @@ from wheelmill.build.source import apply_patches, fetch_source
 from wheelmill.errors import BuildError, CompileError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
+from wheelmill.system.output import MAX_LINE
 from wheelmill.system.progress import Progress
 
 _LOCK: Final = ".lock"
@@ -190,7 +191,7 @@ def explain_failure(message: str, log: Path, *, source: str) -> BuildError:
     if not log.exists():  # it failed before anything was started
         return BuildError(message)
     with log.open(encoding="utf-8", errors="replace") as lines:
-        for text in lines:
+        while text := lines.readline(MAX_LINE):
             plain = _COLOURS.sub("", text)
             if _EXCUSE.search(plain):
                 return BuildError(message)

@@ -107,7 +107,9 @@ class DockerBuilder:
                 with counted(target, cache, progress):
                     wheel = run_cibuildwheel(build, source, workspace, log=log, progress=progress)
             except ProcessError as error:
-                raise self._explained(error, run, began, parallelism, log) from None
+                raise self._explained(
+                    error, run, began=began, parallelism=parallelism, log=log, source=source
+                ) from None
             finally:
                 _take_back(cache.folder, image, run)
         check_built(wheel, target)
@@ -139,7 +141,7 @@ class DockerBuilder:
         ]
 
     def _explained(
-        self, error: ProcessError, run: containers.Run, began: int, parallelism: Parallelism, log: Path
+        self, error: ProcessError, run: containers.Run, *, began: int, parallelism: Parallelism, log: Path, source: Path
     ) -> BuildError:
         """Say whose fault a failed build is: the source's, or this machine's."""
         tail = f"{error.tail}\n{error}\n(the whole log: {log})"
@@ -151,7 +153,7 @@ class DockerBuilder:
             )
         if "No space left on device" in error.tail:
             return BuildError(f"the disk is full:\n{tail}", hint="docker system prune --all gives space back")
-        return explain_failure(f"it does not build:\n{tail}", log, source="/project")
+        return explain_failure(f"it does not build:\n{tail}", log, source=f"/project/{source.name}")
 
 
 def _take_back(folder: Path, image: str, run: containers.Run) -> None:

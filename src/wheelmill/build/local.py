@@ -86,4 +86,4 @@ def build_raw_wheel(
         cause = error.exception if isinstance(error, BuildBackendException) else error
         tail = f"{cause.tail}\n{cause}" if isinstance(cause, ProcessError) else str(error)
         message = f"{source.name} does not build:\n{tail}\n(the whole log: {log})"
-        raise explain_failure(message, log, source=str(source)) from None
+        raise explain_failure(message, log, source=environment.sandbox.inside(str(source))) from None

@@ -23,6 +23,8 @@ ALLOW_VARIABLE: Final = "WHEELMILL_ALLOW_UNCONFINED"
 
 _HOME: Final = Path("/tmp/home")  # noqa: S108 - inside the namespace, where it is empty
 _HIDDEN: Final = ("/home", "/root", "/tmp", "/var/tmp", "/run", "/mnt", "/media")  # noqa: S108 - made empty
+_RESOLVER: Final = Path("/etc/resolv.conf")
+"""Often a link to a folder below ``/run``."""
 _ISOLATED: Final = (
     *("--unshare-user-try", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"),
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
@@ -77,7 +79,8 @@ class Sandbox:
 
     def _options(self) -> list[str | Path]:
         hidden = [*_HIDDEN, *filter(None, [os.environ.get("HOME")])]
-        places = {str(place.absolute()): str(place.absolute()) for place in self.readable}
+        readable = [*self.readable, *([_RESOLVER.resolve()] if self.network and _RESOLVER.exists() else [])]
+        places = {str(place.absolute()): str(place.absolute()) for place in readable}
         return [
             *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
             *(word for folder in hidden if Path(folder).is_dir() for word in ("--tmpfs", folder)),

@@ -172,7 +172,7 @@ def test_the_container_belongs_to_a_run_and_cannot_change_the_packages(
 def test_a_source_that_does_not_build_is_at_fault_itself(
     compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
 ) -> None:
-    (tmp_path / "log").write_text("/project/demo.cpp:1:1: error: expected unqualified-id\n")
+    (tmp_path / "log").write_text(f"/project/{tmp_path.name}/demo.cpp:1:1: error: expected unqualified-id\n")
     with pytest.raises(CompileError) as failure:
         compile_in_docker()
     assert failure.value.line == "demo.cpp:1:1: error: expected unqualified-id"

@@ -69,6 +69,20 @@ def test_the_network_is_there_only_when_it_is_given(tmp_path: Path, *, network: 
 
 
 @confined
+def test_names_can_be_looked_up_where_the_resolvers_file_is_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "resolv.conf").write_text("nameserver 192.0.2.1\n")
+    (tmp_path / "resolv.conf").symlink_to(tmp_path / "run" / "resolv.conf")
+    monkeypatch.setattr(sandbox, "_RESOLVER", tmp_path / "resolv.conf")
+    (tmp_path / "given").mkdir()
+    code = f"import os; print(os.path.exists({str(tmp_path / 'run' / 'resolv.conf')!r}))"
+    assert run(tmp_path / "given", code, network=True) == "True\n"
+    assert run(tmp_path / "given", code) == "False\n"
+
+
+@confined
 def test_a_folder_of_a_person_has_the_same_path_for_everybody(tmp_path: Path) -> None:
     given = Sandbox(writable={tmp_path: INSIDE}, readable=INTERPRETERS)
     argv: list[str | Path] = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wheelmill.smoke.environment import SmokeEnvironments
 
 
-class Sandbox(StrEnum):
+class SandboxKind(StrEnum):
     """Where builds and clean environments run."""
 
     LOCAL = "local"
@@ -27,7 +27,7 @@ class Sandbox(StrEnum):
 
 
 SandboxOption = Annotated[
-    Sandbox, typer.Option("--sandbox", help="Where to build and test wheels.", envvar="WHEELMILL_SANDBOX")
+    SandboxKind, typer.Option("--sandbox", help="Where to build and test wheels.", envvar="WHEELMILL_SANDBOX")
 ]
 
 
@@ -35,7 +35,7 @@ SandboxOption = Annotated[
 class PlaceOptions:
     """Where builds run and for which machines: what decides, beside their targets, how they go."""
 
-    sandbox: SandboxOption = Sandbox.LOCAL
+    sandbox: SandboxOption = SandboxKind.LOCAL
     policy: Annotated[
         str | None,
         typer.Option(
@@ -57,7 +57,7 @@ class PlaceOptions:
             UsageError: there is no such policy.
         """
         if self.policy is None:
-            return "auto" if self.sandbox is Sandbox.LOCAL else "manylinux_2_28"
+            return "auto" if self.sandbox is SandboxKind.LOCAL else "manylinux_2_28"
         if self.policy != "auto" and promised_glibc(self.policy) is None:
             raise UsageError(f"--policy: expected auto or a name such as manylinux_2_28, not {self.policy!r}")
         return self.policy
@@ -73,7 +73,7 @@ class PlaceOptions:
         from wheelmill.build.docker import DockerBuilder, Limits  # noqa: PLC0415 - part of the factory extra
         from wheelmill.build.local import LocalBuilder  # noqa: PLC0415
 
-        if self.sandbox is Sandbox.LOCAL:
+        if self.sandbox is SandboxKind.LOCAL:
             check_confinement(say)
             return LocalBuilder()
         limits = Limits(memory=memory, cpus=cpus, network=self.network)
@@ -98,12 +98,12 @@ class BuildOptions(PlaceOptions):
         return self.builder(config, memory=int(self.memory * (1 << 30)) if self.memory else None, cpus=self.cpus)
 
 
-def environments_in(sandbox: Sandbox, config: Config) -> SmokeEnvironments:
+def environments_in(sandbox: SandboxKind, config: Config) -> SmokeEnvironments:
     """Where wheels are tried; the configuration has the images."""
     from wheelmill.smoke.docker import DockerEnvironments  # noqa: PLC0415 - part of the factory extra
     from wheelmill.smoke.local import LocalEnvironments  # noqa: PLC0415
 
-    if sandbox is Sandbox.LOCAL:
+    if sandbox is SandboxKind.LOCAL:
         check_confinement(say)
         return LocalEnvironments()
     return DockerEnvironments(images=config.images, compatibility=config.compatibility)

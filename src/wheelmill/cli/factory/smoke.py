@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from wheelmill.cli.factory.inputs import ConfigOption, config_at
-from wheelmill.cli.factory.sandbox import Sandbox, SandboxOption, environments_in
+from wheelmill.cli.factory.sandbox import SandboxKind, SandboxOption, environments_in
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import SmokeError
@@ -21,7 +21,7 @@ from wheelmill.wheel.name import WheelFile
 def smoke(
     wheels: Annotated[list[Path], typer.Argument(help="Wheel files.", metavar="WHEEL...", exists=True, dir_okay=False)],
     *,
-    sandbox: SandboxOption = Sandbox.LOCAL,
+    sandbox: SandboxOption = SandboxKind.LOCAL,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
