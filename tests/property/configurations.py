@@ -7,7 +7,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
-from tests.unit.plan.examples import LOOKED_UP
+from tests.unit.plan.examples import CONFIG, LOOKED_UP
 from wheelmill.config.model import (
     Compatibility,
     Config,
@@ -119,6 +119,7 @@ configs = st.builds(
     ),
     compatibility=compatibilities,
     lock=st.just(Lock(sdists={})),
+    images=st.just(CONFIG.images),
     listing=st.just(Listing()),
 )
 
