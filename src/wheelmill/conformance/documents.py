@@ -37,7 +37,7 @@ def read_pages(
         fetcher: the client that asks the index.
         url: of the root page or of a project's page.
         missing: what is broken where there is no such page.
-        read_json: reads its JSON.
+        read_json: makes a page of the content and the URL of its JSON form.
 
     Returns:
         The forms that could be read, and what is wrong with the others.

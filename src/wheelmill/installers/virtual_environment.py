@@ -43,7 +43,7 @@ class VirtualEnvironment:
         """Install wheels with pip, as a user would: from an extra index, and what they depend on from any.
 
         Args:
-            requirements: PEP 508.
+            requirements: what to install, in the form of PEP 508.
             extra_index: the URL of the index that has them.
             sandbox: where pip runs: what is needed beside them may have only a source distribution.
 

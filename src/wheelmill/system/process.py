@@ -83,7 +83,7 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
     """Read until a program has ended and nothing more comes.
 
     Args:
-        child: the program.
+        child: the program whose output is read and whose end is waited for.
         output: takes what it prints.
         deadline: when to stop reading, on the monotonic clock.
 
