@@ -19,6 +19,7 @@ from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, ProjectName, Sha256
 from wheelmill.release.manifest import SIDECAR_SUFFIX, ManifestEntry
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.reserved import reservation
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -29,6 +30,8 @@ def faults_of_entry(entry: ManifestEntry, name: WheelName, absent: Container[str
     PEP 658: a sidecar that an index names must be there, or pip and uv cannot install the wheel.
     """
     faults = [*name_faults(entry.filename, name, entry.name, entry.version)]
+    if reason := reservation(name.project):
+        faults.append(reason)
     if not _SHA256.fullmatch(entry.sha256):
         faults.append(f"its manifest has no sha256 of it, but {entry.sha256!r}")
     if not _SHA256.fullmatch(entry.metadata_sha256):

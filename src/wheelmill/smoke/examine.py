@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -71,16 +71,35 @@ def examine_wheel(
         UsageError: this machine lacks what the environments need.
     """
     certificate_path(file.path).unlink(missing_ok=True)
-    provenance = provenance_of(file)
-    contents = open_wheel(file, provenance)
-    if not isinstance(contents, Contents):
+    contents, verdict = examine_bytes(file, provenance_of(file), max_size=max_size)
+    if contents is None or not verdict.ok:
         progress.step(f"smoke: {file.filename}")
-        return Verdict(file=file, provenance=provenance, findings=contents, evidence=None, clean_rooms=())
-    refused = findings_of(contents, max_size=max_size)
-    outcome = refused or _try(contents, environments, serve_index, available, progress)
+        return verdict
+    outcome = tuple(_try(contents, environments, serve_index, available, progress))
     findings = tuple(each for each in outcome if isinstance(each, Finding))
     clean = () if findings else tuple(each for each in outcome if isinstance(each, CleanRoom))
-    return Verdict(file=file, provenance=provenance, findings=findings, evidence=contents.evidence, clean_rooms=clean)
+    return replace(verdict, findings=findings, clean_rooms=clean)
+
+
+def examine_bytes(
+    file: WheelFile, provenance: Provenance | None, *, max_size: int | None = None
+) -> tuple[Contents | None, Verdict]:
+    """Judge a wheel by its bytes alone: nothing of it is installed or run.
+
+    Args:
+        file: the wheel file to examine.
+        provenance: how it was built, which says what is expected of it; None for a wheel that was not built here.
+        max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
+
+    Returns:
+        What is in it, None where it cannot be read; and what is said of it, without clean environments.
+    """
+    contents = open_wheel(file, provenance)
+    if not isinstance(contents, Contents):
+        return None, Verdict(file=file, provenance=provenance, findings=contents, evidence=None, clean_rooms=())
+    findings = findings_of(contents, max_size=max_size)
+    seen = contents.evidence
+    return contents, Verdict(file=file, provenance=provenance, findings=findings, evidence=seen, clean_rooms=())
 
 
 def _try(

@@ -135,6 +135,12 @@ def test_faults_of_every_file_are_named(tmp_path: Path) -> None:
     assert lock.startswith("packages.lock:1:17: sdists.demo: expected a key in quotes")
 
 
+@pytest.mark.parametrize("name", ["torch", "nvidia-cublas-cu12", "pip"])
+def test_a_package_with_the_name_of_what_everybody_has_is_refused(tmp_path: Path, name: str) -> None:
+    (fault,) = faults_of(folder(tmp_path, f'packages:\n  {name}:\n    versions: ["1.0"]\n'))
+    assert fault.startswith(f"packages.yml:2:3: packages.{name}: the name {name} is reserved")
+
+
 @pytest.mark.parametrize("number", ["0x" + "f" * 4000, "9" * 5000, "1:" * 200 + "1.0", "1.5e999"])
 def test_a_number_of_any_size_is_a_fault_of_its_key(tmp_path: Path, number: str) -> None:
     (fault,) = faults_of(folder(tmp_path, f"packages:\n  demo:\n    versions: {number}\n"))

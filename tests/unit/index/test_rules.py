@@ -40,6 +40,13 @@ def faults_of(*manifests: Manifest, **options: Any) -> list[str]:
     return str(refusal.value).splitlines()
 
 
+def test_a_torch_of_ours_is_not_listed(release: Release) -> None:
+    """Dependency confusion: pip would take it for the real one, since a label makes its version higher."""
+    manifests = release("torch-2.11.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl")
+    (fault,) = faults_of(*manifests)
+    assert "the name torch is reserved" in fault
+
+
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [

@@ -31,6 +31,7 @@ from wheelmill.config.package_fields import (
     Variable,
 )
 from wheelmill.names import Architecture, ProjectName, ProjectVersion
+from wheelmill.wheel.reserved import reservation
 
 EVERY_BUILD_NEEDS: Final = ("setuptools", "wheel")
 """Installed for every build: most have no isolation and take them for granted."""
@@ -222,8 +223,10 @@ class Packages(ConfigFile):
     packages: Mapping[Name, PackageEntry]
 
     def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
-        """Required packages that are not there, or that require each other."""
+        """Packages with names of others, and required ones that are not there or require each other."""
         for name, entry in self.packages.items():
+            if reason := reservation(name):
+                yield ("packages", name), reason
             for place, required in enumerate(entry.requires):
                 if required not in self.packages:
                     yield ("packages", name, "requires", place), f"there is no package {required} in this file"
