@@ -82,7 +82,8 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
-def test_every_code_of_smoke_is_documented_and_nothing_else() -> None:
+def test_every_code_of_smoke_is_documented_with_its_level_and_nothing_else() -> None:
     text = (ROOT / "docs" / "smoke.md").read_text()
     table = text[text.index("| code |") :].partition("\n\n")[0]
-    assert sorted(re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE)) == sorted(Code)
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z]+) \|", table, re.MULTILINE)
+    assert sorted(rows) == sorted((code.value, code.level.value) for code in Code)

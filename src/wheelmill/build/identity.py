@@ -23,10 +23,10 @@ from wheelmill.system.files import sha256_of, sha256_of_bytes
 
 _ONLY_PLANNED: Final = (
     *("versions", "version_range", "python", "cuda", "torch", "platforms", "exclude", "include", "architectures"),
-    *("description", "licence", "redistributable", "runner", "source", "patches"),
+    *("description", "licence", "redistributable", "runner", "source", "patches", "allow"),
 )
-"""Keys of a package that say what is planned and who builds it, or whose files count instead. All others count, so that
-a new one cannot be forgotten."""
+"""Keys of a package that say what is planned, who builds it or what is allowed, or whose files count instead. All
+others count, so that a new one cannot be forgotten."""
 
 COMPILERS: Final = ("cc", "c++", "gcc", "g++")
 _COMPILER_VARIABLES: Final = ("CC", "CXX", "CUDAHOSTCXX")

@@ -11,11 +11,13 @@ from typing import Annotated, Final
 
 from wheelmill.config.annotations import Items, Read, ReadIn
 from wheelmill.config.fields import NUMBER, text_of, text_that, whole_number
+from wheelmill.wheel.findings import Code, Level
 from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
 
 _GIT_URL: Final = re.compile(r"(https://[A-Za-z0-9.-]+(:[0-9]+)?|file://)(/[A-Za-z0-9._~+-]+)+/?")
 _GIT_REF: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+!-]*")
 _RUNNERS: Final = tuple(runner for platform in BUILT_FOR for runner in PLATFORMS[platform].runners)
+_ALLOWED_CODES: Final = {code.value: code for code in Code if code.level is not Level.ALWAYS}
 _ENV_REFUSED: Final = re.compile(
     r"BASH_ENV|HOME|PATH|(LD_|GITHUB_|ACTIONS_|RUNNER_|PYTHON|PIP_|UV_|CIBW_|DOCKER_|WHEELMILL_).*", re.IGNORECASE
 )
@@ -109,6 +111,15 @@ def _licence(value: object) -> str:
         raise ValueError(f"expected an SPDX expression such as 'BSD-3-Clause', not {text!r}") from None
 
 
+def _allowed_code(value: object) -> Code:
+    text = text_of(value)
+    if text in _ALLOWED_CODES:
+        return _ALLOWED_CODES[text]
+    if text in set(Code):
+        raise ValueError(f"{text} is never allowed: it refuses a wheel whatever the reason")
+    raise ValueError(f"expected a code such as 'glibc', which docs/smoke.md explains, not {text!r}")
+
+
 def _runner(value: object) -> str:
     text = text_of(value)
     if text not in _RUNNERS:
@@ -119,6 +130,7 @@ def _runner(value: object) -> str:
     return text
 
 
+AllowedCode = Annotated[Code, Read(_allowed_code, {"type": "literal", "expected": [*_ALLOWED_CODES]})]
 Arguments = Annotated[BuildArguments, Read(_build_arguments)]
 Variable = Annotated[str, Read(_variable)]
 Module = Annotated[str, text_that(_is_module, "a module such as 'flash_attn'")]

@@ -159,6 +159,8 @@ class _Run:
             progress=progress,
         )
         self.verdicts.append(verdict)
+        if verdict.ok and verdict.findings:
+            progress.step(str(verdict))
         tested = _delivered(certify(verdict), factory.output / "wheels")
         self.tested.append(tested)
         self.available.extend(wheels_on_disk([tested.file]))

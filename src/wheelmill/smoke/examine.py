@@ -21,7 +21,7 @@ from wheelmill.plan.targets import BuildTarget, Cell
 from wheelmill.smoke.environment import ServeIndex, SmokeEnvironments
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.rules import findings_of
-from wheelmill.smoke.trial import try_in_environments
+from wheelmill.smoke.trial import is_refused, try_in_environments
 from wheelmill.smoke.verdict import CleanRoom, Verdict, certificate_path
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding
@@ -55,7 +55,7 @@ def examine_wheel(
     max_size: int | None = None,
     progress: Progress,
 ) -> Verdict:
-    """Examine a wheel's bytes; if they have no findings, install it from an index of its own in clean environments.
+    """Examine a wheel's bytes; if they do not refuse it, install it from an index of its own in clean environments.
 
     A certificate that it had is taken away: what counts is what is found now.
 
@@ -76,9 +76,9 @@ def examine_wheel(
         progress.step(f"smoke: {file.filename}")
         return verdict
     outcome = tuple(_try(contents, environments, serve_index, available, progress))
-    findings = tuple(each for each in outcome if isinstance(each, Finding))
-    clean = () if findings else tuple(each for each in outcome if isinstance(each, CleanRoom))
-    return replace(verdict, findings=findings, clean_rooms=clean)
+    found = dict.fromkeys(each for each in outcome if isinstance(each, Finding))
+    clean = () if is_refused(outcome) else tuple(each for each in outcome if isinstance(each, CleanRoom))
+    return replace(verdict, findings=(*verdict.findings, *found), clean_rooms=clean)
 
 
 def examine_bytes(
@@ -128,7 +128,7 @@ def _try(
                 outcome += try_in_environments(
                     contents, python, environments, index, requirements=exact, progress=progress
                 )
-                if any(isinstance(each, Finding) for each in outcome):
+                if is_refused(outcome):
                     break
         return outcome
 

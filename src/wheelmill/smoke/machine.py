@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from wheelmill.config.model import Need
 from wheelmill.smoke.environment import SmokeEnvironment, evaluate
 from wheelmill.smoke.evidence import Contents, open_symbols
-from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.findings import Code, Finding, some_of
 
 _DRIVER: Final = "libcuda.so.1"
 
@@ -44,9 +44,6 @@ except OSError:
 print(json.dumps(count.value))
 """
 """https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html"""
-
-_NAMED: Final = 10
-"""How many symbols one finding names."""
 
 _OF_CUDA: Final = ("cu", "__cuda", "nvrtc")
 """How the names of symbols begin that the driver, the runtime and their kin define."""
@@ -123,9 +120,3 @@ def undefined_symbols(contents: Contents, environment: SmokeEnvironment, *, with
             code=Code.UNDEFINED_SYMBOL,
             detail=f"nothing defines {some_of(missing)}; neither Python nor torch nor CUDA does",
         )
-
-
-def some_of(symbols: Sequence[str]) -> str:
-    """Name symbols, and say how many more there are when they are many."""
-    more = len(symbols) - _NAMED
-    return ", ".join(symbols[:_NAMED]) + (f" and {more} more" if more > 0 else "")

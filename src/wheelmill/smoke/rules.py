@@ -8,8 +8,7 @@ from typing import Final
 from packaging.utils import canonicalize_name
 
 from wheelmill.smoke.evidence import Contents, cuda_major_of
-from wheelmill.smoke.machine import some_of
-from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.findings import Code, Finding, some_of, with_reasons
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.name import WheelFile
 
@@ -22,7 +21,8 @@ def findings_of(contents: Contents, *, max_size: int | None = None) -> tuple[Fin
         max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
     """
     own = (finding for rule in RULES for finding in rule(contents))
-    return (*own, *fits_a_release(contents.file, max_size))
+    found = (*own, *fits_a_release(contents.file, max_size))
+    return tuple(with_reasons(found, contents.expectations.allow))
 
 
 def metadata_agrees(contents: Contents) -> Iterator[Finding]:

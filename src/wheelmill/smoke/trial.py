@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +13,7 @@ from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.machine import absent_libraries, gpus_in, undefined_symbols
 from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
 from wheelmill.system.progress import Progress
-from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.findings import Code, Finding, with_reasons
 
 _IMPORT: Final = """
 import importlib, json, sys
@@ -38,7 +38,7 @@ def try_in_environments(
     requirements: Sequence[str],
     progress: Progress,
 ) -> tuple[CleanRoom | Finding, ...]:
-    """Install a wheel whose bytes had no findings, and import it.
+    """Install a wheel whose bytes are no reason to refuse it, and import it.
 
     Args:
         contents: the opened wheel, with its evidence.
@@ -49,45 +49,51 @@ def try_in_environments(
         progress: shows the steps that take long.
 
     Returns:
-        The environments it was imported in, and what went wrong in the next one: the first failed step is the last.
+        The environments it was imported in, with what was found there; what refuses it is the last.
 
     Raises:
         UsageError: this machine lacks what the environments need.
     """
-    visited: list[CleanRoom] = []
+    outcome: list[CleanRoom | Finding] = []
     try:
         for entered in environments.of(contents, python, index, progress):
             with entered as environment:
-                outcome = _try_in(contents, environment, requirements)
-            if not isinstance(outcome, CleanRoom):
-                return (*visited, *outcome)
-            visited.append(outcome)
+                outcome += _try_in(contents, environment, requirements)
+            if is_refused(outcome):
+                break
     except ProcessError as error:
-        return (*visited, Finding(code=Code.ENVIRONMENT, detail=error.tail or str(error)))
+        outcome.append(Finding(code=Code.ENVIRONMENT, detail=error.tail or str(error)))
     except (NetworkError, IntegrityError) as error:
-        return (*visited, Finding(code=Code.ENVIRONMENT, detail=str(error)))
-    return tuple(visited)
+        outcome.append(Finding(code=Code.ENVIRONMENT, detail=str(error)))
+    return tuple(outcome)
+
+
+def is_refused(outcome: Iterable[CleanRoom | Finding]) -> bool:
+    """Whether something was found that refuses the wheel."""
+    return any(isinstance(each, Finding) and each.refuses for each in outcome)
 
 
 def _try_in(
     contents: Contents, environment: SmokeEnvironment, requirements: Sequence[str]
-) -> CleanRoom | tuple[Finding, ...]:
+) -> Iterator[CleanRoom | Finding]:
     label = contents.name.label
     if label and label.torch:
         environment.install_torch(f"torch=={label.torch}.*")
     absent = absent_libraries(contents, environment)
     script = contents.expectations.script
     gpus = gpus_in(environment) if script else 0
-    for findings in _steps(contents, environment, requirements, absent, script if gpus else None):
-        if findings:
-            where = "" if environment.place == THIS_MACHINE else f"in {environment.place}: "
-            return tuple(replace(finding, detail=where + finding.detail) for finding in findings)
+    where = "" if environment.place == THIS_MACHINE else f"in {environment.place}: "
+    for step in _steps(contents, environment, requirements, absent, script if gpus else None):
+        findings = tuple(with_reasons(step, contents.expectations.allow))
+        yield from (replace(each, detail=where + each.detail) if each.refuses else each for each in findings)
+        if is_refused(findings):
+            return
     skipped = (
         *(f"import: {name} is not part of wheels, and {environment.place} has none" for name in absent),
         *([f"smoke script: {environment.place} has no GPU"] if script and not gpus else []),
     )
     version = evaluate(environment, str, "import json, platform; print(json.dumps(platform.python_version()))")
-    return CleanRoom(
+    yield CleanRoom(
         place=environment.place,
         python=version,
         installed=evaluate(environment, dict[str, str], _DISTRIBUTIONS),
@@ -101,14 +107,14 @@ def _steps(
     requirements: Sequence[str],
     absent: Sequence[str],
     script: str | None,
-) -> Iterator[tuple[Finding, ...]]:
-    yield tuple(_wrong_torch(contents, environment))
-    yield tuple(undefined_symbols(contents, environment, without_cuda=bool(absent)))
-    yield tuple(_failed_install(environment, requirements))
+) -> Iterator[Iterator[Finding]]:
+    yield _wrong_torch(contents, environment)
+    yield undefined_symbols(contents, environment, without_cuda=bool(absent))
+    yield _failed_install(environment, requirements)
     if absent:
         return
-    yield tuple(_failed_imports(contents, environment))
-    yield tuple(_failed_script(script, environment))
+    yield _failed_imports(contents, environment)
+    yield _failed_script(script, environment)
 
 
 def _wrong_torch(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:

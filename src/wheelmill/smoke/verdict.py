@@ -80,14 +80,18 @@ class Verdict:
     @property
     def ok(self) -> bool:
         """Whether the wheel may be released."""
-        return not self.findings
+        return not any(finding.refuses for finding in self.findings)
 
     def __str__(self) -> str:
         """What was found, a line a finding."""
-        if self.ok:
-            return f"{self.file.filename} passed"
-        lines = (f"  {finding.code}: {finding.detail}" for finding in self.findings)
-        return "\n".join((f"{self.file.filename} is refused", *lines))
+        lines = (f"  {_weight_of(finding)}{finding.code}: {finding.detail}" for finding in self.findings)
+        return "\n".join((f"{self.file.filename} {'passed' if self.ok else 'is refused'}", *lines))
+
+
+def _weight_of(finding: Finding) -> str:
+    if finding.refuses:
+        return ""
+    return "warning: " if finding.reason is None else f"allowed ({finding.reason}): "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,6 +103,8 @@ class Certificate:
     clean_rooms: tuple[CleanRoom, ...]
     provenance: Provenance | None
     """None for a wheel that was not built here."""
+    findings: tuple[Finding, ...] = ()
+    """Warnings, and what packages.yml allows, with its reason."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,6 +137,7 @@ def certify(verdict: Verdict) -> TestedWheel:
         evidence=verdict.evidence,
         clean_rooms=verdict.clean_rooms,
         provenance=verdict.provenance,
+        findings=verdict.findings,
     )
     write_record(certificate_path(verdict.file.path), certificate)
     return TestedWheel(file=verdict.file, certificate=certificate)

@@ -1,55 +1,106 @@
-"""What can be said against a wheel."""
+"""What can be said against a wheel, and how much it weighs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final, Self
+
+_NAMED: Final = 10
+"""How many names one finding shows."""
+
+
+class Level(StrEnum):
+    """What a kind of fault does to a wheel."""
+
+    ALWAYS = "always"
+    """Refuses it; no reason allows that."""
+    REFUSE = "refuse"
+    """Refuses it, unless its package allows that with a reason."""
+    WARN = "warn"
+    """Is shown, and refuses nothing: harmless wheels have it."""
 
 
 class Code(StrEnum):
     """What kind of fault a finding names. The values are part of the commands' JSON."""
 
-    ARCHIVE = "archive"
+    level: Level
+
+    def __new__(cls, value: str, level: Level) -> Self:
+        """A text that knows its level."""
+        code = str.__new__(cls, value)
+        code._value_ = value
+        code.level = level
+        return code
+
+    ARCHIVE = "archive", Level.ALWAYS
     """Not a readable zip, or one made to harm: duplicates, links, bombs."""
-    PATH = "path"
+    PATH = "path", Level.ALWAYS
     """A member that would be unpacked outside its folder."""
-    FILENAME = "filename"
+    FILENAME = "filename", Level.ALWAYS
     """A file name that is not a wheel's."""
-    METADATA = "metadata"
+    METADATA = "metadata", Level.ALWAYS
     """No readable METADATA or WHEEL file."""
-    METADATA_VERSION = "metadata-version"
+    METADATA_VERSION = "metadata-version", Level.ALWAYS
     """METADATA and file name disagree about name or version."""
-    RECORD = "record"
+    RECORD = "record", Level.ALWAYS
     """RECORD disagrees with the files."""
-    SIZE = "size"
+    SIZE = "size", Level.ALWAYS
     """Too large for a release asset."""
-    PURE = "pure"
-    """No compiled code, although a label promises it."""
-    CUDA_MAJOR = "cuda-major"
-    """Linked to another CUDA major than its label names."""
-    GLIBC = "glibc"
-    """Needs a newer glibc than its platform tag promises."""
-    ARCHITECTURES = "architectures"
-    """Lacks machine code for a GPU architecture it was built for."""
-    TORCH_PIN = "torch-pin"
+    TORCH_PIN = "torch-pin", Level.ALWAYS
     """Linked to torch without requiring the version its label names."""
-    UNDEFINED_SYMBOL = "undefined-symbol"
-    """Needs a symbol that nothing defines."""
-    ENVIRONMENT = "environment"
-    """The clean room that the label asks for could not be made."""
-    INSTALL = "install"
-    """The installer refused it, or installed something else."""
-    IMPORT = "import"
-    """It was installed and cannot be imported."""
-    SCRIPT = "script"
-    """The package's own smoke script fails with it on a GPU."""
-    CUDART = "cudart"
+    CUDART = "cudart", Level.ALWAYS
     """It holds the CUDA runtime in another way than packages.yml says."""
+    ENVIRONMENT = "environment", Level.ALWAYS
+    """The clean room that the label asks for could not be made."""
+    INSTALL = "install", Level.ALWAYS
+    """The installer refused it, or installed something else."""
+    IMPORT = "import", Level.ALWAYS
+    """It was installed and cannot be imported."""
+    SCRIPT = "script", Level.ALWAYS
+    """The package's own smoke script fails with it on a GPU."""
+
+    PURE = "pure", Level.REFUSE
+    """No compiled code, although a label promises it."""
+    CUDA_MAJOR = "cuda-major", Level.REFUSE
+    """Linked to another CUDA major than its label names."""
+    GLIBC = "glibc", Level.REFUSE
+    """Needs a newer glibc than its platform tag promises."""
+    ARCHITECTURES = "architectures", Level.REFUSE
+    """Lacks machine code for a GPU architecture it was built for."""
+    UNDEFINED_SYMBOL = "undefined-symbol", Level.REFUSE
+    """Needs a symbol that nothing defines."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One fault of one wheel. Any finding refuses the wheel."""
+    """One fault of one wheel."""
 
     code: Code
     detail: str
+    reason: str | None = None
+    """Why packages.yml allows it; None where it does not."""
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the wheel is refused for it."""
+        return self.reason is None and self.code.level is not Level.WARN
+
+
+def with_reasons(findings: Iterable[Finding], allowed: Mapping[Code, str]) -> Iterator[Finding]:
+    """Give findings the reasons for which packages.yml allows them.
+
+    Args:
+        findings: what was found.
+        allowed: the reasons, by what they allow. A level that knows no reason stays as it is.
+    """
+    for finding in findings:
+        reason = None if finding.code.level is Level.ALWAYS else allowed.get(finding.code)
+        yield replace(finding, reason=reason)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Name some of many, and say how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

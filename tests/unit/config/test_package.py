@@ -17,6 +17,7 @@ from wheelmill.config.model import (
 )
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import Architecture, Platform, project_name, project_version
+from wheelmill.wheel.findings import Code
 
 MISSION = Path(__file__).parents[2] / "data" / "mission"
 DEMO = project_name("demo-kernels")
@@ -83,6 +84,7 @@ EVERY_KEY = """
     abi: abi3
     needs: [nvrtc, driver]
     cudart: static
+    allow: {glibc: "Only for our own cluster"}
     runner: ubuntu-22.04-arm
     memory_per_job: 8
     timeout: 90
@@ -117,6 +119,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         requires=(project_name("other"),),
         needs=("nvrtc", "driver"),
         cudart="static",
+        allow={Code.GLIBC: "Only for our own cluster"},
         abi="abi3",
         runner="ubuntu-22.04-arm",
         description="Sums numbers",
@@ -141,6 +144,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         requires=(project_name("other"),),
         needs=("driver", "nvrtc"),
         cudart="static",
+        allow={Code.GLIBC: "Only for our own cluster"},
     )
     assert package.scope == Part(
         python=SpecifierSet(">=3.10"),

@@ -43,6 +43,18 @@ def test_a_wheel_that_was_not_tested_has_none(passed: Verdict) -> None:
     assert records.tested_wheel_at(passed.file.path) is None
 
 
+def test_a_warning_and_what_is_allowed_refuse_nothing_and_stand_in_the_certificate(passed: Verdict) -> None:
+    allowed = Finding(code=Code.GLIBC, detail="needs glibc 2.34", reason="Only for our own cluster")
+    certify(replace(passed, findings=(allowed,)))
+    tested = records.tested_wheel_at(passed.file.path)
+    assert tested
+    assert tested.certificate.findings == (allowed,)
+    assert str(replace(passed, findings=(allowed,))).splitlines() == [
+        "demo-1.0-py3-none-any.whl passed",
+        "  allowed (Only for our own cluster): glibc: needs glibc 2.34",
+    ]
+
+
 def test_a_refused_wheel_gets_no_certificate(passed: Verdict) -> None:
     finding = Finding(code=Code.IMPORT, detail="import demo: no such module")
     with pytest.raises(SmokeError, match=r"demo-1\.0-py3-none-any\.whl is refused\n  import: import demo"):

@@ -15,6 +15,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import SmokeError
 from wheelmill.smoke.verdict import Verdict, certify
+from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 
 
@@ -51,12 +52,18 @@ def smoke(
         raise SmokeError(f"refused: {', '.join(refused)}")
 
 
+def _finding_content(finding: Finding) -> dict[str, str]:
+    content = {"code": finding.code, "level": finding.code.level, "detail": finding.detail}
+    return content | ({} if finding.reason is None else {"allowed": finding.reason})
+
+
 def verdict_content(verdict: Verdict) -> dict[str, object]:
     """A verdict as the JSON of the contract."""
     return {
         "file": verdict.file.filename,
         "sha256": verdict.file.sha256,
         "ok": verdict.ok,
-        "findings": [asdict(finding) for finding in verdict.findings],
+        "findings": [_finding_content(finding) for finding in verdict.findings if finding.refuses],
+        "warnings": [_finding_content(finding) for finding in verdict.findings if not finding.refuses],
         "evidence": asdict(verdict.evidence) if verdict.evidence else None,
     }

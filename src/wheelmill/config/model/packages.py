@@ -17,6 +17,7 @@ from wheelmill.config.annotations import After, ConfigFile, Either, Entry, Items
 from wheelmill.config.fields import Architectures, Name, Platforms, Range, Requirements, Text, Truth, UpstreamVersions
 from wheelmill.config.package_fields import (
     ISOLATED,
+    AllowedCode,
     Arguments,
     File,
     Folder,
@@ -31,6 +32,7 @@ from wheelmill.config.package_fields import (
     Variable,
 )
 from wheelmill.names import Architecture, ProjectName, ProjectVersion
+from wheelmill.wheel.findings import Code
 from wheelmill.wheel.reserved import reservation
 
 EVERY_BUILD_NEEDS: Final = ("setuptools", "wheel")
@@ -56,6 +58,8 @@ class Expectations:
     needs: tuple[Need, ...] = ()
     cudart: Literal["shared", "static"] | None = None
     """How it holds the CUDA runtime; None does not say."""
+    allow: Mapping[Code, str] = field(default_factory=dict)
+    """Faults that are no reason to refuse it, each with the reason why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +151,8 @@ class PackageEntry(Entry):
     """What its wheels are linked to or load: torch (also when extra_deps has it), cuda alone, nvrtc, the driver."""
     cudart: Literal["shared", "static"] | None = None
     """How its wheels hold the CUDA runtime; a wheel that differs is refused."""
+    allow: Mapping[AllowedCode, Text] = field(default_factory=dict)
+    """Codes of docs/smoke.md for which its wheels are not refused, each with the reason why."""
     env: Annotated[Mapping[Variable, Text], After(_sorted)] = field(default_factory=dict)
     """Environment variables of the build."""
     architectures: Architectures = DEFAULT_ARCHITECTURES
@@ -198,6 +204,7 @@ class Package(PackageEntry):
             requires=self.requires,
             needs=tuple(sorted(torch.union(self.needs))),
             cudart=self.cudart,
+            allow=self.allow,
         )
 
     @functools.cached_property
