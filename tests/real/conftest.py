@@ -38,6 +38,12 @@ def wheelmill() -> Command:
     return run
 
 
+def another_person(home: Path) -> dict[str, str]:
+    """The variables of somebody with another home and another cache, who shares uv's: torch is large."""
+    uv_cache = os.environ.get("UV_CACHE_DIR", str(Path("~/.cache/uv").expanduser()))
+    return {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "UV_CACHE_DIR": uv_cache}
+
+
 def portable_demo(folder: Path) -> Path:
     """Copy the demo packages into a folder, the first of them so that its wheels are for glibc 2.28 and older systems.
 

@@ -1,12 +1,11 @@
 """The small CUDA package of the tests, with the real compiler, clean room and installers."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import DEMO, Command
+from tests.real.conftest import DEMO, Command, another_person
 from wheelmill.system.files import sha256_of
 
 pytestmark = pytest.mark.real
@@ -16,11 +15,8 @@ TARGET = ("wheelmill-demo", "--config", DEMO, "--python", "3.12", "--cuda", "13.
 
 def test_two_people_build_one_hash(wheelmill: Command, tmp_path: Path) -> None:
     """In the sandbox each finds the workspace at the same path, whatever their home and their cache are called."""
-    uv_cache = os.environ.get("UV_CACHE_DIR", str(Path("~/.cache/uv").expanduser()))
     for folder in ("first", "second"):
-        home = tmp_path / f"home of the {folder}"
-        own = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "UV_CACHE_DIR": uv_cache}
-        wheelmill("build", *TARGET, "--output", tmp_path / folder, env=own)
+        wheelmill("build", *TARGET, "--output", tmp_path / folder, env=another_person(tmp_path / f"home of {folder}"))
     (first,) = tmp_path.glob("first/*.whl")
     assert sha256_of(first) == sha256_of(tmp_path / "second" / first.name)
 
