@@ -17,6 +17,7 @@ Only the command line catches these; a traceback is a bug.
     +- InstallError          2   uv or pip could not do it; what they said is in the message
     +- FindingsError         9   something that was examined has faults, which were told
     +- IntegrityError        9   bytes are not what their hash says
+    +- UnreadableError       9   bytes or text from elsewhere break the rules of their format, or a limit
     +- NetworkError         10   a server did not answer, or not with what was asked for
 
     TimeIsOver, no Exception, stops whatever runs; whoever set the limit says `TimeOverError`.
@@ -136,6 +137,21 @@ class IntegrityError(WheelmillError):
     """Bytes differ from the hash that was promised for them."""
 
     exit_code = 9
+
+
+class UnreadableError(WheelmillError, ValueError):
+    """A wheel, a name or a page from elsewhere breaks the rules of its format, or goes beyond a limit.
+
+    It is a `ValueError`, as readers of text raise: one that nobody expected is still no traceback.
+    """
+
+    exit_code = 9
+    max_length: ClassVar[int] = 1_000
+    """Characters of the message, which may quote what could not be read."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        cut = message if len(message) <= self.max_length else f"{message[: self.max_length]}..."
+        super().__init__(cut, hint=hint)
 
 
 class NetworkError(WheelmillError):

@@ -11,6 +11,7 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from wheelmill.names import project_name
+from wheelmill.wheel.limits import MAX_FILENAME
 from wheelmill.wheel.name import WheelName
 
 REAL_NAMES = [line.split() for line in Path(__file__).with_name("real_names.txt").read_text().splitlines()]
@@ -35,7 +36,7 @@ names = st.builds(
     ).map(Version),
     build=st.just(()) | st.tuples(st.integers(0, 999), st.from_regex(r"([a-z][a-z0-9_.]*)?", fullmatch=True)),
     tags=tags,
-)
+).filter(lambda name: len(name.filename) <= MAX_FILENAME)
 near_names = st.lists(st.text(alphabet="ab1.+_/ \n") | st.sampled_from(["1.0", "py3", "none", "any"])).map(
     lambda parts: "-".join(parts) + ".whl"
 )

@@ -13,15 +13,18 @@ import io
 import zipfile
 from collections.abc import Iterator
 from email.parser import BytesParser
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
-from packaging.metadata import InvalidMetadata, Metadata
+from packaging.metadata import Metadata
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wheelmill.errors import UnreadableError
 from wheelmill.names import TorchVersion
 from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.limits import MAX_FIELDS, MAX_METADATA
 
 
 def dist_info_of(archive: zipfile.ZipFile) -> str:
@@ -44,19 +47,35 @@ def read_metadata(content: bytes) -> Metadata:
     """Read a METADATA file, forgiving what does not matter here.
 
     Raises:
-        ValueError: name, version, Requires-Python or Requires-Dist cannot be read.
+        UnreadableError: name, version, Requires-Python or Requires-Dist cannot be read.
     """
+    _check_fields(content, "METADATA")
     try:
         metadata = Metadata.from_email(content, validate=False)
         _ = (metadata.name, metadata.version, metadata.requires_python, metadata.requires_dist)
-    except (InvalidMetadata, ExceptionGroup, InvalidRequirement) as error:
-        raise ValueError(f"METADATA cannot be read: {error}") from None
+    except (ValueError, ExceptionGroup, RecursionError) as error:
+        raise UnreadableError(f"METADATA cannot be read: {error}") from None
     return metadata
 
 
 def is_pure(wheel_file: bytes) -> bool:
-    """Whether a WHEEL file says that nothing in the wheel is compiled (PEP 427)."""
+    """Whether a WHEEL file says that nothing in the wheel is compiled (PEP 427).
+
+    Raises:
+        UnreadableError: it is too large.
+    """
+    _check_fields(wheel_file, "WHEEL")
     return str(BytesParser().parsebytes(wheel_file)["Root-Is-Purelib"]).strip().lower() == "true"
+
+
+def _check_fields(content: bytes, name: str) -> None:
+    """Refuse what takes email's parser minutes: it goes through all fields for each of them."""
+    if len(content) > MAX_METADATA:
+        raise UnreadableError(f"{name} has {len(content)} bytes, more than {MAX_METADATA}")
+    head = takewhile(len, content.splitlines())
+    fields = sum(line[:1] not in (b" ", b"\t") for line in head)
+    if fields > MAX_FIELDS:
+        raise UnreadableError(f"{name} has {fields} fields, more than {MAX_FIELDS}")
 
 
 def add_label(content: bytes, *, version: Version, torch: TorchVersion | None) -> bytes:
@@ -82,13 +101,13 @@ def add_label(content: bytes, *, version: Version, torch: TorchVersion | None) -
 
 def _fields(lines: list[bytes]) -> list[bytes]:
     """Join lines that are indented to the field that they continue."""
-    fields: list[bytes] = []
+    fields: list[list[bytes]] = []
     for line in lines:
         if line[:1] in (b" ", b"\t") and fields:
-            fields[-1] += line
+            fields[-1].append(line)
         else:
-            fields.append(line)
-    return fields
+            fields.append([line])
+    return [b"".join(field) for field in fields]
 
 
 def _is_plain_torch(requirement: bytes) -> bool:

@@ -7,13 +7,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
-from packaging.tags import Tag
+from packaging.tags import InvalidTag, Tag, TooManyTagsError, parse_tag
 from packaging.utils import BuildTag, InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
+from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import sha256_of
 from wheelmill.wheel.label import Label
+from wheelmill.wheel.limits import MAX_FILENAME, MAX_TAGS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,14 +32,16 @@ class WheelName:
         """Read a file name.
 
         Raises:
-            ValueError: it is not a wheel's.
+            UnreadableError: it is not a wheel's.
         """
+        if len(filename) > MAX_FILENAME:
+            raise UnreadableError(f"{filename[:40]!r}... has {len(filename)} characters, more than {MAX_FILENAME}")
         if "/" in filename:
-            raise ValueError(f"expected a file name, not a path: {filename!r}")
+            raise UnreadableError(f"expected a file name, not a path: {filename!r}")
         try:
             project, version, build, tags = _parts_of(filename)
         except InvalidWheelFilename as error:
-            raise ValueError(str(error)) from None
+            raise UnreadableError(str(error)) from None
         return cls(project=project, version=version, build=build, tags=tags)
 
     @property
@@ -62,11 +66,14 @@ class WheelName:
 
 def _parts_of(filename: str) -> tuple[ProjectName, Version, BuildTag, frozenset[Tag]]:
     """As `parse_wheel_filename`, but what names of an index share, all but a few, is read and kept once."""
-    front, *back = filename.rsplit("-", 3)
+    stem, suffix, rest = filename.rpartition(".whl")
+    front, *back = stem.rsplit("-", 3)
     try:
-        return *_front(front), _tags("-".join(back))
+        if suffix and not rest:
+            return *_front(front), read_tags("-".join(back))
     except InvalidWheelFilename:
-        return parse_wheel_filename(filename)  # tells of the whole name
+        pass
+    return parse_wheel_filename(filename)  # tells of the whole name
 
 
 @lru_cache(maxsize=4096)
@@ -76,8 +83,16 @@ def _front(text: str) -> tuple[ProjectName, Version, BuildTag]:
 
 
 @lru_cache(maxsize=4096)
-def _tags(text: str) -> frozenset[Tag]:
-    return parse_wheel_filename(f"project-1-{text}")[-1]
+def read_tags(text: str) -> frozenset[Tag]:
+    """Read a compressed set of tags (PEP 425): ``py2.py3-none-any`` are two.
+
+    Raises:
+        UnreadableError: it is none, or of more tags than any wheel has: its parts multiply.
+    """
+    try:
+        return parse_tag(text, limit=MAX_TAGS)
+    except (InvalidTag, TooManyTagsError) as error:
+        raise UnreadableError(f"Invalid wheel tags: {error}") from None
 
 
 @lru_cache(maxsize=4096)

@@ -1,8 +1,6 @@
 import platform
 import random
-import signal
 import struct
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,16 +42,6 @@ def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def read(extension: Path) -> SharedObject:
     return SharedObject.read(extension, name="demo/_C.so")
-
-
-@pytest.fixture
-def an_end() -> Iterator[None]:
-    """Fails a test that would go on for ever."""
-    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it does not come to an end"))
-    signal.alarm(10)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 def test_a_shared_object_names_itself_and_what_it_needs(read: SharedObject) -> None:

@@ -8,6 +8,7 @@ from packaging.version import Version
 
 from tests import wheels
 from tests.wheels import write_wheel
+from wheelmill.errors import UnreadableError
 from wheelmill.names import TorchVersion
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.metadata import (
@@ -237,3 +238,31 @@ def test_a_wheel_without_a_record_is_one_fault(tmp_path: Path) -> None:
     (detail,) = details_of(wheel)
 
     assert detail.startswith(f"{RECORD} is missing or unreadable")
+
+
+def test_metadata_of_megabytes_is_refused() -> None:
+    with pytest.raises(UnreadableError, match="METADATA has 1048622 bytes, more than 1048576"):
+        read_metadata(HEAD.encode() + b"\n" * (1 << 20))
+
+
+def test_a_hundred_thousand_fields_of_metadata_are_refused() -> None:
+    fields = "".join(f"X{number}: 1\n" for number in range(100_000))
+
+    with pytest.raises(UnreadableError, match="METADATA has 100003 fields, more than 4000"):
+        read_metadata(f"{HEAD}{fields}".encode())
+    with pytest.raises(UnreadableError, match="WHEEL has 100000 fields"):
+        is_pure(fields.encode())
+
+
+@pytest.mark.usefixtures("an_end")
+def test_a_field_of_half_a_million_lines_is_labelled_at_once() -> None:
+    content = HEAD.encode() + b"License: x\n" + b" \n" * 500_000
+
+    assert b"Version: 1.0+cu128torch2.8\n" in add_label(content, version=LABELLED, torch=TORCH)
+
+
+def test_what_is_quoted_of_metadata_is_cut() -> None:
+    with pytest.raises(UnreadableError) as refused:
+        read_metadata(f"{HEAD}Requires-Dist: {'x ' * 100_000}\n".encode())
+
+    assert len(str(refused.value)) < 2_000

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from wheelmill.errors import UnreadableError
 from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -69,3 +70,15 @@ def test_a_wheel_on_disk_is_measured(tmp_path: Path) -> None:
     assert file == WheelFile(path=path, sha256=file.sha256, size=7)
     assert file.sha256 == hashlib.sha256(b"content").hexdigest()
     assert file.filename == "demo-1.0-py3-none-any.whl"
+
+
+def test_a_bomb_of_tags_is_refused() -> None:
+    part = ".".join(f"p{number}" for number in range(20))
+
+    with pytest.raises(UnreadableError, match="would generate 8000 tags"):
+        WheelName.parse(f"demo-1-{part}-{part}-{part}.whl")
+
+
+def test_a_name_that_no_disk_could_hold_is_refused() -> None:
+    with pytest.raises(UnreadableError, match="has 10022 characters, more than 255"):
+        WheelName.parse(f"demo-{'9' * 10_000}-py3-none-any.whl")

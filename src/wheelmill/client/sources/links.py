@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from packaging.utils import canonicalize_name
 
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Link, Page
+from wheelmill.wheel.limits import MAX_FILENAME
 
 SUFFIX: Final = ".whl"
 
@@ -30,6 +31,8 @@ def group_links(links: Iterable[Link]) -> dict[LinkGroup, list[Link]]:
     """Sort links by what decides whether they fit; those that are no wheels are left out."""
     groups: dict[tuple[str, str, str], list[Link]] = {}
     for link in links:
+        if len(link[0]) > MAX_FILENAME:
+            continue
         project, _, rest = link[0].partition("-")
         version, _, tags = rest.partition("-")
         groups.setdefault((project, version.partition("+")[2], tags), []).append(link)

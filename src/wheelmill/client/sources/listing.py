@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from packaging.tags import Tag, parse_tag
+from packaging.tags import Tag
 from packaging.utils import BuildTag, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -15,9 +15,11 @@ from wheelmill.client.records import Candidate, Source, SourceKind, TargetEnviro
 from wheelmill.client.sources.links import SUFFIX, LinkGroup
 from wheelmill.client.sources.pages import Pages
 from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.web.pages import Link, absolute
 from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.name import read_tags
 
 Accepts = Callable[[Source, LinkGroup], bool]
 
@@ -108,8 +110,11 @@ def version_of(text: str) -> Version | None:
 
 @functools.cache
 def tags_in(text: str) -> frozenset[Tag]:
-    """The tags of a compressed set (PEP 425)."""
-    return parse_tag(text)
+    """The tags of a compressed set (PEP 425); empty when it is none, or one of too many."""
+    try:
+        return read_tags(text)
+    except UnreadableError:
+        return frozenset()
 
 
 def _sha256(text: str | None) -> Sha256 | None:

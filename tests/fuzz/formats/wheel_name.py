@@ -1,0 +1,31 @@
+"""File names of wheels, as releases and manifests have them and as pages link to them."""
+
+from tests.fuzz.harness import Format
+from tests.fuzz.mutation import mutated_text
+from wheelmill.client.sources.links import group_links
+from wheelmill.client.sources.listing import tags_in, version_of
+from wheelmill.web.pages import Link
+from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.name import WheelName
+
+NAMES = [
+    "demo-1.0-py3-none-any.whl",
+    "flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl",
+    "demo-1!2.0rc1.post2.dev3+git1a2b.cu130torch2.11-2post-cp312.cp313-abi3.none-manylinux1_x86_64.manylinux_2_5_x86_64.whl",
+]
+WORDS = ["-", ".", "_", "+", "cu", "torch", "pt", "py3", "1!", "cp312", ".whl", "9" * 5000, "-py3.py2", "%2B"]
+
+
+def read(name: str) -> None:
+    for (project, local, tags), links in group_links([Link(name, f"https://index.example/{name}")]).items():
+        assert project is not None
+        BuiltFor.parse(local)
+        tags_in(tags)
+        assert [version_of(link.filename.split("-")[1]) for link in links]
+    wheel = WheelName.parse(name)
+    assert WheelName.parse(wheel.filename) == wheel
+    assert wheel.platforms
+    str(wheel.label)
+
+
+FORMAT = Format(inputs=mutated_text(NAMES, WORDS), read=read)
