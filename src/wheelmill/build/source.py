@@ -49,7 +49,7 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
                 raise BuildError(message) from None
         case original:
             folder = destination / original.name
-            shutil.copytree(original, folder, ignore=_not_source(original))
+            copy_folder(original, folder)
     return folder, sha256_of_tree(folder)
 
 
@@ -64,6 +64,11 @@ def apply_patches(patches: Sequence[Path], source: Path, *, log: Path) -> None:
             process.run(["patch", "--batch", "--forward", "-p1", "-i", patch.resolve()], cwd=source, log=log)
         except ProcessError as error:
             raise BuildError(f"{patch.name} does not apply to {source.name}:\n{error.tail}") from None
+
+
+def copy_folder(source: Path, destination: Path) -> None:
+    """Copy the source in a folder without what earlier builds left in it."""
+    shutil.copytree(source, destination, ignore=_not_source(source))
 
 
 def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:

@@ -15,7 +15,6 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.build.identity import known_failures
 from wheelmill.config.model import Config, Listing
-from wheelmill.errors import ReleaseError
 from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_folder, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import pages_of, pages_of_sources
@@ -24,36 +23,46 @@ from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.names import ReleaseTag
+from wheelmill.pipeline.gate import Gate
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
 from wheelmill.release.store import Publication, Store, publish
 from wheelmill.smoke.environment import CandidateIndex
-from wheelmill.smoke.verdict import tested_wheel_at
 from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile
 
 
-def release_folder(directory: Path, store: Store, *, attestation: str | None = None, progress: Progress) -> Publication:
-    """Publish the wheels of a folder that passed smoke.
+def release_folder(
+    directory: Path,
+    store: Store,
+    gate: Gate,
+    *,
+    publishes: bool = True,
+    attestation: str | None = None,
+    progress: Progress,
+) -> Publication:
+    """Publish the wheels that the gate admits.
 
     Args:
-        directory: has the wheels, with their certificates beside them.
+        directory: has the wheels, with their certificates beside them, or folders with such wheels.
         store: the store that gets the new release.
+        gate: what a wheel must be to be released.
+        publishes: whether they are released; if not, only the refusals are told.
         attestation: the address of the attestation of all these wheels.
         progress: shows the steps that take long.
 
     Raises:
-        ReleaseError: one of them did not, or the store cannot be read or written.
+        ReleaseError: the store cannot be read or written.
     """
-    paths = sorted(directory.glob("*.whl"))
-    tested = {path: tested_wheel_at(path) for path in paths}
-    if untested := [path.name for path, wheel in tested.items() if wheel is None]:
-        raise ReleaseError(f"not tested: {', '.join(untested)}", hint=f"run 'wheelmill smoke {directory}/*.whl' first")
-    wheels = [replace(wheel, attestation=attestation) for wheel in tested.values() if wheel]
-    return publish(store, wheels, now=datetime.now(UTC), progress=progress)
+    admitted, refusals = gate.admit(sorted([*directory.glob("*.whl"), *directory.glob("*/*.whl")]))
+    if not publishes:
+        return Publication(releases=(), refusals=refusals)
+    wheels = [replace(wheel, attestation=attestation) for wheel in admitted]
+    publication = publish(store, wheels, now=datetime.now(UTC), progress=progress)
+    return replace(publication, refusals=(*refusals, *publication.refusals))
 
 
 def build_index(

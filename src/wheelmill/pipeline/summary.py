@@ -10,31 +10,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from wheelmill.errors import IntegrityError
+from wheelmill.pipeline.matrix_plan import PlannedGroup, read_plan
 from wheelmill.system.record_files import read_record
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlannedGroup:
-    """A group as ``wheelmill plan --matrix`` prints it."""
-
-    group: str
-    wheels: int
-    """How many it has to make."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shard:
-    """The groups of one matrix."""
-
-    include: tuple[PlannedGroup, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MatrixPlan:
-    """What ``wheelmill plan --matrix`` prints."""
-
-    shards: tuple[Shard, ...]
-    waiting: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,9 +102,8 @@ def summary_of(plan: Path, reports: Path) -> Summary:
     Raises:
         IntegrityError: ``plan`` is not such a file.
     """
-    planned = read_record(plan, MatrixPlan)
-    groups = itertools.chain.from_iterable(shard.include for shard in planned.shards)
-    outcomes = (GroupOutcome(group=each, report=_report_at(reports / f"{each.group}.json")) for each in groups)
+    planned = read_plan(plan)
+    outcomes = (GroupOutcome(group=each, report=_report_at(reports / f"{each.group}.json")) for each in planned.groups)
     return Summary(outcomes=tuple(outcomes), waiting=planned.waiting)
 
 

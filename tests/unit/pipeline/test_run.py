@@ -33,7 +33,7 @@ def build(built: BuildTarget, *_: object, output: Path, **__: object) -> BuiltWh
     if built == SLOW:
         time.sleep(60)
     abi = built.cell.python.abi
-    file = certified_wheel(output / f"demo-1.0+cu130-{abi}-{abi}-linux_x86_64.whl").file
+    file = certified_wheel(output / f"demo-1.0-{abi}-{abi}-linux_x86_64.whl").file
     wheel = BuiltWheel(file=file, provenance=PROVENANCE)
     keep_provenance(wheel)
     return wheel
@@ -90,7 +90,7 @@ def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_
     assert not (tmp_path / "releases").exists()
     assert not (tmp_path / "site").exists()
     store = DirectoryStore(directory=tmp_path / "releases")
-    (manifest,) = pipeline.release_folder(tmp_path / "wheels", store, progress=Progress()).releases
+    (manifest,) = pipeline.release_folder(tmp_path / "wheels", store, pipeline.Gate(), progress=Progress()).releases
     assert [entry.filename for entry in manifest.wheels] == [wheel.name]
 
 
@@ -103,7 +103,7 @@ def test_what_the_store_will_not_take_is_not_tried_out(tmp_path: Path) -> None:
     report = run((FAST,), tmp_path, store=Choosy(directory=tmp_path / "releases"), publishes=False)
     (failure,) = report.failures
     assert isinstance(failure.error, BuildError)
-    assert str(failure.error) == "demo-1.0+cu130-cp311-cp311-linux_x86_64.whl is for newer machines"
+    assert str(failure.error) == "demo-1.0-cp311-cp311-linux_x86_64.whl is for newer machines"
     assert report.verdicts == ()
     assert not (tmp_path / "wheels").exists()
 

@@ -21,7 +21,8 @@ def summary_in(folder: Path, reports: dict[str, Any], waiting: tuple[str, ...] =
 
 
 def plan_in(folder: Path, groups: list[str], waiting: tuple[str, ...] = ()) -> Path:
-    shards = [{"include": [{"group": group, "wheels": 2, "runner": "x"} for group in groups]}]
+    cell = {"project": "demo", "version": "1.0", "cuda": "13.0", "torch": None, "platform": "linux_x86_64"}
+    shards = [{"include": [{**cell, "group": group, "pythons": "3.12", "wheels": 2} for group in groups]}]
     path = folder / "plan.json"
     path.write_text(json.dumps({"schema": "wheelmill.plan-matrix/1", "shards": shards, "waiting": waiting}))
     return path

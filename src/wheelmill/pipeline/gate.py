@@ -1,0 +1,167 @@
+"""The gate before a release: it believes no build job.
+
+What a job delivers is a wheel and a certificate, and both may be forged. So the wheel's file name must be one of the
+plan, what the certificate says of the build must be what was planned, and the bytes are examined once more, here,
+where no foreign code runs: the evidence that is released is what was seen now. Only that it could be imported, how
+long its build took and what was installed for it remain the job's word.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.tags import Tag
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.build.provenance import Provenance
+from wheelmill.build.source import copy_folder, sha256_of_tree
+from wheelmill.config.model import LockedSdist
+from wheelmill.errors import IntegrityError, ReleaseError
+from wheelmill.names import Platform, PythonVersion, Sha256
+from wheelmill.plan.targets import BuildTarget, Cell
+from wheelmill.release.store import RefusedWheel
+from wheelmill.smoke.examine import examine_bytes
+from wheelmill.smoke.verdict import TestedWheel, tested_wheel_at
+from wheelmill.system.files import sha256_of
+from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.platforms import tag_places
+from wheelmill.wheel.reserved import reservation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """What a wheel must be to be released."""
+
+    targets: Sequence[BuildTarget] | None = None
+    """What was planned; None asks only that a wheel agrees with itself."""
+    max_size: int | None = None
+    """Bytes that it must stay under where it will be released; None sets no limit."""
+
+    def admit(self, paths: Iterable[Path]) -> tuple[tuple[TestedWheel, ...], tuple[RefusedWheel, ...]]:
+        """Examine delivered wheels.
+
+        Args:
+            paths: the wheel files, each with its certificate beside it.
+
+        Returns:
+            The wheels that may be released, with the evidence that was found now; and the others, with the reasons.
+        """
+        admitted: list[TestedWheel] = []
+        refused: list[RefusedWheel] = []
+        for path in paths:
+            try:
+                admitted.append(self._examine(path))
+            except (ReleaseError, IntegrityError) as error:
+                refused.append(RefusedWheel(filename=path.name, reason=str(error)))
+        count = Counter(wheel.file.filename for wheel in admitted)
+        twins = tuple(
+            RefusedWheel(filename=name, reason="was delivered more than once") for name in count if count[name] > 1
+        )
+        return tuple(wheel for wheel in admitted if count[wheel.file.filename] == 1), (*refused, *twins)
+
+    def _examine(self, path: Path) -> TestedWheel:
+        if path.is_symlink() or not path.is_file():
+            raise ReleaseError("is no regular file")
+        tested = tested_wheel_at(path)
+        if tested is None:
+            raise ReleaseError(f"was not tested: run 'wheelmill smoke {path}' first")
+        self._compare(path.name, tested.certificate.provenance)
+        _, verdict = examine_bytes(tested.file, tested.certificate.provenance, max_size=self.max_size)
+        if verdict.evidence is None or not verdict.ok:
+            raise ReleaseError(str(verdict).removeprefix(f"{path.name} "))
+        return replace(tested, certificate=replace(tested.certificate, evidence=verdict.evidence))
+
+    def _compare(self, filename: str, provenance: Provenance | None) -> None:
+        """Compare what a wheel is called and said to be with the plan, or with each other where there is none.
+
+        Raises:
+            ReleaseError: they differ.
+        """
+        try:
+            name = WheelName.parse(filename)
+        except ValueError as error:
+            raise ReleaseError(f"has no file name of a wheel: {error}") from None
+        if reason := reservation(name.project):
+            raise ReleaseError(f"cannot be released: {reason}")
+        if self.targets is None:
+            if provenance and not is_named_for(name, provenance.cell, provenance.pythons):
+                raise ReleaseError(
+                    f"is no wheel of {provenance.cell.id}, which it was built for as its certificate says"
+                )
+            return
+        target = next((target for target in self.targets if is_wheel_of(name, target)), None)
+        if target is None:
+            raise ReleaseError("is not in the plan")
+        if provenance is None:
+            raise ReleaseError("has a certificate that does not say how it was built")
+        if wrong := ", ".join(differences(target, provenance)):
+            raise ReleaseError(f"was not built as planned: its certificate has another {wrong}")
+
+
+def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) -> bool:
+    """Whether a file name is that of a wheel of a cell, which all Pythons that it is for accept."""
+    if (name.project, name.version) != (cell.project, cell.label.on(cell.version)):
+        return False
+    if {Platform.of_tag(platform) for platform in name.platforms} != {cell.platform}:
+        return False
+    tags = {Tag(tag.interpreter, tag.abi, str(cell.platform)) for tag in name.tags}
+    return all(tags & tag_places(python, cell.platform, None).keys() for python in (cell.python, *pythons))
+
+
+def is_wheel_of(name: WheelName, target: BuildTarget) -> bool:
+    """Whether a file name is what a target's build must give, whatever its build number and its policy."""
+    own = target.cell.python
+    abi = own.abi if target.package.abi == "cpython" else target.package.abi
+    if {tag.abi for tag in name.tags} != {abi}:
+        return False
+    if target.package.abi == "cpython" and {tag.interpreter for tag in name.tags} != {own.interpreter}:
+        return False
+    return is_named_for(name, target.cell, target.pythons)
+
+
+def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
+    """Name what is said of a build and is not as planned."""
+    planned = (
+        ("cell", target.cell, provenance.cell),
+        ("Python", target.pythons, provenance.pythons),
+        ("list of GPU architectures", target.architectures, provenance.architectures),
+        ("torch", target.torch_release, provenance.torch_release),
+        ("patches", tuple(sha256_of(patch) for patch in target.package.patches), provenance.patches),
+        ("expectations", target.package.expectations, provenance.expectations),
+        ("source", _sha256_of_source(target) or provenance.source_sha256, provenance.source_sha256),
+    )
+    yield from (word for word, wanted, said in planned if wanted != said)
+    locked = [Requirement(each.requirement) for each in target.requirements or ()]
+    for pinned in provenance.build_environment:
+        project, _, version = pinned.partition("==")
+        pins = [each.specifier for each in locked if canonicalize_name(each.name) == canonicalize_name(project)]
+        if pins and not any(_is_in(pin, version) for pin in pins):
+            yield f"version of {project} in the build, which packages.lock pins"
+
+
+def _is_in(versions: SpecifierSet, version: str) -> bool:
+    try:
+        return versions.contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _sha256_of_source(target: BuildTarget) -> Sha256 | None:
+    """The hash that the source of a target has; None for a commit, whose files are not here."""
+    match target.source:
+        case LockedSdist(sha256=sha256):
+            return sha256
+        case Path() as folder:
+            with tempfile.TemporaryDirectory(prefix="wheelmill-") as name:
+                copy = Path(name) / folder.name
+                copy_folder(folder, copy)
+                return sha256_of_tree(copy)
+        case _:
+            return None

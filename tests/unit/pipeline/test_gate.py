@@ -1,0 +1,195 @@
+"""What a build job may deliver that was not planned, or is not what its papers say; each is an attack."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.build.conftest import MACHINE, PROVENANCE, TARGET, compile_shared_object
+from tests.unit.smoke.conftest import METADATA, device_code
+from tests.wheels import NOTHING, write_wheel
+from wheelmill.config.model import LockedRequirement, LockedSdist
+from wheelmill.names import Architecture, PythonVersion, Sha256
+from wheelmill.pipeline.gate import Gate
+from wheelmill.plan.targets import BuildTarget
+from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence, certificate_path
+from wheelmill.system.record_files import write_record
+from wheelmill.wheel.name import WheelFile
+
+NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
+PROMISED = replace(PROVENANCE, expectations=TARGET.package.expectations)
+FORGED = Evidence(
+    policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=13, sass=("sm_90",), ptx=(), undefined_symbols=0
+)
+
+Deliver = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """The extension module of a wheel that is as planned, and one that lacks an architecture."""
+    folder = tmp_path_factory.mktemp("code")
+    cudart = compile_shared_object(folder / "libcudart.so.13", linker=["-soname=libcudart.so.13"])
+    parts = {"whole": device_code(sass=[90, 120], ptx=[120]), "for Hopper": device_code(sass=[90])}
+    return {
+        name: compile_shared_object(folder / "_C.so", text, needs=[cudart]).read_bytes() for name, text in parts.items()
+    }
+
+
+@pytest.fixture
+def deliver(tmp_path: Path, code: Mapping[str, bytes]) -> Deliver:
+    """Leave a wheel and its papers as a job does, forged where a test says so."""
+
+    def write(
+        name: str = NAME,
+        *,
+        holds: str = "whole",
+        folder: str = "group",
+        metadata: str = METADATA,
+        files: Mapping[str, bytes] = NOTHING,
+        **said: Any,
+    ) -> Path:
+        path = tmp_path / folder / name
+        path.parent.mkdir(exist_ok=True)
+        write_wheel(path, metadata=metadata, files={"demo/__init__.py": b"", "demo/_C.so": code[holds], **files})
+        sha256 = WheelFile.at(path).sha256
+        certificate = Certificate(
+            sha256=sha256,
+            evidence=FORGED,
+            clean_rooms=(CleanRoom(python="3.11.7", installed={"demo": "1.0"}, skipped=()),),
+            provenance=replace(PROMISED, sha256=sha256, **said),
+        )
+        write_record(certificate_path(path), certificate)
+        return path
+
+    return write
+
+
+def reason_for(path: Path, *targets: BuildTarget) -> str:
+    """Why the gate of a plan refuses a wheel."""
+    admitted, (refusal,) = Gate(targets=targets or (TARGET,)).admit([path])
+    assert admitted == ()
+    assert refusal.filename == path.name
+    return refusal.reason
+
+
+def test_a_wheel_that_is_as_planned_passes_with_the_evidence_that_was_found_now(deliver: Deliver) -> None:
+    """What the job wrote of its bytes counts for nothing."""
+    (wheel,), refused = Gate(targets=(TARGET,)).admit([deliver()])
+    assert refused == ()
+    assert wheel.certificate.evidence.sass == ("sm_90", "sm_120")
+    assert wheel.certificate.evidence.needed == ("libcudart.so.13",)
+
+
+def test_a_rebuilt_wheel_keeps_its_place_in_the_plan(deliver: Deliver) -> None:
+    admitted, _ = Gate(targets=(TARGET,)).admit([deliver(NAME.replace("-cp311-", "-2-cp311-", 1))])
+    assert len(admitted) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        NAME.replace("demo", "flash_attn"),
+        NAME.replace("1.0", "1.1"),
+        NAME.replace("cu130", "cu128"),
+        NAME.replace("torch2.11", "torch2.10"),
+        NAME.replace("cp311", "cp312"),
+        NAME.replace("cp311-cp311", "py3-none"),
+        NAME.replace("cp311-cp311", "cp311-abi3"),
+        NAME.replace("cp311-cp311", "cp310.cp311-cp311"),
+        NAME.replace(MACHINE, "riscv64"),
+        NAME.replace(f"manylinux_2_17_{MACHINE}", "any"),
+    ],
+)
+def test_a_wheel_that_nobody_planned_is_refused(deliver: Deliver, name: str) -> None:
+    assert reason_for(deliver(name)) == "is not in the plan"
+
+
+def test_a_fake_torch_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
+    fake = deliver(NAME.replace("demo", "torch"))
+    assert "the name torch is reserved" in reason_for(fake)
+    _, (refusal,) = Gate().admit([fake])
+    assert "the name torch is reserved" in refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ({"cell": replace(TARGET.cell, python=PythonVersion(3, 12))}, "cell"),
+        ({"architectures": (Architecture(9, 0),)}, "GPU architectures"),
+        ({"patches": (Sha256("7" * 64),)}, "patches"),
+        ({"torch_release": "2.11.1"}, "torch"),
+        ({"pythons": (PythonVersion(3, 11), PythonVersion(3, 12))}, "Python"),
+        ({"expectations": replace(PROMISED.expectations, imports=())}, "expectations"),
+        ({"build_environment": ("ninja==1.0",)}, "version of ninja"),
+        ({"build_environment": ("Ninja==none",)}, "version of Ninja"),
+    ],
+)
+def test_papers_that_differ_from_the_plan_are_refused(deliver: Deliver, said: dict[str, Any], word: str) -> None:
+    """Else a job could lower what its wheel is measured by."""
+    pin = LockedRequirement(requirement="ninja==1.13.2", sha256=(Sha256("2" * 64),))
+    reason = reason_for(deliver(**said), replace(TARGET, requirements=(pin,)))
+    assert reason.startswith("was not built as planned: ")
+    assert word in reason
+
+
+def test_another_source_than_the_locked_one_is_refused(deliver: Deliver) -> None:
+    locked = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("9" * 64))
+    assert "another source" in reason_for(deliver(), replace(TARGET, source=locked))
+    honest = replace(TARGET, source=replace(locked, sha256=PROMISED.source_sha256))
+    assert len(Gate(targets=(honest,)).admit([deliver()])[0]) == 1
+
+
+def test_a_changed_source_folder_is_refused(deliver: Deliver, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "setup.py").write_text("")
+    assert "another source" in reason_for(deliver(), replace(TARGET, source=source))
+
+
+@pytest.mark.parametrize("gate", [Gate(), Gate(targets=(TARGET,))])
+def test_a_hand_written_certificate_does_not_stand_for_the_bytes(deliver: Deliver, gate: Gate) -> None:
+    """It says that the wheel passed; the wheel lacks code for half of its GPUs."""
+    _, (refusal,) = gate.admit([deliver(holds="for Hopper")])
+    assert "architectures: no code for sm_120, compute_120" in refusal.reason
+
+
+def test_a_wheel_whose_metadata_names_another_project_is_refused(deliver: Deliver) -> None:
+    assert "metadata-version: METADATA says torch" in reason_for(
+        deliver(metadata=METADATA.replace("Name: demo", "Name: torch"))
+    )
+
+
+def test_a_wheel_too_large_for_its_store_is_refused(deliver: Deliver) -> None:
+    _, (refusal,) = Gate(max_size=10).admit([deliver()])
+    assert "size: " in refusal.reason
+
+
+def test_a_certificate_of_another_cell_is_refused_without_a_plan(deliver: Deliver) -> None:
+    """Else that cell would count as published and never be built."""
+    _, (refusal,) = Gate().admit([deliver(cell=replace(TARGET.cell, python=PythonVersion(3, 12)))])
+    assert "-cp312-" in refusal.reason
+
+
+def test_a_certificate_that_is_none_is_named_and_holds_up_nothing(deliver: Deliver, tmp_path: Path) -> None:
+    good, bad = deliver(), deliver(folder="hostile")
+    certificate_path(bad).write_text("[" * 100_000)
+    admitted, (refusal,) = Gate(targets=(TARGET,)).admit([good, bad])
+    assert [wheel.file.path for wheel in admitted] == [good]
+    assert str(tmp_path) in refusal.reason
+
+
+def test_one_name_from_two_jobs_is_released_from_neither(deliver: Deliver) -> None:
+    paths = [deliver(), deliver(folder="hostile", files={"demo/more.py": b""})]
+    admitted, (refusal,) = Gate(targets=(TARGET,)).admit(paths)
+    assert admitted == ()
+    assert (refusal.filename, refusal.reason) == (NAME, "was delivered more than once")
+
+
+def test_a_link_in_the_place_of_a_wheel_is_refused(deliver: Deliver, tmp_path: Path) -> None:
+    path = deliver()
+    path.rename(tmp_path / "elsewhere.whl")
+    path.symlink_to(tmp_path / "elsewhere.whl")
+    assert reason_for(path) == "is no regular file"
