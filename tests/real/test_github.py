@@ -18,7 +18,7 @@ from wheelmill.system.record_files import write_record
 
 pytestmark = pytest.mark.real
 
-NAMES = tuple(f"demo-1.{number}+cu130-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(3))
+NAMES = tuple(f"demo-1.{number}-cp311-cp311-manylinux_2_28_x86_64.whl" for number in range(3))
 STORE = f"github:{REPOSITORY}"
 
 
@@ -69,7 +69,7 @@ def test_from_tested_wheels_to_an_index(
 
     site = tmp_path / "site"
     wheelmill("index", "build", "--store", STORE, "--output", site)
-    page = (site / "cu130" / "simple" / "demo" / "index.html").read_bytes()
+    page = (site / "simple" / "demo" / "index.html").read_bytes()
     packages = ProjectPage.from_html("demo", page, base_url="https://index.test/").packages
     assert {package.filename for package in packages} == {*NAMES}
     for package in packages:

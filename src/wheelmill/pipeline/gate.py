@@ -76,7 +76,9 @@ class Gate:
         _, verdict = examine_bytes(tested.file, tested.certificate.provenance, max_size=self.max_size)
         if verdict.evidence is None or not verdict.ok:
             raise ReleaseError(str(verdict).removeprefix(f"{path.name} "))
-        return replace(tested, certificate=replace(tested.certificate, evidence=verdict.evidence))
+        findings = tuple(dict.fromkeys((*verdict.findings, *tested.certificate.findings)))
+        certificate = replace(tested.certificate, evidence=verdict.evidence, findings=findings)
+        return replace(tested, certificate=certificate)
 
     def _compare(self, filename: str, provenance: Provenance | None) -> None:
         """Compare what a wheel is called and said to be with the plan, or with each other where there is none.
