@@ -1,0 +1,147 @@
+"""Attestations: who made a file, signed in a way that nobody who can only write to a release can imitate.
+
+A bundle (https://docs.sigstore.dev/about/bundle/) holds a statement with names and hashes of files, its signature and
+the certificate of the signer. Sigstore gives a certificate for ten minutes to a job of GitHub's that may ask for one,
+and writes into it which workflow of which repository and branch that was. Bundles are kept as lines of JSON, which is
+what ``gh attestation download`` writes and ``gh attestation verify --bundle`` reads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from wheelmill.errors import UsageError
+from wheelmill.names import Sha256
+
+if TYPE_CHECKING:
+    from sigstore.verify import Verifier
+    from sigstore.verify.policy import VerificationPolicy
+
+WHEELS_WORKFLOW: Final = ".github/workflows/wheels-group.yml"
+"""Builds the wheels of one group, and attests those."""
+RELEASE_WORKFLOW: Final = ".github/workflows/wheels-shard.yml"
+"""Publishes releases, and attests their manifests."""
+
+TRUSTED_ROOT: Final = "WHEELMILL_TRUSTED_ROOT"
+"""Names the file with the keys of another Sigstore than the public one: ``gh attestation trusted-root`` prints it."""
+
+MAX_BUNDLE: Final = 1 << 20
+"""Bytes of one bundle; one of GitHub's for 32 wheels has 14,000."""
+
+_SERVER: Final = "https://github.com"
+_ISSUER: Final = "https://token.actions.githubusercontent.com"
+_STATEMENT: Final = "application/vnd.in-toto+json"
+
+
+@dataclass(frozen=True)
+class Signer:
+    """A repository on GitHub, and the branch whose workflows are believed."""
+
+    repository: str
+    """``OWNER/REPO``."""
+    branch: str = "main"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``OWNER/REPO`` or ``OWNER/REPO@BRANCH``.
+
+        Raises:
+            ValueError: it is neither.
+        """
+        repository, at, branch = text.partition("@")
+        owner, _, name = repository.partition("/")
+        if not owner or not name or "/" in name or (at and not branch):
+            raise ValueError(f"expected OWNER/REPO or OWNER/REPO@BRANCH, not {text!r}")
+        return cls(repository, branch) if at else cls(repository)
+
+    def policy(self, workflow: str) -> VerificationPolicy:
+        """What must stand in a certificate (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
+        from sigstore.verify import policy  # noqa: PLC0415 - a second, and not everybody has it
+
+        repository, ref = f"{_SERVER}/{self.repository}", f"refs/heads/{self.branch}"
+        return policy.AllOf(
+            [
+                policy.OIDCIssuerV2(_ISSUER),
+                policy.OIDCBuildSignerURI(f"{repository}/{workflow}@{ref}"),
+                policy.OIDCSourceRepositoryURI(repository),
+                policy.OIDCSourceRepositoryRef(ref),
+                policy.OIDCRunnerEnvironment("github-hosted"),
+            ]
+        )
+
+    def __str__(self) -> str:
+        """``OWNER/REPO@main``."""
+        return f"{self.repository}@{self.branch}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attested:
+    """What verified bundles say."""
+
+    files: frozenset[tuple[str, Sha256]]
+    """The names of files, each with its hash."""
+    faults: tuple[str, ...]
+    """Why the other bundles do not count."""
+
+
+def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> Attested:
+    """Read which files a workflow of a repository's branch attests.
+
+    Args:
+        bundles: untrusted bytes, each lines of JSON.
+        signer: who must have signed.
+        workflow: the workflow of the signer's that must have signed, by its path in the repository.
+
+    Raises:
+        UsageError: this machine lacks what verifying takes.
+    """
+    verifier = _verifier()
+    files: set[tuple[str, Sha256]] = set()
+    faults: list[str] = []
+    lines = (line for content in bundles for line in content.splitlines() if line.strip())
+    for line in lines:
+        try:
+            files.update(_subjects_of(line, verifier, signer.policy(workflow)))
+        except ValueError as error:
+            faults.append(str(error))
+    return Attested(files=frozenset(files), faults=tuple(faults))
+
+
+def _verifier() -> Verifier:
+    try:
+        from sigstore.errors import Error  # noqa: PLC0415 - as above
+        from sigstore.models import TrustedRoot  # noqa: PLC0415
+        from sigstore.verify import Verifier  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise UsageError(
+            "attestations are verified with sigstore, which is not installed",
+            hint="pip install 'wheelmill[attestations]'",
+        ) from None
+    path = os.environ.get(TRUSTED_ROOT)
+    try:
+        return Verifier(trusted_root=TrustedRoot.from_file(path)) if path else Verifier.production()
+    except (Error, ValueError, OSError) as error:
+        raise UsageError(f"the keys that attestations are verified with cannot be had: {error}") from None
+
+
+def _subjects_of(line: bytes, verifier: Verifier, policy: VerificationPolicy) -> set[tuple[str, Sha256]]:
+    """The files that one bundle speaks of.
+
+    Raises:
+        ValueError: it is no bundle, it is not signed as the policy says, or it holds no statement.
+    """
+    from sigstore.errors import Error  # noqa: PLC0415 - as above
+    from sigstore.models import Bundle  # noqa: PLC0415
+
+    if len(line) > MAX_BUNDLE:
+        raise ValueError(f"a bundle of more than {MAX_BUNDLE} bytes")
+    try:
+        kind, payload = verifier.verify_dsse(Bundle.from_json(line), policy)
+        statement: Any = json.loads(payload) if kind == _STATEMENT else {}
+        return {(each["name"], Sha256(each["digest"]["sha256"])) for each in statement["subject"]}
+    except (Error, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from None

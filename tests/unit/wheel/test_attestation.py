@@ -1,0 +1,115 @@
+"""Whose word counts: that of one workflow of one branch, and only for the bytes that it names."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sigstore_instance import REPOSITORY, SIGNED_AT, Sigstore
+from wheelmill.errors import UsageError
+from wheelmill.wheel.attestation import (
+    MAX_BUNDLE,
+    RELEASE_WORKFLOW,
+    TRUSTED_ROOT,
+    WHEELS_WORKFLOW,
+    Signer,
+    verify_bundles,
+)
+
+WHEEL, SHA256 = "demo-1.0+cu130-cp312-cp312-linux_x86_64.whl", "a" * 64
+SIGNER = Signer(REPOSITORY)
+
+
+@pytest.fixture
+def sigstore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sigstore:
+    """The instance that is trusted."""
+    instance = Sigstore()
+    monkeypatch.setenv(TRUSTED_ROOT, str(instance.write_trusted_root(tmp_path / "trusted_root.json")))
+    return instance
+
+
+def fault_of(bundle: bytes) -> str:
+    found = verify_bundles([bundle], SIGNER, WHEELS_WORKFLOW)
+    assert found.files == frozenset()
+    (fault,) = found.faults
+    return fault
+
+
+def test_what_the_workflow_of_the_default_branch_signed_counts(sigstore: Sigstore) -> None:
+    bundle = sigstore.attest({WHEEL: SHA256, "other.whl": "b" * 64})
+    found = verify_bundles([bundle], SIGNER, WHEELS_WORKFLOW)
+    assert found.faults == ()
+    assert found.files == {(WHEEL, SHA256), ("other.whl", "b" * 64)}
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        {"repository": "somebody/else"},
+        {"ref": "refs/heads/feature"},
+        {"ref": "refs/pull/7/merge"},
+        {"ref": "refs/tags/main"},
+        {"workflow": ".github/workflows/ci.yml"},
+        {"workflow": RELEASE_WORKFLOW},
+        {"issuer": "https://token.example"},
+        {"runner": "self-hosted"},
+    ],
+)
+def test_nobody_elses_signature_counts(sigstore: Sigstore, who: dict[str, Any]) -> None:
+    """A token of a fork, of a branch, of a pull request, of another job, or of a machine that builds."""
+    assert "VerificationError" in fault_of(sigstore.attest({WHEEL: SHA256}, **who))
+
+
+@pytest.mark.usefixtures("sigstore")
+def test_a_signature_of_another_authority_does_not_count() -> None:
+    assert "chain" in fault_of(Sigstore().attest({WHEEL: SHA256}))
+
+
+def test_a_certificate_that_had_run_out_does_not_count(sigstore: Sigstore) -> None:
+    assert fault_of(sigstore.attest({WHEEL: SHA256}, signed=SIGNED_AT + timedelta(hours=1)))
+
+
+@pytest.mark.parametrize("part", ["payload", "sig", "certificate", "signedEntryTimestamp"])
+def test_a_changed_bundle_does_not_count(sigstore: Sigstore, part: str) -> None:
+    bundle = json.loads(sigstore.attest({WHEEL: SHA256}))
+    other = json.loads(sigstore.attest({WHEEL: "b" * 64}))
+    match part:
+        case "payload":
+            bundle["dsseEnvelope"]["payload"] = other["dsseEnvelope"]["payload"]
+        case "sig":
+            bundle["dsseEnvelope"]["signatures"] = other["dsseEnvelope"]["signatures"]
+        case "certificate":
+            bundle["verificationMaterial"]["certificate"] = other["verificationMaterial"]["certificate"]
+        case _:
+            (entry,) = bundle["verificationMaterial"]["tlogEntries"]
+            (foreign,) = other["verificationMaterial"]["tlogEntries"]
+            entry["inclusionPromise"] = foreign["inclusionPromise"]
+    assert fault_of(json.dumps(bundle).encode())
+
+
+@pytest.mark.parametrize(
+    "content", [b"{}", b"[" * 100_000, b"\xff", b'{"mediaType": 1}', b"null", b" " + b"x" * (MAX_BUNDLE + 1)]
+)
+def test_what_is_no_bundle_is_a_fault_and_holds_up_nothing(sigstore: Sigstore, content: bytes) -> None:
+    found = verify_bundles([content, sigstore.attest({WHEEL: SHA256})], SIGNER, WHEELS_WORKFLOW)
+    assert len(found.faults) == 1
+    assert found.files == {(WHEEL, SHA256)}
+
+
+def test_keys_that_cannot_be_read_are_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TRUSTED_ROOT, str(tmp_path / "missing.json"))
+    with pytest.raises(UsageError, match="missing"):
+        verify_bundles([], SIGNER, WHEELS_WORKFLOW)
+
+
+@pytest.mark.parametrize(("text", "branch"), [("owner/repo", "main"), ("owner/repo@a/b", "a/b")])
+def test_a_signer_is_a_repository_and_a_branch(text: str, branch: str) -> None:
+    assert Signer.parse(text) == Signer("owner/repo", branch)
+
+
+@pytest.mark.parametrize("text", ["", "owner", "owner/", "owner/repo/x", "owner/repo@"])
+def test_a_signer_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="expected OWNER/REPO"):
+        Signer.parse(text)
