@@ -110,7 +110,7 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
     with workspace_of(target, progress) as workspace:
         log.unlink(missing_ok=True)
         source, source_sha256 = fetch_source(target, workspace / "source")
-        apply_patches(target.package.patches, source, log=log)
+        apply_patches(target.package, source, log=log)
         compiled = builder.compile(target, source, workspace, policy=policy, log=log, progress=progress)
         file = finish_wheel(compiled.wheel, target, workspace=workspace, output=output)
     built = BuiltWheel(

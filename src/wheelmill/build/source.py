@@ -6,16 +6,17 @@ import hashlib
 import shutil
 import tarfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from wheelmill.config.model import LockedCommit, LockedSdist
+from wheelmill.config.model import LockedCommit, LockedSdist, Package
 from wheelmill.errors import BuildError, IntegrityError, NetworkError, ProcessError
 from wheelmill.installers.mirror import cached_sdist
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
+from wheelmill.system.files import refuse_links_out
 from wheelmill.system.git import fetch_commit
 
 _NOT_SOURCE: Final = ("*.egg-info", "__pycache__", ".git")
@@ -48,18 +49,20 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
                 message = f"{locked.git} does not give {locked.commit} ({locked.ref}):\n{error.tail}"
                 raise BuildError(message) from None
         case original:
+            _refuse_links_out(original, target.package)
             folder = destination / original.name
             copy_folder(original, folder)
     return folder, sha256_of_tree(folder)
 
 
-def apply_patches(patches: Sequence[Path], source: Path, *, log: Path) -> None:
-    """Apply patches to a source, each leaving out the first part of the paths in it.
+def apply_patches(package: Package, source: Path, *, log: Path) -> None:
+    """Apply the patches of a package to its source, each leaving out the first part of the paths in it.
 
     Raises:
         BuildError: one does not apply.
     """
-    for patch in patches:
+    for patch in package.patches:
+        _refuse_links_out(patch, package)
         try:
             process.run(["patch", "--batch", "--forward", "-p1", "-i", patch.resolve()], cwd=source, log=log)
         except ProcessError as error:
@@ -69,6 +72,14 @@ def apply_patches(patches: Sequence[Path], source: Path, *, log: Path) -> None:
 def copy_folder(source: Path, destination: Path) -> None:
     """Copy the source in a folder without what earlier builds left in it."""
     shutil.copytree(source, destination, ignore=_not_source(source))
+
+
+def _refuse_links_out(path: Path, package: Package) -> None:
+    """Look again: the configuration may have changed since it was loaded."""
+    try:
+        refuse_links_out(path, package.directory)
+    except ValueError as error:
+        raise BuildError(f"{package.name}: {error}") from None
 
 
 def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:

@@ -46,7 +46,7 @@ def load_config(directory: Path) -> Config:
         raise ConfigurationError(tuple(faults))
     return Config(
         directory=directory,
-        packages={name: _package(name, entry, lock) for name, entry in packages.packages.items()},
+        packages={name: _package(name, entry, lock, directory) for name, entry in packages.packages.items()},
         compatibility=compatibility,
         lock=lock,
         images=images,
@@ -104,8 +104,8 @@ def _read_if_there(path: Path, nothing: File) -> File:
     return read_file(path, type(nothing)) if path.exists() else nothing
 
 
-def _package(name: ProjectName, entry: PackageEntry, lock: Lock) -> Package:
+def _package(name: ProjectName, entry: PackageEntry, lock: Lock, directory: Path) -> Package:
     keys = dict(vars(entry))
     if isinstance(entry.versions, SpecifierSet):
         keys |= {"versions": lock.versions_in(name, entry.versions), "version_range": entry.versions}
-    return Package(name=name, **keys)
+    return Package(name=name, directory=directory, **keys)

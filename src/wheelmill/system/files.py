@@ -1,4 +1,4 @@
-"""Files: hashes and atomic writes."""
+"""Files: hashes, atomic writes, and folders that no link leads out of."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from wheelmill.names import Sha256
+
+MAX_ENTRIES: Final = 100_000
+"""Files and folders of a tree; links in it can make one of any size out of a few."""
 
 
 def sha256_of(path: Path) -> Sha256:
@@ -22,6 +25,49 @@ def sha256_of(path: Path) -> Sha256:
 def sha256_of_bytes(content: bytes) -> Sha256:
     """Hash bytes in memory."""
     return Sha256(hashlib.sha256(content).hexdigest())
+
+
+def refuse_links_out(path: Path, folder: Path) -> None:
+    """Refuse a tree that cannot be copied from inside a folder alone.
+
+    Args:
+        path: a file, or a folder with all that is in it.
+        folder: what no link may lead out of.
+
+    Raises:
+        ValueError: names the entry that leads out of the folder, nowhere or in a circle, that is neither a file nor a
+            folder, or that is one too many.
+    """
+    for number, (entry, fault) in enumerate(_entries(path, folder.resolve(), frozenset())):
+        if number >= MAX_ENTRIES:
+            raise ValueError(f"'{path.relative_to(folder)}' has more than {MAX_ENTRIES} files and folders")
+        if fault:
+            raise ValueError(f"'{entry.relative_to(folder)}' {fault}")
+
+
+def _entries(path: Path, root: Path, above: frozenset[Path]) -> Iterator[tuple[Path, str | None]]:
+    """A file, or a folder and all that is in it, through links; each with what is wrong with it.
+
+    Args:
+        path: of the file or folder.
+        root: where links may lead to, without links itself.
+        above: the folders that were gone through.
+    """
+    try:
+        goal = path.resolve(strict=True)
+    except (OSError, RuntimeError):  # RuntimeError is Python 3.12's for a circle
+        yield path, "is a link that leads nowhere"
+        return
+    if not goal.is_relative_to(root):
+        yield path, f"leads out of {root}"
+    elif goal in above:
+        yield path, "leads in a circle"
+    elif not (goal.is_dir() or goal.is_file()):
+        yield path, "is neither a file nor a folder"
+    else:
+        yield path, None
+        for entry in sorted(path.iterdir()) if goal.is_dir() else ():
+            yield from _entries(entry, root, above | {goal})
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import json
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -55,6 +56,17 @@ TARGET: Final = BuildTarget(
     architectures=(Architecture(9, 0), Architecture(12, 0, ptx=True)),
     pythons=(CELL.python,),
 )
+
+
+def target_of(folder: Path) -> BuildTarget:
+    """A target that is built from a folder of the configuration."""
+    return replace(TARGET, source=folder, package=package_in(folder.parent))
+
+
+def package_in(directory: Path, *patches: Path) -> Package:
+    """The package of the target, in a configuration folder that has these patches."""
+    return replace(TARGET.package, directory=directory, patches=patches)
+
 
 PROVENANCE: Final = Provenance(
     sha256=Sha256("0" * 64),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.build.conftest import package_in
 from wheelmill.build.source import apply_patches
 from wheelmill.errors import BuildError
 
@@ -27,14 +28,14 @@ def patch(path: Path, before: str, after: str) -> Path:
 def test_patches_are_applied_in_their_order(source: Path, tmp_path: Path) -> None:
     first = patch(tmp_path / "z.patch", "none\n", "first\n")
     second = patch(tmp_path / "a.patch", "first\n", "second\n")
-    apply_patches([first, second], source, log=tmp_path / "log")
+    apply_patches(package_in(tmp_path, first, second), source, log=tmp_path / "log")
     assert (source / "setup.py").read_text() == "second\n"
 
 
 def test_a_patch_that_does_not_apply_is_a_build_error_that_names_it(source: Path, tmp_path: Path) -> None:
     first = patch(tmp_path / "first.patch", "none\n", "first\n")
     with pytest.raises(BuildError, match=r"^first\.patch does not apply to demo:\n(.|\n)*setup\.py"):
-        apply_patches([first, first], source, log=tmp_path / "log")
+        apply_patches(package_in(tmp_path, first, first), source, log=tmp_path / "log")
 
 
 def test_a_patch_changes_nothing_outside_the_source(source: Path, tmp_path: Path) -> None:
@@ -43,5 +44,5 @@ def test_a_patch_changes_nothing_outside_the_source(source: Path, tmp_path: Path
     lines = difflib.unified_diff(["none\n"], ["changed\n"], "a/../setup.py", "b/../setup.py")
     (tmp_path / "out.patch").write_text("".join(lines))
     with pytest.raises(BuildError, match=r"^out\.patch does not apply"):
-        apply_patches([tmp_path / "out.patch"], source, log=tmp_path / "log")
+        apply_patches(package_in(tmp_path, tmp_path / "out.patch"), source, log=tmp_path / "log")
     assert outside.read_text() == "none\n"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.build.conftest import TARGET
-from wheelmill.build.source import fetch_source
+from tests.unit.build.conftest import TARGET, package_in, target_of
+from wheelmill.build.source import apply_patches, fetch_source
 from wheelmill.config.model import GitSource, LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.package_index import configured_index
@@ -36,7 +36,7 @@ def files_of(folder: Path) -> set[str]:
 
 
 def test_a_folder_is_copied(folder: Path, tmp_path: Path) -> None:
-    copy, _sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "copy")
+    copy, _sha256 = fetch_source(target_of(folder), tmp_path / "copy")
     assert copy == tmp_path / "copy" / "project"
     assert files_of(copy) == files_of(folder)
 
@@ -46,26 +46,43 @@ def test_what_earlier_builds_left_is_not_copied(folder: Path, tmp_path: Path) ->
     for leftover in ("build/lib/a.py", "dist/a.whl", "demo.egg-info/PKG-INFO", "demo/__pycache__/a.pyc", ".git/HEAD"):
         (folder / leftover).parent.mkdir(parents=True, exist_ok=True)
         (folder / leftover).touch()
-    copy, _sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "copy")
+    copy, _sha256 = fetch_source(target_of(folder), tmp_path / "copy")
     assert files_of(copy) == source_files
 
 
 def test_a_package_may_have_a_part_named_dist(folder: Path, tmp_path: Path) -> None:
     (folder / "demo" / "dist").mkdir()
     (folder / "demo" / "dist" / "__init__.py").touch()
-    copy, _sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "copy")
+    copy, _sha256 = fetch_source(target_of(folder), tmp_path / "copy")
     assert "demo/dist/__init__.py" in files_of(copy)
 
 
 def test_equal_folders_have_equal_hashes(folder: Path, tmp_path: Path) -> None:
-    copy, sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "first")
-    _second, again = fetch_source(replace(TARGET, source=copy), tmp_path / "second")
+    copy, sha256 = fetch_source(target_of(folder), tmp_path / "first")
+    _second, again = fetch_source(target_of(copy), tmp_path / "second")
     assert again == sha256
+
+
+@pytest.mark.parametrize("name", ["setup.cfg", "demo"])
+def test_a_link_that_came_after_the_configuration_was_read_is_not_followed(
+    name: str, folder: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    target = target_of(folder)
+    key = tmp_path_factory.mktemp("home") / "id_ed25519"
+    key.write_text("PRIVATE KEY")
+    (folder / "demo" / "__init__.py").unlink()
+    (folder / "demo").rmdir()
+    (folder / name).symlink_to(key if name == "setup.cfg" else key.parent)
+    with pytest.raises(BuildError, match=f"demo: 'project/{name}' leads out of"):
+        fetch_source(target, tmp_path / "copy")
+    with pytest.raises(BuildError, match="leads out of"):
+        apply_patches(package_in(tmp_path, folder / name), folder, log=tmp_path / "log")
+    assert not (tmp_path / "copy").exists()
 
 
 @pytest.mark.parametrize("change", ["content", "name", "more"])
 def test_a_changed_folder_has_another_hash(change: str, folder: Path, tmp_path: Path) -> None:
-    _first, sha256 = fetch_source(replace(TARGET, source=folder), tmp_path / "first")
+    _first, sha256 = fetch_source(target_of(folder), tmp_path / "first")
     match change:
         case "content":
             (folder / "setup.py").write_text("setup(1)")
@@ -73,7 +90,7 @@ def test_a_changed_folder_has_another_hash(change: str, folder: Path, tmp_path: 
             (folder / "setup.py").rename(folder / "setup.cfg")
         case _:
             (folder / "demo" / "more.py").touch()
-    _second, other = fetch_source(replace(TARGET, source=folder), tmp_path / "second")
+    _second, other = fetch_source(target_of(folder), tmp_path / "second")
     assert other != sha256
 
 

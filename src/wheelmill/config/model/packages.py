@@ -191,6 +191,8 @@ class Package(PackageEntry):
 
     name: ProjectName
     versions: tuple[ProjectVersion, ...]
+    directory: Path = field(default=Path(), compare=False)
+    """The configuration folder: nothing that a build reads of it may lead out of it."""
     version_range: SpecifierSet | None = None
     """What the lock resolves `versions` from; None where they are listed."""
 
