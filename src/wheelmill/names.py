@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NewType, Self
 
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -27,6 +29,9 @@ ReleaseTag = NewType("ReleaseTag", str)
 
 Sha256 = NewType("Sha256", str)
 """64 lower-case hexadecimal digits."""
+
+MAX_TEXT: Final = 4096
+"""Characters of a version, a range or a requirement. Python makes no number of more than 4,300 digits."""
 
 _PLATFORM: Final = re.compile(r"(?P<system>linux|win|macosx(?:_[0-9]+)*)_(?P<machine>[a-z][a-z0-9_]*)")
 
@@ -50,9 +55,46 @@ def project_version(text: str) -> ProjectVersion:
         ValueError: the text is not a version.
     """
     try:
-        return ProjectVersion(str(Version(text)))
+        return ProjectVersion(str(Version(bounded(text))))
     except InvalidVersion:
         raise ValueError(f"expected a version such as '2.8.3' (PEP 440), not {text!r}") from None
+
+
+def read_range(text: str) -> SpecifierSet:
+    """Read a range of versions, which may be empty.
+
+    Raises:
+        ValueError: the text is not a range.
+    """
+    try:
+        return SpecifierSet(bounded(text))
+    except InvalidSpecifier:
+        raise ValueError(f"expected a range such as '>=2.7,<3' (PEP 440), not {text!r}") from None
+
+
+def read_requirement(text: str) -> Requirement:
+    """Read a requirement.
+
+    Raises:
+        ValueError: the text is not a requirement, or its marker is nested too deep to be read.
+    """
+    try:
+        return Requirement(bounded(text))
+    except InvalidRequirement:
+        raise ValueError(f"expected a requirement such as 'ninja>=1.11' (PEP 508), not {text!r}") from None
+    except RecursionError:
+        raise ValueError(f"expected a requirement that is not nested deeply, not '{text:.40}...'") from None
+
+
+def bounded(text: str) -> str:
+    """Refuse a text that is too long to be parsed.
+
+    Raises:
+        ValueError: it has more than `MAX_TEXT` characters.
+    """
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"expected at most {MAX_TEXT} characters, not {len(text)}: '{text:.40}...'")
+    return text
 
 
 class Word(ABC):
@@ -85,7 +127,7 @@ class Word(ABC):
 
 def _release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:
     try:
-        version = Version(text)
+        version = Version(bounded(text))
     except InvalidVersion:
         version = None
     if version is None or str(version) != ".".join(map(str, version.release)) or len(version.release) not in lengths:

@@ -6,6 +6,7 @@ without it.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ class Read:
     """A field that a function reads from what the file has."""
 
     function: Callable[[object], object]
-    """Raises a ValueError that says what was expected."""
+    """Gives equal texts equal values, which nobody changes. Raises a ValueError that says what was expected."""
     written: Mapping[str, Any] | None = None
     """What people write, in the terms of pydantic_core; text, when this is left out."""
 
@@ -92,7 +93,12 @@ class Read:
         from pydantic_core import core_schema  # noqa: PLC0415 - the client has these records without pydantic
 
         written: Any = self.written or _TEXT
-        return core_schema.no_info_plain_validator_function(self.function, json_schema_input_schema=written)
+        read_text = functools.lru_cache(maxsize=4096)(self.function)  # entries have most of their texts in common
+
+        def read(value: object) -> object:
+            return read_text(value) if isinstance(value, str) else self.function(value)
+
+        return core_schema.no_info_plain_validator_function(read, json_schema_input_schema=written)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +203,8 @@ def shown(value: object) -> str:
 
 def distinct(items: list[Item]) -> list[Item]:
     """Refuse a list that holds something twice."""
-    if repeated := sorted(str(item) for item, count in Counter(items).items() if count > 1):
+    if len(set(items)) < len(items):
+        repeated = sorted(str(item) for item, count in Counter(items).items() if count > 1)
         raise ValueError(f"{', '.join(repeated)} stands in the list more than once")
     return items
 

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_version
 
 from wheelmill.config.annotations import After, Items, Read, Unquoted, shown
@@ -23,6 +22,8 @@ from wheelmill.names import (
     Sha256,
     project_name,
     project_version,
+    read_range,
+    read_requirement,
 )
 from wheelmill.wheel.platforms import BUILT_FOR
 
@@ -37,8 +38,8 @@ def text_of(value: object) -> str:
         raise ValueError(f"expected text in quotes: '{value}'")  # noqa: TRY004 - pydantic collects ValueErrors
     if not isinstance(value, str):
         raise ValueError(f"expected text, not {shown(value)}")  # noqa: TRY004 - the same
-    if acted_on := sorted(_EXPRESSION_CHARACTERS & set(value)):
-        raise ValueError(f"expected plain text without {' '.join(acted_on)}")
+    if not _EXPRESSION_CHARACTERS.isdisjoint(value):
+        raise ValueError(f"expected plain text without {' '.join(sorted(_EXPRESSION_CHARACTERS & set(value)))}")
     if not value.isprintable():
         raise ValueError("expected one line of printable characters")
     return value
@@ -77,23 +78,17 @@ def index_requirement(text: str) -> str:
     Raises:
         ValueError: it is none, or one from a URL.
     """
-    try:
-        requirement = Requirement(text)
-    except InvalidRequirement:
-        raise ValueError(f"expected a requirement such as 'ninja>=1.11' (PEP 508), not {text!r}") from None
-    if requirement.url:
+    parsed = read_requirement(text)
+    if parsed.url:
         raise ValueError(f"expected a requirement from the package index, not from a URL: {text!r}")
-    return str(requirement)
+    return str(parsed)
 
 
 def _range(value: object) -> SpecifierSet:
     if not isinstance(value, str | Unquoted):
         raise ValueError(f"expected a range such as '>=2.7,<3', not {value!r}")  # noqa: TRY004
     text = text_of(value)
-    try:
-        versions = SpecifierSet(text)
-    except InvalidSpecifier:
-        versions = SpecifierSet()
+    versions = read_range(text)
     if not len(versions):  # an empty text is the range of all versions, which nobody means
         raise ValueError(f"expected a range such as '>=2.7,<3' (PEP 440), not {text!r}")
     return versions

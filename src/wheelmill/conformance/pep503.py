@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
 from wheelmill.conformance.served import ExaminedFile, ProjectDetail, ProjectList
 from wheelmill.conformance.values import is_hash, name_and_version
 from wheelmill.conformance.violation import Violation, fails, installs, rule
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, read_range
 from wheelmill.web.pages import Form, Link, last_part
 
 _UNREAD: Final = installs("never reads the project list")
@@ -168,8 +167,8 @@ def _check_link(link: Link, url: str, project: ProjectName) -> Iterator[Violatio
         if not is_hash(name, digest):
             yield HASH_FORM.violation(url, f"{link.filename} has {name}={digest}, which is no hash")
     try:
-        SpecifierSet(link.requires_python or "")
-    except InvalidSpecifier:
+        read_range(link.requires_python or "")
+    except ValueError:
         message = f"{link.filename} has data-requires-python={link.requires_python!r}, which is no version specifier"
         yield REQUIRES_PYTHON.violation(url, message)
     if link.signature not in (None, "true", "false"):

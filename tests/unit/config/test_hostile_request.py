@@ -1,5 +1,6 @@
 """What a hostile pull request may write into packages.yml is refused, all of it at once."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,45 @@ def test_every_fault_is_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
         load_config(config_with(tmp_path, name=HOSTILE[0], version=HOSTILE[1], runner="self-hosted"))
     assert len(refused.value.faults) == 3
+
+
+NESTED = "(" * 5000 + "os_name == 'posix'" + ")" * 5000
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("extra_deps", f'["ninja; {NESTED}"]'),
+        ("extra_deps", f'["ninja; {NESTED[4000:-4000]}"]'),
+        ("extra_deps", f'["ninja>={"1" * 5000}"]'),
+        ("versions", f'["{"1" * 5000}"]'),
+        ("torch", f'">={"1" * 5000}"'),
+        ("architectures", f'["{"1" * 5000}.0"]'),
+    ],
+)
+def test_what_would_exhaust_a_parser_is_a_short_fault_at_its_key(key: str, value: str, tmp_path: Path) -> None:
+    lines = {"versions": '["1.0"]'} | {key: value}
+    entry = "".join(f"    {name}: {text}\n" for name, text in lines.items())
+    (tmp_path / "packages.yml").write_text(f"packages:\n  demo:\n{entry}")
+    with pytest.raises(ConfigurationError) as refused:
+        load_config(tmp_path)
+    (fault,) = refused.value.faults
+    assert fault.startswith(f"packages.yml:{3 + list(lines).index(key)}:")
+    assert f"packages.demo.{key}" in fault
+    assert len(fault) < 200
+
+
+@pytest.mark.parametrize("bracket", ["[", "{a: ", "- ", "? "])
+def test_yaml_nested_5000_deep_is_a_fault(bracket: str, tmp_path: Path) -> None:
+    (tmp_path / "packages.yml").write_text("packages:\n  " + bracket * 5000)
+    with pytest.raises(ConfigurationError, match=r"^packages\.yml:2:\d+: nested deeper than 16 levels$"):
+        load_config(tmp_path)
+
+
+def test_20000_packages_are_read_in_seconds(tmp_path: Path) -> None:
+    entry = '  demo-{}: {{versions: ["1.0"], extra_deps: ["torch", "ninja>=1.11"], cuda: ">=12.4", env: {{X: "{}"}}}}\n'
+    lines = (entry.format(number, number) for number in range(20_000))
+    (tmp_path / "packages.yml").write_text("".join(("packages:\n", *lines)))
+    began = time.process_time()
+    assert len(load_config(tmp_path).packages) == 20_000
+    assert time.process_time() - began < 10

@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import Overrides, detect_environment
 from wheelmill.errors import UsageError
-from wheelmill.names import Architecture, CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion, project_name
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    ProjectName,
+    PythonVersion,
+    TorchVersion,
+    project_name,
+    read_requirement,
+)
 from wheelmill.wheel.platforms import PLATFORMS, Libc
 
 if TYPE_CHECKING:
@@ -84,16 +93,16 @@ def requirements_of(texts: Sequence[str]) -> list[Requirement]:
     found: dict[str, Requirement] = {}
     for text in texts:
         try:
-            requirement = Requirement(text)
-        except InvalidRequirement as error:
-            raise UsageError(f"expected a requirement such as 'flash-attn>=2.7,<3' (PEP 508): {error}") from None
-        if requirement.url or requirement.marker:
+            asked = read_requirement(text)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        if asked.url or asked.marker:
             raise UsageError(f"expected a name and a range of versions, without URL and marker: {text!r}")
-        name = canonicalize_name(requirement.name)
+        name = canonicalize_name(asked.name)
         if name in found:
-            found[name].specifier &= requirement.specifier
+            found[name].specifier &= asked.specifier
         else:
-            found[name] = requirement
+            found[name] = asked
     return list(found.values())
 
 

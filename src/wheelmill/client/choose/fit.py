@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from packaging.requirements import Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
 from packaging.version import Version
 
@@ -15,7 +15,7 @@ from wheelmill.client.records import Aspect, Candidate, Mismatch, Source, Target
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
-from wheelmill.names import CudaVersion, Platform, PythonVersion
+from wheelmill.names import CudaVersion, Platform, PythonVersion, read_range
 from wheelmill.wheel.gpu_code import runs_on
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
@@ -174,14 +174,12 @@ def within(specifier: str | None, version: Version) -> bool:
     if not specifier:
         return True
     try:
-        return _specifier(specifier).contains(version, prereleases=True)
-    except InvalidSpecifier:  # an index may hold anything; pip ignores it, too
+        return _range(specifier).contains(version, prereleases=True)
+    except ValueError:  # an index may hold anything; pip ignores it, too
         return True
 
 
-@functools.cache
-def _specifier(text: str) -> SpecifierSet:
-    return SpecifierSet(text)
+_range: Final = functools.cache(read_range)
 
 
 def _is_exact(specifier: SpecifierSet) -> bool:

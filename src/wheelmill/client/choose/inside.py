@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.choose.fit import admits_torch, within
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment
 from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.names import Architecture
+from wheelmill.names import Architecture, read_requirement
 from wheelmill.wheel.gpu_code import lacks_code_for
 
 
@@ -93,7 +93,7 @@ def mismatches_inside(inside: Inside, candidate: Candidate, target: TargetEnviro
 
 def _torch_requirement(text: str) -> Requirement | None:
     try:
-        requirement = Requirement(text)
-    except InvalidRequirement:
+        required = read_requirement(text)
+    except ValueError:
         return None
-    return requirement if canonicalize_name(requirement.name) == "torch" and not requirement.marker else None
+    return required if canonicalize_name(required.name) == "torch" and not required.marker else None

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from packaging.requirements import Requirement
 from packaging.version import Version
 
 from wheelmill.client.choose.inside import Inside
 from wheelmill.client.records import Candidate, SourceKind
 from wheelmill.errors import WheelmillError
-from wheelmill.names import Architecture
+from wheelmill.names import Architecture, read_requirement
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.label import Label
 
@@ -163,7 +162,7 @@ def _inside_of_entry(entry: ManifestEntry) -> Inside:
     """
     evidence = entry.certificate.evidence
     return Inside(
-        requires_dist=tuple(str(Requirement(text)) for text in entry.requires_dist),
+        requires_dist=tuple(str(read_requirement(text)) for text in entry.requires_dist),
         requires_python=entry.requires_python,
         glibc=str(Version(evidence.glibc)) if evidence.glibc else None,
         cuda_major=evidence.cuda_major,

@@ -6,14 +6,14 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any, Final
 
 import tomlkit
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tomlkit.items import AoT, Array, InlineTable, Table
 
 from wheelmill.client.lock.pins import Index, Pin
 from wheelmill.client.project.toml_tables import TomlTables, set_key
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, read_requirement
 
 _OURS: Final = "wheelmill-"
 """The names of indexes that wheelmill adds begin with this."""
@@ -141,8 +141,8 @@ class Pyproject(TomlTables):
             raise UsageError(f"{self.path}: {key}: expected a list of requirements")
         for place, text in enumerate(texts or ()):
             try:
-                yield place, Requirement(str(text))
-            except InvalidRequirement as error:
+                yield place, read_requirement(str(text))
+            except ValueError as error:
                 raise UsageError(f"{self.path}: {key}[{place}]: {error}") from None
 
     def _source_key(self, project: ProjectName) -> str:

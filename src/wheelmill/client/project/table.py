@@ -6,14 +6,13 @@ from collections.abc import Callable, Collection, MutableMapping
 from typing import Any
 
 import tomlkit
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import UsageError
-from wheelmill.names import PythonVersion
+from wheelmill.names import PythonVersion, read_requirement
 
 _FIRST_VERSION = "0.1.0"
 
@@ -100,10 +99,7 @@ def _requirement(name: str, constraint: object) -> str:
     if not isinstance(constraint, str):
         raise ValueError("several constraints cannot be carried over to [project]")  # noqa: TRY004 - of a document
     text = f"{name}{extras}{specifiers_of(constraint)}{marker}"
-    try:
-        return str(Requirement(text))
-    except InvalidRequirement as error:
-        raise ValueError(str(error)) from None
+    return str(read_requirement(text))
 
 
 def specifiers_of(constraint: str) -> str:

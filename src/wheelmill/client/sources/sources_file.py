@@ -7,14 +7,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.config.model.sources import SourceEntry, SourceFacts, Sources, github_releases
 from wheelmill.config.read import read_file
 from wheelmill.errors import ConfigurationError
-from wheelmill.names import project_name
+from wheelmill.names import project_name, read_range
 
 
 def read_sources_file(path: Path) -> SourceList:
@@ -68,7 +67,7 @@ def _read_registry(path: Path) -> tuple[Source, ...]:
     for number, entry in enumerate(registry.sources):
         try:
             found.append(_registered(entry))
-        except (ValueError, InvalidSpecifier) as error:
+        except ValueError as error:
             faults.append(f"{path.name}: sources.{number}: {error}")
     if faults:
         raise ConfigurationError(tuple(faults))
@@ -93,5 +92,5 @@ def _registered(entry: _RegistryEntry) -> Source:
         description=entry.description,
         projects=frozenset({project}),
         distribution=None if distribution == project else distribution,
-        torch=SpecifierSet(entry.torch_compat) if entry.torch_compat else None,
+        torch=read_range(entry.torch_compat) if entry.torch_compat else None,
     )

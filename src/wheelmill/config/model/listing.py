@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.config.annotations import ConfigFile, EachKeyOnce, Entry, KeyPath, Read
 from wheelmill.config.fields import Name, text_of
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, read_requirement
 from wheelmill.wheel.name import WheelName
 
 
@@ -38,12 +38,12 @@ def _wheel(value: object) -> str:
 def _versions(value: object) -> Requirement:
     example = "a project and its versions such as 'flash-attn==2.8.3'"
     try:
-        requirement = Requirement(str(value))
-    except InvalidRequirement:
-        raise ValueError(f"expected {example}, not {value!r}") from None
-    if requirement.url or requirement.extras or requirement.marker or not requirement.specifier:
+        named = read_requirement(str(value))
+    except ValueError:
+        raise ValueError(f"expected {example}, not {str(value)[:80]!r}") from None
+    if named.url or named.extras or named.marker or not named.specifier:
         raise ValueError(f"expected {example} and nothing else, not {value!r}")
-    return Requirement(f"{canonicalize_name(requirement.name)}{requirement.specifier}")
+    return Requirement(f"{canonicalize_name(named.name)}{named.specifier}")
 
 
 def _reason(value: object) -> str:

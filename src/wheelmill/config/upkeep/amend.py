@@ -31,9 +31,9 @@ def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
     """
     document = read_document(path)
     text = path.read_bytes().decode()
-    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-    amended = _applied(text, [_edit(text, root, key_path, value) for key_path, value in values.items()]).encode()
-    with suppress(ConfigurationError):  # it would be no file of ours
+    with suppress(ConfigurationError, yaml.YAMLError):  # it would be no file of ours, or only libyaml reads it
+        root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+        amended = _applied(text, [_edit(text, root, key_path, value) for key_path, value in values.items()]).encode()
         if parse_document(path, amended).content == _with_values(document.content, values):
             write_bytes(path, amended)
             return
