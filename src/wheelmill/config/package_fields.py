@@ -11,8 +11,8 @@ from typing import Annotated, Final
 
 from wheelmill.config.annotations import Items, Read, ReadIn
 from wheelmill.config.fields import NUMBER, text_of, text_that, whole_number
-from wheelmill.wheel.findings import Code, Level
 from wheelmill.system.files import refuse_links_out
+from wheelmill.wheel.findings import Code, Level
 from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
 
 _GIT_URL: Final = re.compile(r"(https://[A-Za-z0-9.-]+(:[0-9]+)?|file://)(/[A-Za-z0-9._~+-]+)+/?")
