@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from tests.github_server import REPOSITORY
 from wheelmill.wheel.attestation import WHEELS_WORKFLOW
 
-REPOSITORY: Final = "owner/repo"
 MAIN: Final = "refs/heads/main"
 ISSUER: Final = "https://token.actions.githubusercontent.com"
 SIGNED_AT: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -6,12 +6,15 @@ import pytest
 
 from tests.github_server import REPOSITORY, GitHub, serving
 from tests.integration.conftest import Command
+from tests.sigstore_instance import MAIN, Sigstore
 from tests.unit.release.conftest import certified_wheel, everything_in
 from tests.wheels import write_wheel
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.smoke.verdict import certificate_path
-from wheelmill.system.files import sha256_of
+from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.record_files import write_record
+from wheelmill.wheel.attestation import TRUSTED_ROOT
+from wheelmill.wheel.metadata import metadata_bytes
 
 NAME = "demo-1.0-py3-none-any.whl"
 
@@ -66,11 +69,73 @@ def test_a_wheel_that_is_not_in_the_plan_is_refused(python: Command, wheels: Pat
     assert not (wheels.parent / "releases").exists()
 
 
-def test_a_check_publishes_nothing(python: Command, wheels: Path) -> None:
+def test_what_is_to_be_attested_is_written_and_nothing_is_published(python: Command, wheels: Path) -> None:
+    """Of the sidecar too: installers read it alone to find out what else to install."""
+    write_wheel(wheels / "untested-1.0-py3-none-any.whl")
+    checksums = wheels.parent / "checksums.txt"
     store = f"dir:{wheels.parent / 'releases'}"
-    done = python("-m", "wheelmill", "release", wheels, "--store", store, "--check", exit_code=0)
-    assert "every wheel may be released" in done.stderr
+    python("-m", "wheelmill", "release", wheels, "--store", store, "--checksums", checksums, exit_code=6)
+    sidecar = sha256_of_bytes(metadata_bytes(wheels / NAME))
+    assert checksums.read_text() == f"{sha256_of(wheels / NAME)}  {NAME}\n{sidecar}  {NAME}.metadata\n"
     assert not (wheels.parent / "releases").exists()
+
+
+@pytest.fixture
+def sigstore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sigstore:
+    """The instance that every command trusts."""
+    instance = Sigstore()
+    monkeypatch.setenv(TRUSTED_ROOT, str(instance.write_trusted_root(tmp_path / "trusted_root.json")))
+    return instance
+
+
+def attest(sigstore: Sigstore, wheels: Path, *, ref: str = MAIN) -> None:
+    """Sign the wheels of a folder as a job of theirs does, and leave the bundle beside them."""
+    checksums = wheels.parent / "checksums.txt"
+    files = {name: sha256 for sha256, name in map(str.split, checksums.read_text().splitlines())}
+    (wheels / "bundle.jsonl").write_bytes(sigstore.attest(files, ref=ref) + b"\n")
+
+
+def test_only_an_attested_wheel_is_released_and_listed(python: Command, wheels: Path, sigstore: Sigstore) -> None:
+    """Somebody with the release's token adds a release of his own: its wheel has no attestation and is not listed."""
+    store = ("--store", f"dir:{wheels.parent / 'releases'}")
+    required = (*store, "--require-attestation", REPOSITORY)
+    run = ("-m", "wheelmill", "release", wheels)
+    assert f"{NAME} is not attested by {REPOSITORY}@main" in python(*run, *required, exit_code=6).stderr
+    python(*run, *store, "--checksums", wheels.parent / "checksums.txt", exit_code=0)
+    attest(sigstore, wheels, ref="refs/heads/feature")
+    assert f"{NAME} is not attested by {REPOSITORY}@main" in python(*run, *required, exit_code=6).stderr
+    attest(sigstore, wheels)
+    python(*run, *required, exit_code=0)
+
+    stolen = certified_wheel(wheels.parent / "stolen" / "demo-2.0-py3-none-any.whl")
+    write_record(certificate_path(stolen.file.path), stolen.certificate)
+    python("-m", "wheelmill", "release", wheels.parent / "stolen", *store, exit_code=0)
+    site = wheels.parent / "site"
+    index = ("-m", "wheelmill", "index", "build", "--output", site)
+    said = python(*index, *required, exit_code=0).stderr
+    assert "demo-2.0-py3-none-any.whl is not listed" in said
+    page = (site / "simple" / "demo" / "index.html").read_text()
+    assert NAME in page
+    assert "demo-2.0" not in page
+    python(*index, *store, exit_code=0)
+    assert "demo-2.0" in (site / "simple" / "demo" / "index.html").read_text()
+
+
+def test_an_attested_wheel_with_a_forged_sidecar_is_not_listed(
+    python: Command, wheels: Path, sigstore: Sigstore
+) -> None:
+    """The manifest promises another sidecar, which would make pip install what somebody else wrote."""
+    store = ("--store", f"dir:{wheels.parent / 'releases'}")
+    required = (*store, "--require-attestation", REPOSITORY)
+    python("-m", "wheelmill", "release", wheels, *store, "--checksums", wheels.parent / "checksums.txt", exit_code=0)
+    attest(sigstore, wheels)
+    python("-m", "wheelmill", "release", wheels, *required, exit_code=0)
+    (path,) = (wheels.parent / "releases").glob("*/manifest.json")
+    forged = path.read_text().replace(sha256_of_bytes(metadata_bytes(wheels / NAME)), "f" * 64)
+    path.write_text(forged)
+    site = wheels.parent / "site"
+    said = python("-m", "wheelmill", "index", "build", "--output", site, *required, exit_code=0).stderr
+    assert f"{NAME} is not listed: {REPOSITORY}@main does not attest it" in said
 
 
 def test_a_store_of_no_known_kind_is_a_usage_error(python: Command, wheels: Path) -> None:

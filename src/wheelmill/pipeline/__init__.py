@@ -1,8 +1,21 @@
 """The way of a wheel, stage after stage. Nothing else knows more than its own stage."""
 
-from wheelmill.pipeline.gate import Gate
+from wheelmill.pipeline.attested import attested_in, checksums_of
+from wheelmill.pipeline.gate import Gate, delivered_in
 from wheelmill.pipeline.matrix_plan import read_plan
 from wheelmill.pipeline.publishing import build_index, catalogue_of, release_folder
 from wheelmill.pipeline.run import Factory, RunOutcome, run
 
-__all__ = ["Factory", "Gate", "RunOutcome", "build_index", "catalogue_of", "read_plan", "release_folder", "run"]
+__all__ = [
+    "Factory",
+    "Gate",
+    "RunOutcome",
+    "attested_in",
+    "build_index",
+    "catalogue_of",
+    "checksums_of",
+    "delivered_in",
+    "read_plan",
+    "release_folder",
+    "run",
+]

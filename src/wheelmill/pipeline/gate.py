@@ -26,11 +26,14 @@ from wheelmill.config.model import LockedSdist
 from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import Platform, PythonVersion, Sha256
 from wheelmill.plan.targets import BuildTarget, Cell
+from wheelmill.release.manifest import SIDECAR_SUFFIX
 from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.examine import examine_bytes
 from wheelmill.smoke.verdict import TestedWheel, tested_wheel_at
-from wheelmill.system.files import sha256_of
-from wheelmill.wheel.name import WheelName
+from wheelmill.system.files import sha256_of, sha256_of_bytes
+from wheelmill.wheel.attestation import Attested
+from wheelmill.wheel.metadata import metadata_bytes
+from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import tag_places
 from wheelmill.wheel.reserved import reservation
 
@@ -41,6 +44,8 @@ class Gate:
 
     targets: Sequence[BuildTarget] | None = None
     """What was planned; None asks only that a wheel agrees with itself."""
+    attested: Attested | None = None
+    """What was attested; None asks for no attestation."""
     max_size: int | None = None
     """Bytes that it must stay under where it will be released; None sets no limit."""
 
@@ -78,7 +83,20 @@ class Gate:
             raise ReleaseError(str(verdict).removeprefix(f"{path.name} "))
         findings = tuple(dict.fromkeys((*verdict.findings, *tested.certificate.findings)))
         certificate = replace(tested.certificate, evidence=verdict.evidence, findings=findings)
-        return replace(tested, certificate=certificate)
+        return replace(tested, certificate=certificate, bundles=self._bundles_of(tested.file))
+
+    def _bundles_of(self, file: WheelFile) -> tuple[bytes, ...]:
+        """What attests a wheel and its sidecar.
+
+        Raises:
+            ReleaseError: nothing does.
+        """
+        if self.attested is None:
+            return ()
+        try:
+            return tuple(dict.fromkeys(self.attested.files[subject] for subject in subjects_of(file)))
+        except KeyError:
+            raise ReleaseError(f"is not attested by {self.attested.signer}") from None
 
     def _compare(self, filename: str, provenance: Provenance | None) -> None:
         """Compare what a wheel is called and said to be with the plan, or with each other where there is none.
@@ -105,6 +123,20 @@ class Gate:
             raise ReleaseError("has a certificate that does not say how it was built")
         if wrong := ", ".join(differences(target, provenance)):
             raise ReleaseError(f"was not built as planned: its certificate has another {wrong}")
+
+
+def delivered_in(directory: Path, suffix: str) -> list[Path]:
+    """The files of a kind in a folder, and in the folders right below it: one of each job."""
+    return sorted([*directory.glob(f"*.{suffix}"), *directory.glob(f"*/*.{suffix}")])
+
+
+def subjects_of(file: WheelFile) -> tuple[tuple[str, Sha256], ...]:
+    """What is attested of a readable wheel: the names and hashes of its file and of its sidecar (PEP 658).
+
+    Installers read the sidecar alone to find out what else to install.
+    """
+    sidecar = sha256_of_bytes(metadata_bytes(file.path))
+    return (file.filename, file.sha256), (file.filename + SIDECAR_SUFFIX, sidecar)
 
 
 def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) -> bool:

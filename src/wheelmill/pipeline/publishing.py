@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,7 +23,8 @@ from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.names import ReleaseTag
-from wheelmill.pipeline.gate import Gate
+from wheelmill.pipeline.attested import attested_part
+from wheelmill.pipeline.gate import Gate, delivered_in
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
@@ -31,6 +32,7 @@ from wheelmill.release.store import Publication, Store, publish
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.attestation import Signer
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile
 
@@ -40,26 +42,22 @@ def release_folder(
     store: Store,
     gate: Gate,
     *,
-    publishes: bool = True,
     attestation: str | None = None,
     progress: Progress,
 ) -> Publication:
-    """Publish the wheels that the gate admits.
+    """Publish the wheels that a gate admits.
 
     Args:
         directory: has the wheels, with their certificates beside them, or folders with such wheels.
         store: the store that gets the new release.
         gate: what a wheel must be to be released.
-        publishes: whether they are released; if not, only the refusals are told.
         attestation: the address of the attestation of all these wheels.
         progress: shows the steps that take long.
 
     Raises:
         ReleaseError: the store cannot be read or written.
     """
-    admitted, refusals = gate.admit(sorted([*directory.glob("*.whl"), *directory.glob("*/*.whl")]))
-    if not publishes:
-        return Publication(releases=(), refusals=refusals)
+    admitted, refusals = gate.admit(delivered_in(directory, "whl"))
     wheels = [replace(wheel, attestation=attestation) for wheel in admitted]
     publication = publish(store, wheels, now=datetime.now(UTC), progress=progress)
     return replace(publication, refusals=(*refusals, *publication.refusals))
@@ -72,8 +70,10 @@ def build_index(
     base_url: str,
     output: Path,
     previous: str | None = None,
+    signer: Signer | None = None,
     catalogue: Catalogue | None = None,
     sources: bytes | None = None,
+    warn: Callable[[str], None] = lambda _text: None,
 ) -> SiteSize:
     """Regenerate the site of all releases.
 
@@ -83,8 +83,10 @@ def build_index(
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         output: the folder that the site is written to.
         previous: the folder or URL of the site that people use now; nothing that it has may change or vanish.
+        signer: who must have attested a wheel that is listed; None lists all.
         catalogue: what else is known of packages; without it, pages for people show only what is built.
         sources: the ``sources.yml`` that clients of this site take.
+        warn: told of wheels that are not listed because nothing attests them.
 
     Raises:
         ReleaseError: a manifest cannot be read.
@@ -92,6 +94,8 @@ def build_index(
     """
     with _without_cycles():
         manifests = store.manifests()
+        if signer:
+            manifests = tuple(attested_part(manifest, store, signer, warn) for manifest in manifests)
         deployed = deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED
         site = site_of_releases(manifests, base_url, listing, absent=_absent(manifests, store), deployed=deployed)
         listed = pages_of_sources(sources) if sources is not None else ()

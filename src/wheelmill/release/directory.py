@@ -14,11 +14,10 @@ from urllib.parse import quote
 from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
-from wheelmill.release.store import FailureFile, Publication, Quotas, date_tags, files_beside
+from wheelmill.release.store import FailureFile, Publication, Quotas, date_tags, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of, write_bytes
 from wheelmill.system.progress import Progress
-from wheelmill.system.record_files import write_record
 from wheelmill.wheel.name import WheelFile
 
 
@@ -61,6 +60,13 @@ class DirectoryStore:
             raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
 
+    def read(self, tag: ReleaseTag, filename: str) -> bytes:
+        """See `Store.read`."""
+        try:
+            return (self.directory / tag / filename).read_bytes()
+        except OSError as error:
+            raise ReleaseError(f"{tag}/{filename} cannot be read: {error.strerror}") from None
+
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:  # noqa: ARG002 - it takes every wheel
         """See `Store.reason_to_refuse`."""
         return None
@@ -79,7 +85,8 @@ class DirectoryStore:
                 shutil.copyfile(wheel.file.path, draft / wheel.file.filename)
                 for name, content in files_beside(wheel).items():
                     write_bytes(draft / name, content)
-            write_record(draft / MANIFEST, manifest)
+            for name, content in files_of_release(manifest, wheels).items():
+                write_bytes(draft / name, content)
             draft.chmod(0o755)
             try:
                 os.rename(draft, self.directory / manifest.tag)  # noqa: PTH104 - fails where files already are

@@ -16,6 +16,8 @@ from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelName
 
 MANIFEST: Final = "manifest.json"
+ATTESTATIONS: Final = "attestations.jsonl"
+"""The attestations of its wheels, a Sigstore bundle a line, as ``gh attestation verify --bundle`` reads them."""
 SIDECAR_SUFFIX: Final = ".metadata"
 """PEP 658: a wheel's METADATA lies at the wheel's own URL with this behind it."""
 SBOM_SUFFIX: Final = ".cdx.json"

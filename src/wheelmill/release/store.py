@@ -6,7 +6,7 @@ What is new goes under a new tag; what is published stays as it is. Beside relea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -15,10 +15,10 @@ from typing import Protocol
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailure, KnownFailures, PastBuild
-from wheelmill.release.manifest import SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.manifest import ATTESTATIONS, MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.record_files import read_record, write_record
+from wheelmill.system.record_files import read_record, record_bytes, write_record
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile
 
@@ -39,6 +39,13 @@ class FailureFile:
     def remember(self, inputs: Sha256, failure: KnownFailure) -> None:
         """Keep one more failed build."""
         write_record(self.path, KnownFailures(by_inputs={**self.read().by_inputs, inputs: failure}))
+
+
+def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
+    """What every release has once: its manifest, and the attestations of its wheels where there are any."""
+    bundles = dict.fromkeys(bundle for wheel in wheels for bundle in wheel.bundles)
+    attested = {ATTESTATIONS: b"".join(bundle + b"\n" for bundle in bundles)} if bundles else {}
+    return {MANIFEST: record_bytes(manifest), **attested}
 
 
 def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
@@ -101,6 +108,14 @@ class Store(Protocol):
 
         Raises:
             ReleaseError: it is not there, or has other bytes than its manifest says.
+        """
+
+    def read(self, tag: ReleaseTag, filename: str) -> bytes:
+        """Read a small file of a release.
+
+        Raises:
+            ReleaseError: it is not there.
+            NetworkError: it cannot be had now.
         """
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:

@@ -117,6 +117,8 @@ class TestedWheel:
     certificate: Certificate
     attestation: str | None = None
     """Where somebody who built it says so: the address of an attestation."""
+    bundles: tuple[bytes, ...] = ()
+    """That attestation itself, verified: lines of JSON."""
 
 
 def certificate_path(wheel: Path) -> Path:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -82,8 +82,9 @@ class Signer:
 class Attested:
     """What verified bundles say."""
 
-    files: frozenset[tuple[str, Sha256]]
-    """The names of files, each with its hash."""
+    signer: Signer
+    files: Mapping[tuple[str, Sha256], bytes]
+    """The bundle that speaks of a file, by the file's name and hash."""
     faults: tuple[str, ...]
     """Why the other bundles do not count."""
 
@@ -100,15 +101,14 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
         UsageError: this machine lacks what verifying takes.
     """
     verifier = _verifier()
-    files: set[tuple[str, Sha256]] = set()
+    files: dict[tuple[str, Sha256], bytes] = {}
     faults: list[str] = []
-    lines = (line for content in bundles for line in content.splitlines() if line.strip())
-    for line in lines:
+    for line in dict.fromkeys(line for content in bundles for line in content.splitlines() if line.strip()):
         try:
-            files.update(_subjects_of(line, verifier, signer.policy(workflow)))
+            files |= dict.fromkeys(_subjects_of(line, verifier, signer.policy(workflow)), line)
         except ValueError as error:
             faults.append(str(error))
-    return Attested(files=frozenset(files), faults=tuple(faults))
+    return Attested(signer=signer, files=files, faults=tuple(faults))
 
 
 def _verifier() -> Verifier:

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from wheelmill.cli.factory.inputs import ConfigOption, StoreOption, folder_at, own_config_at, store_at
+from wheelmill.cli.shared.options import SignerOption, signer_of
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT, progress
 from wheelmill.config.load import load_listing
@@ -129,6 +130,7 @@ def build(
             envvar="WHEELMILL_PREVIOUS",
         ),
     ] = None,
+    require_attestation: SignerOption = None,
 ) -> None:
     """Generate the site of all releases in a store."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
@@ -141,8 +143,10 @@ def build(
         base_url=base_url or releases.url_from(output),
         output=output,
         previous=previous,
+        signer=signer_of(require_attestation),
         catalogue=pipeline.catalogue_of(own, releases.failures.read()) if own else None,
         sources=_sources_in(folder_at(config)),
+        warn=lambda text: STDERR.print(escape(f"warning: {text}")),
     )
     STDERR.print(escape(f"{output}: {size}"))
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from wheelmill.cli.factory.inputs import ConfigOption, StoreOption, config_at, store_at
+from wheelmill.cli.shared.options import SignerOption, signer_of
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import ReleaseError
+from wheelmill.release.store import RefusedWheel
+from wheelmill.system.files import write_bytes
 
 
 def release(
@@ -28,7 +32,14 @@ def release(
         ),
     ] = None,
     config: ConfigOption = None,
-    check: Annotated[bool, typer.Option("--check", help="Only examine the wheels: nothing is published.")] = False,
+    require_attestation: SignerOption = None,
+    checksums: Annotated[
+        Path | None,
+        typer.Option(
+            help="Publish nothing: write what is to be attested of the wheels that may be released, as sha256sum does.",
+            metavar="FILE",
+        ),
+    ] = None,
     attestation: Annotated[
         str | None, typer.Option(help="The address of the attestation of these wheels.", metavar="URL")
     ] = None,
@@ -37,18 +48,28 @@ def release(
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
     releases = store_at(store)
-    targets = pipeline.read_plan(plan).targets(config_at(config)) if plan else None
-    gate = pipeline.Gate(targets=targets, max_size=releases.quotas.asset)
+    signer = signer_of(require_attestation)
+    gate = pipeline.Gate(
+        targets=pipeline.read_plan(plan).targets(config_at(config)) if plan else None,
+        attested=pipeline.attested_in(directory, signer) if signer else None,
+        max_size=releases.quotas.asset,
+    )
+    if checksums:
+        admitted, refusals = gate.admit(pipeline.delivered_in(directory, "whl"))
+        write_bytes(checksums, pipeline.checksums_of(admitted).encode())
+        _raise_for(refusals, "refused:")
+        return
     with progress() as shown:
         publication = pipeline.release_folder(
-            directory, releases, gate, publishes=not check, attestation=attestation or None, progress=shown
+            directory, releases, gate, attestation=attestation or None, progress=shown
         )
     for manifest in publication.releases:
         STDERR.print(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
-    if publication.refusals:
-        refused = (f"{refusal.filename} {refusal.reason}" for refusal in publication.refusals)
-        raise ReleaseError("\n".join(("not released:", *refused)))
-    if check:
-        STDERR.print("every wheel may be released")
-    elif not publication.releases:
+    _raise_for(publication.refusals, "not released:")
+    if not publication.releases:
         STDERR.print("nothing to release: every wheel is published already")
+
+
+def _raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:
+    if lines := [f"{refusal.filename} {refusal.reason}" for refusal in refusals]:
+        raise ReleaseError("\n".join((heading, *lines)))

@@ -6,12 +6,39 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any, Final, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, get_type_hints
+
+import typer
+
+from wheelmill.errors import UsageError
+from wheelmill.wheel.attestation import Signer
 
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 """Names the configuration folder where no option does."""
 
+SignerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--require-attestation",
+        help="Only wheels that this repository's own workflow attests, on this branch; main by default.",
+        metavar="OWNER/REPO[@BRANCH]",
+        envvar="WHEELMILL_REQUIRE_ATTESTATION",
+    ),
+]
+
 Result = TypeVar("Result")
+
+
+def signer_of(option: str | None) -> Signer | None:
+    """Read whose attestations are required.
+
+    Raises:
+        UsageError: it is no repository.
+    """
+    try:
+        return Signer.parse(option) if option else None
+    except ValueError as error:
+        raise UsageError(f"--require-attestation: {error}") from None
 
 
 def with_groups(command: Callable[..., Result]) -> Callable[..., Result]:

@@ -24,11 +24,18 @@ from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from, probe
 from wheelmill.release.github.drafts import all_releases, draft_of, publish_draft
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
-from wheelmill.release.store import FailureFile, Publication, Quotas, RefusedWheel, files_beside, is_date_tag
+from wheelmill.release.store import (
+    FailureFile,
+    Publication,
+    Quotas,
+    RefusedWheel,
+    files_beside,
+    files_of_release,
+    is_date_tag,
+)
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
-from wheelmill.system.record_files import record_bytes
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.name import WheelFile, WheelName
 
@@ -99,6 +106,11 @@ class GitHubStore:
                 raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
 
+    def read(self, tag: ReleaseTag, filename: str) -> bytes:
+        """See `Store.read`."""
+        with downloads_from(self.repository, self.pace.clock) as downloads:
+            return downloads.read(tag, filename)
+
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
         """See `Store.reason_to_refuse`."""
         if replaced := "".join(sorted(set(wheel.filename) - _KEPT)):
@@ -154,7 +166,8 @@ class GitHubStore:
         if not manifest.wheels:
             raise ReleaseError("\n".join((f"nothing of {tag} could be sent:", *refusals.values())))
         arrived = chain(*(own for filename, own in assets.items() if filename not in refusals))
-        sent = send(calls, draft, [*arrived, Asset.of_bytes(MANIFEST, record_bytes(manifest))])
+        once = [Asset.of_bytes(name, content) for name, content in files_of_release(manifest, wheels).items()]
+        sent = send(calls, draft, [*arrived, *once])
         if sent.faults:
             raise ReleaseError("\n".join(f"{name} {fault}" for name, fault in sent.faults.items()))
         publish_draft(calls, draft, manifest, self.repository)

@@ -1,0 +1,58 @@
+"""Attestations on their way: what jobs have to sign, what a release believes of it, and what an index lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from wheelmill.errors import NetworkError, ReleaseError
+from wheelmill.pipeline.gate import delivered_in, subjects_of
+from wheelmill.release.manifest import ATTESTATIONS, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.store import Store
+from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.wheel.attestation import WHEELS_WORKFLOW, Attested, Signer, verify_bundles
+
+
+def checksums_of(wheels: Iterable[TestedWheel]) -> str:
+    """What is to be attested of wheels, in the form of sha256sum."""
+    subjects = (subject for wheel in wheels for subject in subjects_of(wheel.file))
+    return "".join(f"{sha256}  {name}\n" for name, sha256 in subjects)
+
+
+def attested_in(directory: Path, signer: Signer) -> Attested:
+    """Verify the attestations that lie beside delivered wheels, in files ``*.jsonl``.
+
+    Raises:
+        UsageError: this machine lacks what verifying takes.
+    """
+    bundles = (path.read_bytes() for path in delivered_in(directory, "jsonl"))
+    return verify_bundles(bundles, signer, WHEELS_WORKFLOW)
+
+
+def attested_part(manifest: Manifest, store: Store, signer: Signer, warn: Callable[[str], None]) -> Manifest:
+    """Leave out the wheels of a release that are not attested, each with its sidecar.
+
+    Args:
+        manifest: what the release says of itself, which whoever could write to it may have forged.
+        store: has the release, with its attestations.
+        signer: who must have attested.
+        warn: told of each wheel that is left out.
+
+    Raises:
+        UsageError: this machine lacks what verifying takes.
+    """
+    try:
+        bundles = store.read(manifest.tag, ATTESTATIONS)
+    except (ReleaseError, NetworkError) as error:
+        warn(str(error))
+        bundles = b""
+    files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
+    wheels = []
+    for entry in manifest.wheels:
+        subjects = (entry.filename, entry.sha256), (entry.filename + SIDECAR_SUFFIX, entry.metadata_sha256)
+        if all(subject in files for subject in subjects):
+            wheels.append(entry)
+        else:
+            warn(f"{manifest.tag}/{entry.filename} is not listed: {signer} does not attest it")
+    return replace(manifest, wheels=tuple(wheels))
