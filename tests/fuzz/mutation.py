@@ -12,7 +12,7 @@ Damage = Callable[[bytes], bytes]
 
 _places = st.integers(0, 1 << 20)
 _lengths = st.integers(1, 64) | st.integers(1, 1 << 14)
-_numbers = (
+NUMBERS = (
     st.sampled_from([0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, (1 << 63) - 1, (1 << 64) - 1])
     | st.integers(0, 63).map(lambda bit: 1 << bit)
     | st.integers(0, 1 << 16)
@@ -31,7 +31,7 @@ def mutated(seeds: Sequence[bytes], words: Sequence[bytes] = (b"\0", b"\n")) -> 
         st.builds(_cut, _places),
         st.builds(_drop, _places, _lengths),
         st.builds(_put, _places, st.sampled_from(words) | st.binary(max_size=8)),
-        st.builds(_put_number, _places, _numbers, st.sampled_from("BHIQ"), st.sampled_from("<>")),
+        st.builds(_put_number, _places, NUMBERS, st.sampled_from("BHIQ"), st.sampled_from("<>")),
         st.builds(_repeat, _places, _lengths, st.sampled_from([1, 2, 16, 256, 4096])),
         st.builds(_splice, _places, st.sampled_from(seeds), _places),
     )

@@ -5,46 +5,36 @@ https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import IO, Final, Self, cast
 
-from elftools.elf.dynamic import DynamicSection
+from elftools.common.utils import struct_parse
+from elftools.construct.lib.container import Container
 from elftools.elf.elffile import ELFFile
-from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
-from elftools.elf.sections import Section, SymbolTableSection
 
+from wheelmill.errors import UnreadableError
+from wheelmill.wheel.dynamic import DynamicForm, Symbol, Texts
 from wheelmill.wheel.fatbin import DeviceCode, read_device_code
+from wheelmill.wheel.limits import MAX_READS, MAX_SECTIONS, MAX_SYMBOLS
 
 ELF_MAGIC: Final = b"\x7fELF"
 _FATBIN: Final = ".nv_fatbin"
-MAX_SYMBOLS: Final = 1_000_000
-"""In all shared objects of a wheel. All of torch's together have half as many."""
-_MAX_NAME: Final = 1 << 16
-"""Characters. Mangled names of templates reach some ten thousand."""
-_MAX_SECTIONS: Final = 10_000
-_MAX_VERSIONS: Final = 1 << 15
-"""Versions are numbered in 15 bits; a crafted chain of them need not end."""
 _COMPRESSED: Final = 0x800
-"""SHF_COMPRESSED: what pyelftools would unpack in memory, and linkers never do for what is read here."""
-_READ: Final = (SymbolTableSection, GNUVerNeedSection, GNUVerSymSection, DynamicSection)
-"""The sections that are read, beside ``.nv_fatbin``."""
+"""SHF_COMPRESSED: what linkers never do for what is read here."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Symbol:
-    """A symbol that a shared object needs from elsewhere."""
+@dataclass(kw_only=True)
+class Budget:
+    """What may still be read of the shared objects of one wheel."""
 
-    name: str
-    version: str | None
-    """``GLIBC_2.32``; None when the symbol is not versioned."""
-    weak: bool
-    """Whether it may stay undefined."""
+    symbols: int = MAX_SYMBOLS
+    reads: int = MAX_READS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,51 +52,47 @@ class SharedObject:
     device_code: DeviceCode
 
     @classmethod
-    def read(cls, path: Path, *, name: str, max_symbols: int = MAX_SYMBOLS) -> Self:
+    def read(cls, path: Path, *, name: str, budget: Budget) -> Self:
         """Read a shared object.
 
         Args:
             path: where its file is on this disk.
             name: its path in the wheel.
-            max_symbols: how many symbols it may have.
+            budget: what may be read of it, which it uses up.
 
         Raises:
-            ValueError: it is not a readable one.
+            UnreadableError: it is not a readable one.
         """
-        with path.open("rb") as file:
-            try:
-                return cls._of(ELFFile(file), name=name, sections=_sections_of(file, max_symbols))
-            except Exception as error:  # noqa: BLE001 - pyelftools trusts what it reads: it fails in any way
-                raise ValueError(f"not a readable shared object: {error}") from None
+        try:
+            with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                return cls._of(_Metered(content, budget), name=name)
+        except MemoryError:  # the budgets have a hole
+            raise
+        except Exception as error:  # noqa: BLE001 - pyelftools trusts what it reads: it fails in any way
+            raise UnreadableError(f"not a readable shared object: {error}") from None
 
     @classmethod
-    def _of(cls, elf: ELFFile, *, name: str, sections: list[Section]) -> Self:
-        fatbin = next((section for section in sections if section.name == _FATBIN), None)
-        symbols = next((s for s in sections if isinstance(s, SymbolTableSection) and s.name == ".dynsym"), None)
-        versions = _versions(sections)
-        undefined, defined = [], set()
-        for index, symbol in enumerate(symbols.iter_symbols() if symbols else ()):
-            if not symbol.name:
-                continue
-            if len(symbol.name) > _MAX_NAME:
-                raise ValueError(f"it has a symbol whose name is longer than {_MAX_NAME} characters")
-            if symbol["st_shndx"] == "SHN_UNDEF":
-                weak = symbol["st_info"]["bind"] == "STB_WEAK"
-                undefined.append(Symbol(name=symbol.name, version=versions.get(index), weak=weak))
-            else:
-                defined.add(symbol.name)
+    def _of(cls, file: _Metered, *, name: str) -> Self:
+        elf = ELFFile(cast("IO[bytes]", file))
+        sections = _Sections(content=file.content, headers=dict(_headers_of(elf)))
+        form = DynamicForm(order="<" if elf.little_endian else ">", wide=elf.elfclass == 64)  # noqa: PLR2004 - bits
+        symbols = sections.read("SHT_DYNSYM")
+        file.budget.symbols -= (count := len(symbols) // form.symbol.size)
+        if file.budget.symbols < 0:
+            raise ValueError(f"it has {count} symbols; with the wheel's other shared objects more than {MAX_SYMBOLS}")
+        undefined, defined = form.read_symbols(
+            symbols,
+            sections.read_texts("SHT_DYNSYM"),
+            versions=sections.read("SHT_GNU_versym"),
+            needed_versions=sections.read("SHT_GNU_verneed"),
+        )
         return cls(
             name=name,
             machine={"x64": "x86_64", "AArch64": "aarch64"}.get(elf.get_machine_arch(), elf.get_machine_arch()),
-            needed=tuple(
-                tag.needed  # type: ignore[attr-defined]  # set by its name at run time
-                for section in sections
-                if isinstance(section, DynamicSection)
-                for tag in section.iter_tags("DT_NEEDED")
-            ),
-            undefined=tuple(undefined),
-            defined=frozenset(defined),
-            device_code=read_device_code(fatbin.data()) if fatbin else DeviceCode(sass=(), ptx=()),
+            needed=form.read_needed(sections.read("SHT_DYNAMIC"), sections.read_texts("SHT_DYNAMIC")),
+            undefined=undefined,
+            defined=defined,
+            device_code=read_device_code(file.content, *sections.place(_FATBIN)),
         )
 
 
@@ -114,65 +100,98 @@ def shared_objects_of(wheel: Path) -> tuple[SharedObject, ...]:
     """Read every shared object in a wheel whose archive was checked.
 
     Raises:
-        ValueError: one of them is not readable; names it.
+        UnreadableError: one of them is not readable; names it.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        return read_members(archive, archive.infolist())
+
+
+def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -> tuple[SharedObject, ...]:
+    """Read those members of an archive that are shared objects.
+
+    Raises:
+        UnreadableError: one of them is not readable; names it.
     """
     found: list[SharedObject] = []
-    with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
+    budget = Budget()
+    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
         unpacked = Path(folder) / "member"
-        for member in archive.infolist():
+        for member in members:
             with archive.open(member) as source:
-                if source.read(len(ELF_MAGIC)) != ELF_MAGIC:
+                if (first := source.read(len(ELF_MAGIC))) != ELF_MAGIC:
                     continue
-                source.seek(0)
                 with unpacked.open("wb") as target:
+                    target.write(first)
                     shutil.copyfileobj(source, target, 1 << 20)
             try:
-                taken = sum(len(each.undefined) + len(each.defined) for each in found)
-                found.append(SharedObject.read(unpacked, name=member.filename, max_symbols=MAX_SYMBOLS - taken))
-            except ValueError as error:
-                raise ValueError(f"{member.filename}: {error}") from None
+                found.append(SharedObject.read(unpacked, name=member.filename, budget=budget))
+            except UnreadableError as error:
+                raise UnreadableError(f"{member.filename}: {error}") from None
     return tuple(found)
 
 
-def _sections_of(file: IO[bytes], max_symbols: int) -> list[Section]:
-    """The sections of an ELF file, once their headers promise no more than the file holds and a reader can take.
+class _Metered:
+    """A file for pyelftools, which reads a field at a time, and goes wherever the file says as often as it says.
 
-    Raises:
-        ValueError: they do not.
+    Args:
+        content: the file.
+        budget: pays for every read.
     """
-    elf, size = ELFFile(file), file.seek(0, os.SEEK_END)
-    if not 0 < elf.num_sections() <= _MAX_SECTIONS:
-        raise ValueError(f"it has {elf.num_sections()} section headers; expected 1 to {_MAX_SECTIONS}")
-    sections = list(elf.iter_sections())
-    for section in sections:
-        if not (isinstance(section, _READ) or section.name == _FATBIN):
-            continue
-        if section["sh_flags"] & _COMPRESSED:
-            raise ValueError(f"its section {section.name} is compressed")
-        if section["sh_offset"] + section["sh_size"] > size:
-            raise ValueError(f"its section {section.name} ends behind the end of the file")
-        if isinstance(section, GNUVerNeedSection) and section.num_versions() > _MAX_VERSIONS:
-            raise ValueError(f"its section {section.name} promises {section.num_versions()} libraries")
-        symbols = section.num_symbols() if isinstance(section, SymbolTableSection | GNUVerSymSection) else 0
-        if symbols > max_symbols:
-            raise ValueError(f"its section {section.name} has {symbols} symbols, more than {max_symbols}")
-    return sections
+
+    def __init__(self, content: mmap, budget: Budget) -> None:
+        self.content, self.budget = content, budget
+        self.seek, self.tell = content.seek, content.tell
+
+    def read(self, size: int) -> bytes:
+        """Read, as long as there is a budget."""
+        self.budget.reads -= 1
+        if self.budget.reads < 0:
+            raise ValueError(f"its headers take more than {MAX_READS} reads, with the wheel's other shared objects")
+        return self.content.read(size)
 
 
-def _versions(sections: list[Section]) -> dict[int, str]:
-    """The version name that each undefined dynamic symbol, by index, asks for."""
-    needed = (
-        auxiliary
-        for section in sections
-        if isinstance(section, GNUVerNeedSection)
-        for _library, auxiliaries in section.iter_versions()
-        for auxiliary in auxiliaries
-    )
-    names = {auxiliary["vna_other"]: auxiliary.name for auxiliary in islice(needed, _MAX_VERSIONS)}
-    return {
-        index: names[symbol["ndx"]]
-        for section in sections
-        if isinstance(section, GNUVerSymSection)
-        for index, symbol in enumerate(section.iter_symbols())
-        if symbol["ndx"] in names
-    }
+def _headers_of(elf: ELFFile) -> Iterator[tuple[str | int, Container]]:
+    """The headers of sections by number, by type, and by name where the type says nothing.
+
+    pyelftools would make an object of each section, for which it reads all of some.
+    """
+    if not 0 < elf.num_sections() <= MAX_SECTIONS:
+        raise ValueError(f"it has {elf.num_sections()} section headers; expected 1 to {MAX_SECTIONS}")
+    for number in range(elf.num_sections()):
+        header = struct_parse(elf.structs.Elf_Shdr, elf.stream, elf["e_shoff"] + number * elf["e_shentsize"])
+        yield number, header
+        yield header["sh_type"], header
+        if header["sh_type"] == "SHT_PROGBITS":
+            yield elf.get_section(number).name, header
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sections:
+    """The sections of a shared object."""
+
+    content: mmap
+    headers: Mapping[str | int, Container]
+
+    def place(self, key: str | int) -> tuple[int, int]:
+        """Where a section starts and ends in the file; nowhere, when there is none.
+
+        Raises:
+            ValueError: it is not in the file as it is.
+        """
+        if not (header := self.headers.get(key)):
+            return 0, 0
+        if header["sh_flags"] & _COMPRESSED:
+            raise ValueError(f"its section {key} is compressed")
+        start, end = header["sh_offset"], header["sh_offset"] + header["sh_size"]
+        if end > len(self.content):
+            raise ValueError(f"its section {key} ends behind the end of the file")
+        return start, end
+
+    def read(self, key: str | int) -> bytes:
+        """The bytes of a section."""
+        return self.content[slice(*self.place(key))]
+
+    def read_texts(self, key: str) -> Texts:
+        """The texts that a section refers to."""
+        header = self.headers.get(key)
+        return Texts(self.read(header["sh_link"]) if header else b"")

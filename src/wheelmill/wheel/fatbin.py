@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from mmap import mmap
 from typing import Final
+
+from wheelmill.errors import UnreadableError
 
 _MAGIC: Final = 0xBA55ED50
 _CONTAINER: Final = struct.Struct("<IHHQ")
@@ -18,6 +21,8 @@ _ENTRY: Final = struct.Struct("<HxxIQ12xI8xQ")
 _PTX, _CUBIN = 1, 2
 _ARCHITECTURE_SPECIFIC: Final = 1 << 20
 _FAMILY_SPECIFIC: Final = 1 << 21
+_PIECE: Final = 1 << 16
+"""Bytes that are looked through for zeros at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,28 +35,33 @@ class DeviceCode:
     """``compute_120``, in ascending order."""
 
 
-def read_device_code(section: bytes) -> DeviceCode:
+def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = None) -> DeviceCode:
     """List what a ``.nv_fatbin`` section holds.
 
+    Args:
+        content: the section, or the file that it is in, of which no more than the headers is read.
+        start: where the section starts.
+        stop: where it ends; None stands for the end of the content.
+
     Raises:
-        ValueError: the section is not laid out as described above.
+        UnreadableError: the section is not laid out as described above.
     """
     found: dict[int, set[tuple[int, str]]] = {_PTX: set(), _CUBIN: set()}
-    at = 0
-    while (at := _next_container(section, at)) >= 0:
-        _magic, _version, header, size = _CONTAINER.unpack_from(section, at)
+    at, stop = start, len(content) if stop is None else stop
+    while (at := _next_container(content, at, stop)) >= 0:
+        _magic, _version, header, size = _CONTAINER.unpack_from(content, at)
         end = at + header + size
-        if header < _CONTAINER.size or end > len(section):
-            raise ValueError("the fat binary section ends inside a container")
+        if header < _CONTAINER.size or end > stop:
+            raise UnreadableError("the fat binary section ends inside a container")
         entry = at + header
         while entry + _ENTRY.size <= end:
-            kind, entry_header, entry_size, architecture, flags = _ENTRY.unpack_from(section, entry)
+            kind, entry_header, entry_size, architecture, flags = _ENTRY.unpack_from(content, entry)
             if entry_header < _ENTRY.size:
-                raise ValueError("the fat binary section has an entry without a header")
+                raise UnreadableError("the fat binary section has an entry without a header")
             found.setdefault(kind, set()).add((architecture, _feature(flags)))
             entry += entry_header + entry_size
         if entry > end:
-            raise ValueError("the fat binary section has an entry that leaves its container")
+            raise UnreadableError("the fat binary section has an entry that leaves its container")
         at = end
     return DeviceCode(
         sass=tuple(f"sm_{number}{feature}" for number, feature in sorted(found[_CUBIN])),
@@ -59,17 +69,20 @@ def read_device_code(section: bytes) -> DeviceCode:
     )
 
 
-def _next_container(section: bytes, at: int) -> int:
-    """The offset of the next container; -1 after the last."""
-    while at + 4 <= len(section):
-        (word,) = struct.unpack_from("<I", section, at)
-        if word == _MAGIC:
-            if at + _CONTAINER.size > len(section):
-                raise ValueError("the fat binary section ends inside a container's header")
-            return at
-        if word != 0:
-            raise ValueError(f"the fat binary section has {word:#x} where a container should start")
-        at += 4
+def _next_container(content: bytes | mmap, at: int, stop: int) -> int:
+    """The offset of the next container, behind any number of zeros; -1 after the last."""
+    while at + 4 <= stop:
+        piece = content[at : min(at + _PIECE, stop)]
+        zeros = len(piece) - len(piece.lstrip(b"\0"))
+        at += zeros // 4 * 4
+        if zeros == len(piece) or at + 4 > stop:
+            continue
+        (word,) = struct.unpack_from("<I", content, at)
+        if word != _MAGIC:
+            raise UnreadableError(f"the fat binary section has {word:#x} where a container should start")
+        if at + _CONTAINER.size > stop:
+            raise UnreadableError("the fat binary section ends inside a container's header")
+        return at
     return -1
 
 

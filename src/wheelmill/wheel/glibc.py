@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.wheel.elf import SharedObject, Symbol
+from wheelmill.wheel.dynamic import Symbol
+from wheelmill.wheel.elf import SharedObject
 from wheelmill.wheel.platforms import LEGACY_POLICIES
 
 

@@ -10,3 +10,12 @@ MAX_METADATA: Final = 1 << 20
 """Bytes, also of WHEEL. Long descriptions have a quarter of it."""
 MAX_FIELDS: Final = 4_000
 """Of METADATA. Real ones have some hundreds of requirements at most."""
+
+MAX_SYMBOLS: Final = 1_000_000
+"""In all shared objects of a wheel. All of torch's together have half as many."""
+MAX_SYMBOL_NAME: Final = 1 << 16
+"""Bytes. Mangled names of templates reach some ten thousand."""
+MAX_SECTIONS: Final = 10_000
+"""Of a shared object. Real ones have some dozens."""
+MAX_READS: Final = 500_000
+"""Of header fields and texts, in all shared objects of a wheel. One takes some hundreds."""

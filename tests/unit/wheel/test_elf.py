@@ -2,33 +2,21 @@ import platform
 import random
 import struct
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from tests.shared_objects import EXTENSION, compiled
 from tests.wheels import write_wheel
-from wheelmill.system import process
-from wheelmill.wheel.elf import SharedObject, Symbol, shared_objects_of
+from wheelmill.errors import UnreadableError
+from wheelmill.wheel.dynamic import Symbol
+from wheelmill.wheel.elf import Budget, SharedObject, shared_objects_of
 
-EXTENSION = """
-#include <stdio.h>
-__attribute__((section(".nv_fatbin"), used)) static const unsigned device_code[] = {
-    0xba55ed50, 0x00100001, 72, 0, 2, 64, 8, 0, 0, 0, 0, 90, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-extern int outside(int);
-extern void maybe(void) __attribute__((weak));
-int own(int number) { if (maybe) maybe(); return printf("%d", outside(number)); }
-"""
 SECTION_HEADER = {"sh_offset": (24, "<Q"), "sh_size": (32, "<Q"), "sh_link": (40, "<I"), "sh_info": (44, "<I")}
 SECTION_HEADER |= {"sh_flags": (8, "<Q"), "sh_entsize": (56, "<Q")}
 """Where a field stands in a section's header, and its form."""
-
-
-def compiled(path: Path, code: str, *arguments: str | Path) -> Path:
-    source = path.with_suffix(".c")
-    source.write_text(code)
-    process.run(["gcc", "-shared", "-fPIC", "-s", "-Wl,--no-as-needed", "-o", path, source, *arguments])
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +29,7 @@ def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def read(extension: Path) -> SharedObject:
-    return SharedObject.read(extension, name="demo/_C.so")
+    return SharedObject.read(extension, name="demo/_C.so", budget=Budget())
 
 
 def test_a_shared_object_names_itself_and_what_it_needs(read: SharedObject) -> None:
@@ -66,7 +54,7 @@ def test_other_machines_are_told_apart(extension: Path, tmp_path: Path) -> None:
     content[18:20] = struct.pack("<H", {"x86_64": 183, "aarch64": 62}[platform.machine()])
     (tmp_path / "other.so").write_bytes(content)
 
-    machine = SharedObject.read(tmp_path / "other.so", name="other.so").machine
+    machine = SharedObject.read(tmp_path / "other.so", name="other.so", budget=Budget()).machine
 
     assert {machine, platform.machine()} == {"x86_64", "aarch64"}
 
@@ -91,7 +79,7 @@ def test_a_truncated_file_is_refused(length: int, extension: Path, tmp_path: Pat
     (tmp_path / "cut.so").write_bytes(extension.read_bytes()[:length])
 
     with pytest.raises(ValueError, match="not a readable shared object"):
-        SharedObject.read(tmp_path / "cut.so", name="cut.so")
+        SharedObject.read(tmp_path / "cut.so", name="cut.so", budget=Budget())
 
 
 def with_field(path: Path, section: str, field: str, value: int) -> bytes:
@@ -108,9 +96,6 @@ def with_field(path: Path, section: str, field: str, value: int) -> bytes:
 @pytest.mark.parametrize(
     ("section", "field", "value"),
     [
-        (".gnu.version", "sh_entsize", 0),
-        (".gnu.version", "sh_link", 0),
-        (".dynsym", "sh_entsize", 0),
         (".dynsym", "sh_offset", 1 << 63),
         (".dynsym", "sh_size", 1 << 62),
         (".dynamic", "sh_link", 0),
@@ -125,7 +110,7 @@ def test_a_section_header_that_lies_is_refused(
     (tmp_path / "lie.so").write_bytes(with_field(extension, section, field, value))
 
     with pytest.raises(ValueError, match="not a readable shared object"):
-        SharedObject.read(tmp_path / "lie.so", name="lie.so")
+        SharedObject.read(tmp_path / "lie.so", name="lie.so", budget=Budget())
 
 
 @pytest.mark.usefixtures("an_end")
@@ -133,7 +118,7 @@ def test_a_chain_of_versions_without_an_end_is_left(extension: Path, tmp_path: P
     (tmp_path / "endless.so").write_bytes(with_field(extension, ".gnu.version_r", "sh_info", 0xFFFFFFFF))
 
     with suppress(ValueError):
-        SharedObject.read(tmp_path / "endless.so", name="endless.so")
+        SharedObject.read(tmp_path / "endless.so", name="endless.so", budget=Budget())
 
 
 @pytest.mark.usefixtures("an_end")
@@ -146,7 +131,7 @@ def test_damage_raises_nothing_but_value_error(seed: int, extension: Path, tmp_p
     (tmp_path / "damaged.so").write_bytes(content)
 
     with suppress(ValueError):
-        SharedObject.read(tmp_path / "damaged.so", name="damaged.so")
+        SharedObject.read(tmp_path / "damaged.so", name="damaged.so", budget=Budget())
 
 
 @pytest.mark.usefixtures("an_end")
@@ -157,7 +142,7 @@ def test_a_small_wheel_with_millions_of_symbols_is_refused(extension: Path, tmp_
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={"demo/_C.so": wide})
 
     assert wheel.stat().st_size < 100_000
-    with pytest.raises(ValueError, match="has 2621440 symbols, more than 1000000"):
+    with pytest.raises(ValueError, match=r"has 2621440 symbols; .* more than 1000000"):
         shared_objects_of(wheel)
 
 
@@ -167,9 +152,9 @@ def test_all_shared_objects_of_a_wheel_share_one_budget(
 ) -> None:
     content = extension.read_bytes()
     wheel = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files={f"demo/_{n}.so": content for n in range(9)})
-    monkeypatch.setattr("wheelmill.wheel.elf.MAX_SYMBOLS", 40)
+    monkeypatch.setattr("wheelmill.wheel.elf.Budget", partial(Budget, symbols=40))
 
-    with pytest.raises(ValueError, match=r"demo/_\d\.so: .* symbols, more than"):
+    with pytest.raises(ValueError, match=r"demo/_[1-9]\.so: .* symbols; with the wheel\'s other shared objects"):
         shared_objects_of(wheel)
 
 
@@ -177,4 +162,40 @@ def test_a_compressed_section_is_not_unpacked(extension: Path, tmp_path: Path) -
     (tmp_path / "bomb.so").write_bytes(with_field(extension, ".nv_fatbin", "sh_flags", 0x802))
 
     with pytest.raises(ValueError, match=r"its section \.nv_fatbin is compressed"):
-        SharedObject.read(tmp_path / "bomb.so", name="bomb.so")
+        SharedObject.read(tmp_path / "bomb.so", name="bomb.so", budget=Budget())
+
+
+@pytest.mark.usefixtures("an_end")
+@pytest.mark.parametrize("names", [b"A" * (60 << 20), b"A" * 65_000 + b"\0"], ids=["without an end", "of one text"])
+def test_symbols_with_endless_names_are_refused(names: bytes, extension: Path, tmp_path: Path) -> None:
+    symbols = b"".join(struct.pack("<IBBHQQ", number % 60_000, 16, 0, 1, 0, 0) for number in range(200_000))
+    (tmp_path / "long.so").write_bytes(extension.read_bytes() + names + symbols)
+    for section, field, value in [
+        (".dynstr", "sh_offset", extension.stat().st_size),
+        (".dynstr", "sh_size", len(names)),
+        (".dynsym", "sh_offset", extension.stat().st_size + len(names)),
+        (".dynsym", "sh_size", len(symbols)),
+    ]:
+        (tmp_path / "long.so").write_bytes(with_field(tmp_path / "long.so", section, field, value))
+
+    with pytest.raises(UnreadableError, match=r"a name outside of its table|more than 4 times as long"):
+        SharedObject.read(tmp_path / "long.so", name="long.so", budget=Budget())
+
+
+@pytest.mark.usefixtures("an_end")
+def test_a_section_name_without_an_end_is_left(extension: Path, tmp_path: Path) -> None:
+    content = with_field(extension, ".shstrtab", "sh_offset", extension.stat().st_size)
+    (tmp_path / "endless.so").write_bytes(content + b"A" * (60 << 20))
+
+    with pytest.raises(UnreadableError, match="its headers take more than 500000 reads"):
+        SharedObject.read(tmp_path / "endless.so", name="endless.so", budget=Budget())
+
+
+@pytest.mark.usefixtures("an_end")
+def test_millions_of_needed_libraries_are_refused(extension: Path, tmp_path: Path) -> None:
+    (tmp_path / "wide.so").write_bytes(with_field(extension, ".dynamic", "sh_offset", extension.stat().st_size))
+    content = with_field(tmp_path / "wide.so", ".dynamic", "sh_size", 60 << 20)
+    (tmp_path / "wide.so").write_bytes(content + struct.pack("<QQ", 1, 1) * (60 << 16))
+
+    with pytest.raises(UnreadableError, match="its names are together more than 4 times as long as their table"):
+        SharedObject.read(tmp_path / "wide.so", name="wide.so", budget=Budget())

@@ -72,3 +72,8 @@ def test_containers_stand_one_after_another_with_zeros_between(padding: int) -> 
 def test_another_layout_is_an_error(section: bytes) -> None:
     with pytest.raises(ValueError, match="fat binary"):
         read_device_code(section)
+
+
+@pytest.mark.usefixtures("an_end")
+def test_padding_of_a_hundred_megabytes_is_passed_over() -> None:
+    assert read_device_code(bytes(100 << 20)) == DeviceCode(sass=(), ptx=())

@@ -1,7 +1,8 @@
 import pytest
 from packaging.version import Version
 
-from wheelmill.wheel.elf import SharedObject, Symbol
+from wheelmill.wheel.dynamic import Symbol
+from wheelmill.wheel.elf import SharedObject
 from wheelmill.wheel.fatbin import DeviceCode
 from wheelmill.wheel.glibc import newest, promised_glibc, symbols_newer_than, version_of
 

@@ -5,7 +5,6 @@ The manifest of its release says what is in it; else METADATA is read, and the c
 
 from __future__ import annotations
 
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -84,19 +83,13 @@ def _metadata_in(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _code_in(archive: zipfile.ZipFile) -> tuple[SharedObject, ...] | None:
     """The shared objects of a wheel; None when they are too large to be read in passing."""
-    from wheelmill.wheel.elf import SharedObject  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.elf import read_members  # noqa: PLC0415 - not for what the cache has
 
     members = [member for member in archive.infolist() if ".so" in Path(member.filename).suffixes]
     packed, unpacked = sum(each.compress_size for each in members), sum(each.file_size for each in members)
     if packed > _MOST_CODE or unpacked > _MOST_UNPACKED:
         return None
-    found = []
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
-        path = Path(folder) / "member"
-        for member in members:
-            path.write_bytes(archive.read(member))
-            found.append(SharedObject.read(path, name=member.filename))
-    return tuple(found)
+    return read_members(archive, members)
 
 
 def _describe(
