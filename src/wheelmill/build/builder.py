@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
-
-from platformdirs import user_cache_path
 
 from wheelmill.build.finish import finish_wheel
 from wheelmill.build.identity import BuildPlace
@@ -21,10 +17,9 @@ from wheelmill.build.source import apply_patches, fetch_source
 from wheelmill.errors import BuildError, CompileError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
+from wheelmill.system.folders import claim_folder, workspaces
 from wheelmill.system.output import MAX_LINE
 from wheelmill.system.progress import Progress
-
-_LOCK: Final = ".lock"
 
 _REFUSAL: Final = re.compile(
     r"""\s*(?P<line>(
@@ -143,27 +138,12 @@ def workspace_of(target: BuildTarget, progress: Progress) -> Iterator[Path]:
     source, and compiler caches compare the paths of headers. With one folder for all Pythons of a group, two builds of
     one target are equal to the byte.
     """
-    folder = user_cache_path("wheelmill") / "build" / target.cell.group
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress.step(f"{target.cell.id}: waiting for another build of {target.cell.group} on this machine")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        _empty(folder)
-        try:
-            yield folder
-        finally:
-            _empty(folder)
 
+    def wait(holder: str) -> None:
+        progress.step(f"{target.cell.id}: waiting for another build of {target.cell.group}: {holder}")
 
-def _empty(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        elif path.name != _LOCK:
-            path.unlink()
+    with claim_folder(workspaces() / target.cell.group, wait=wait) as folder:
+        yield folder
 
 
 def describe(target: BuildTarget, toolkit: str) -> str:

@@ -18,6 +18,7 @@ from wheelmill.build.repair import repair_here
 from wheelmill.config.model import Package
 from wheelmill.errors import ProcessError
 from wheelmill.plan.targets import BuildTarget
+from wheelmill.system.folders import temporary_files_in, temporary_folder
 from wheelmill.system.progress import Progress
 
 
@@ -77,11 +78,12 @@ def build_raw_wheel(
     destination.mkdir(exist_ok=True)
     settings = dict(package.build_args.config_settings)
     try:
-        builder = ProjectBuilder(source, python_executable=str(environment.python), runner=run)
-        if package.build_args.isolation:
-            environment.packages.install(sorted(builder.build_system_requires), log=log)
-            environment.packages.install(sorted(builder.get_requires_for_build("wheel", settings)), log=log)
-        return destination / builder.build("wheel", destination, settings)
+        with temporary_folder() as exchange, temporary_files_in(exchange):
+            builder = ProjectBuilder(source, python_executable=str(environment.python), runner=run)
+            if package.build_args.isolation:
+                environment.packages.install(sorted(builder.build_system_requires), log=log)
+                environment.packages.install(sorted(builder.get_requires_for_build("wheel", settings)), log=log)
+            return destination / builder.build("wheel", destination, settings)
     except (BuildException, BuildBackendException, ProcessError) as error:
         cause = error.exception if isinstance(error, BuildBackendException) else error
         tail = f"{cause.tail}\n{cause}" if isinstance(cause, ProcessError) else str(error)

@@ -54,7 +54,8 @@ def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *
     try:
         process.run(
             [sys.executable, "-I", "-m", "auditwheel", *repair_arguments(policy, platform), "-w", destination, raw],
-            env=dict(os.environ) | {"PATH": path, "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH)},
+            env=dict(os.environ)
+            | {"PATH": path, "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH), "TMPDIR": str(destination.parent)},
             log=log,
         )
     except ProcessError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 import tarfile
-import tempfile
 import tomllib
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -28,6 +27,7 @@ from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.mirror import cached_sdist
 from wheelmill.installers.uv import compile_requirements, failure_of
 from wheelmill.names import ProjectName, Sha256
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.git import fetch_commit
 
 OLDEST_PYTHON: Final = "3.9"
@@ -104,8 +104,8 @@ def requires_of_commit(project: ProjectName, locked: LockedCommit) -> tuple[str,
     Raises:
         UsageError: the commit cannot be had, or there is no telling what it asks for.
     """
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / project
+    with temporary_folder() as place:
+        folder = place / project
         try:
             fetch_commit(locked.git, locked.commit, folder, submodules=False)
         except ProcessError as error:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +21,7 @@ from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.installers.uv import compile_requirements
 from wheelmill.names import Platform, ProjectName, PythonVersion, Sha256
 from wheelmill.system.files import sha256_of
+from wheelmill.system.folders import temporary_folder
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -109,8 +109,8 @@ def _cached(place: Path, sha256: Sha256, find: Callable[[Web], str]) -> Path:
     if path.exists() and sha256_of(path) == sha256:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as name:  # of this process's own: others may want the file too
-        partial = Path(name) / path.name
+    with temporary_folder(user_cache_path("wheelmill")) as own:  # others may want the file too
+        partial = own / path.name
         with open_index() as web, partial.open("wb") as file:
             web.download(find(web), file)
         if (found := sha256_of(partial)) != sha256:

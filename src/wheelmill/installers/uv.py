@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, WheelmillError
 from wheelmill.installers.package_index import configured_index
 from wheelmill.system import process
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.web.credentials import without_credentials
 
@@ -112,8 +112,7 @@ def compile_requirements(
     Returns:
         What uv wrote.
     """
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as name:
-        folder = Path(name)  # a pyproject.toml in any other folder may hold settings of uv
+    with temporary_folder() as folder:  # a pyproject.toml in any other one may hold settings of uv
         wanted, excluded, compiled = folder / "requirements.in", folder / "excluded.txt", folder / output
         wanted.write_text("".join(f"{line}\n" for line in requirements))
         excluded.write_text("".join(f"{project}\n" for project in without))

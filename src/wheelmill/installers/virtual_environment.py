@@ -58,7 +58,8 @@ class VirtualEnvironment:
             ],
             cwd=self.directory,
             env=process.environment_for_foreign_code()
-            | {name: value for name, value in installer_environment().items() if name.startswith("PIP_")},
+            | {name: value for name, value in installer_environment().items() if name.startswith("PIP_")}
+            | {"TMPDIR": str(self.directory)},  # pip unpacks gigabytes
         )
 
     def evaluate(self, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON

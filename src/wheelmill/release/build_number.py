@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_path
 from wheelmill.names import Sha256
+from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import pack, unpack
 from wheelmill.wheel.metadata import record_of
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -43,8 +43,8 @@ def _is_published(file: WheelFile, number: int, published: Mapping[str, Sha256])
     """Whether the wheel, under the latest build number, has the published bytes."""
     if number == 0:
         return published[file.filename] == file.sha256
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
-        again = with_build_number(file, number, Path(folder))
+    with temporary_folder() as folder:
+        again = with_build_number(file, number, folder)
         return published[again.filename] == again.sha256
 
 
@@ -57,8 +57,7 @@ def with_build_number(file: WheelFile, number: int, output: Path) -> WheelFile:
         output: the folder for the new wheel.
     """
     name = replace(WheelName.parse(file.filename), build=(number, ""))
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
-        unpacked = Path(folder)
+    with temporary_folder() as unpacked:
         unpack(file.path, unpacked)
         (dist_info,) = unpacked.glob("*.dist-info")
         wheel = dist_info / "WHEEL"

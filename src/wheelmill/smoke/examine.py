@@ -5,7 +5,6 @@ The wheels of ours that it cannot do without are installed beside it.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +22,7 @@ from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.rules import findings_of
 from wheelmill.smoke.trial import is_refused, try_in_environments
 from wheelmill.smoke.verdict import CleanRoom, Verdict, certificate_path
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -110,9 +110,8 @@ def _try(
     progress: Progress,
 ) -> Iterable[CleanRoom | Finding]:
     """Try a wheel on every Python that it is for; the first that refuses it decides."""
-    cache = user_cache_path("wheelmill", ensure_exists=True)  # so that what environments take from there can be linked
-    with tempfile.TemporaryDirectory(prefix="candidate-", dir=cache) as name:
-        folder = Path(name)
+    cache = user_cache_path("wheelmill")  # so that what environments take from there can be linked
+    with temporary_folder(cache) as folder:
         try:
             required = {python: _required(contents, python, available, folder) for python in contents.pythons}
         except LookupError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from wheelmill.smoke.environment import TIME_LIMIT, CandidateIndex, SmokeEnviron
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system import process
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox, certificates
 
@@ -65,7 +65,7 @@ class LocalEnvironments:
 
 @contextmanager
 def _environment(python: PythonVersion | None, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
-    with tempfile.TemporaryDirectory(prefix="wheelmill-smoke-") as folder:
-        venv = virtual_environment.create(Path(folder), python=python, with_pip=True)
+    with temporary_folder() as folder:
+        venv = virtual_environment.create(folder, python=python, with_pip=True)
         prefix = venv.evaluate("import json, sys; print(json.dumps(sys.base_prefix))")
         yield LocalEnvironment(venv=venv, index_url=index.url + index.path, interpreter=Path(prefix))

@@ -6,7 +6,6 @@ next run of the same person on the same machine removes the containers whose loc
 
 from __future__ import annotations
 
-import fcntl
 import platform
 import time
 import uuid
@@ -21,6 +20,7 @@ from platformdirs import user_cache_path
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.system.locks import hold
 
 LABEL: Final = "wheelmill"
 """Its value names the run. ``docker ps -a --filter label=wheelmill`` lists what is running."""
@@ -72,7 +72,7 @@ def claim_run() -> Iterator[Run]:
     place = sha256_of_bytes(f"{platform.node()} {locks.resolve()}".encode())[:12]
     _remove_abandoned(locks, place)
     run = Run(id=f"{place}-{uuid.uuid4().hex}")
-    with _hold(locks / run.id):
+    with hold(locks / run.id, wait=None):
         try:
             yield run
         finally:
@@ -121,19 +121,6 @@ def _check_daemon() -> None:
         raise UsageError(f"Docker does not answer: {error.tail}", hint=hint) from None
 
 
-@contextmanager
-def _hold(path: Path) -> Iterator[None]:
-    """Hold a lock; the file gets its name once it is locked, so that nobody finds it free."""
-    unnamed = path.with_name(f".{path.name}")
-    with unnamed.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        unnamed.rename(path)
-        try:
-            yield
-        finally:
-            path.unlink()
-
-
 def _remove_abandoned(locks: Path, place: str) -> None:
     """Remove the containers of runs of a place that ended without doing so themselves."""
     listed = process.run(
@@ -142,10 +129,8 @@ def _remove_abandoned(locks: Path, place: str) -> None:
     ours = (run_id for run_id in listed.split() if run_id.startswith(f"{place}-"))
     for run_id in {*ours, *(path.name for path in locks.glob("[!.]*"))}:
         # Held meanwhile: of two that remove one container, Docker tells the second that this is an error.
-        with (locks / run_id).open("a") as lock, suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(BlockingIOError), hold(locks / run_id, wait=None):
             _remove(f"{LABEL}={run_id}")
-            (locks / run_id).unlink(missing_ok=True)
 
 
 def _remove(label: str) -> None:

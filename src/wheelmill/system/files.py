@@ -1,16 +1,22 @@
-"""Files: hashes, atomic writes, and folders that no link leads out of."""
+"""Files: hashes, atomic writes, folders that no link leads out of, and two that take each other's place."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
 from wheelmill.names import Sha256
+from wheelmill.system.locks import open_locked
+
+_HERE: Final = -100
+"""``AT_FDCWD``: relative paths begin in the working folder."""
+_EXCHANGE: Final = 2
+"""``RENAME_EXCHANGE``, https://man7.org/linux/man-pages/man2/rename.2.html."""
 
 MAX_ENTRIES: Final = 100_000
 """Files and folders of a tree; links in it can make one of any size out of a few."""
@@ -72,19 +78,25 @@ def _entries(path: Path, root: Path, above: frozenset[Path]) -> Iterator[tuple[P
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file that appears whole under its name, or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Write a file that appears whole under its name, or not at all.
+
+    What a killed process left of it lies beside it, and the next one that writes the file begins there.
+    """
+    partial = path.with_name(f".{path.name}.part")
+    descriptor = open_locked(partial, wait=lambda _holder: None)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        os.ftruncate(descriptor, 0)
+        with open(descriptor, "wb", closefd=False) as file:
             yield file
-        os.chmod(name, 0o644)  # noqa: PTH101 - mkstemp gives 0600; these files are published
-        os.replace(name, path)  # noqa: PTH105
+        os.fchmod(descriptor, 0o644)
+        partial.replace(path)
     except BaseException as error:
-        os.unlink(name)  # noqa: PTH108
+        partial.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:
             error.filename = str(path)  # a full disk does not say which file it was
         raise
+    finally:
+        os.close(descriptor)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -99,3 +111,25 @@ def write_if_new(path: Path, content: bytes) -> bool:
         return False
     write_bytes(path, content)
     return True
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Let two folders of one file system take each other's place in one step.
+
+    Returns:
+        Whether the kernel and the file system can do so.
+
+    Raises:
+        OSError: the folders cannot be moved, such as one that is mounted.
+    """
+    import ctypes  # noqa: PLC0415 - takes long
+
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # glibc 2.28
+    if rename is None:
+        return False
+    if rename(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS):
+        return False
+    raise OSError(number, os.strerror(number), str(second))

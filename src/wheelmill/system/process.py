@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import ProcessError, UsageError
+from wheelmill.system.locks import inherited_locks
 from wheelmill.system.output import Output
 
 _SHOWN_WORDS: Final = 6
@@ -123,16 +124,18 @@ def _pause() -> None:
 
 def _start(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
-            words,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            bufsize=0,
-            start_new_session=True,  # a compiler's children can then be ended with it
-        )
+        with inherited_locks() as locks:
+            return subprocess.Popen(
+                words,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,  # a compiler's children can then be ended with it
+                pass_fds=locks,  # should it outlive this process
+            )
     except OSError as error:
         raise UsageError(f"cannot start {words[0]!r}: {error.strerror}: {error.filename}") from None
 

@@ -17,6 +17,7 @@ from typing import Final
 
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import process
+from wheelmill.system.guard import guarded
 
 ALLOW_VARIABLE: Final = "WHEELMILL_ALLOW_UNCONFINED"
 """Set, it lets foreign code run unconfined on GitHub's runners, too."""
@@ -63,12 +64,14 @@ class Sandbox:
             UsageError: the program cannot be started.
             ProcessError: it failed, or its time was over.
         """
-        if why_unconfined() is not None:
-            return process.run(argv, cwd=cwd, env=env, timeout=timeout, log=log, on_line=on_line)
-        words = [self.inside(str(word)) for word in argv]
-        variables = {name: self.inside(value) for name, value in env.items()} | {"HOME": str(_HOME)}
-        bubblewrap = ["bwrap", *self._options(), "--chdir", self.inside(str(cwd)), "--", *words]
-        return process.run(bubblewrap, env=variables, timeout=timeout, log=log, on_line=on_line)
+        if why_unconfined() is None:
+            program = (
+                shutil.which("bwrap") or "bwrap"
+            )  # on our own PATH; the build's has folders that foreign code may write
+            words = [program, *self._options(), "--chdir", self.inside(str(cwd)), "--"]
+            argv = [*words, *(self.inside(str(word)) for word in argv)]
+            env = {name: self.inside(value) for name, value in env.items()} | {"HOME": str(_HOME)}
+        return process.run(guarded(argv), cwd=cwd, env=env, timeout=timeout, log=log, on_line=on_line)
 
     def inside(self, text: str) -> str:
         """Write a text that may hold paths of this machine with the paths that foreign code sees."""

@@ -6,7 +6,6 @@ https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic
 from __future__ import annotations
 
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from elftools.construct.lib.container import Container
 from elftools.elf.elffile import ELFFile
 
 from wheelmill.errors import UnreadableError
+from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.dynamic import DynamicForm, Symbol, Texts
 from wheelmill.wheel.fatbin import DeviceCode, read_device_code
 from wheelmill.wheel.limits import MAX_READS, MAX_SECTIONS, MAX_SYMBOLS
@@ -114,8 +114,8 @@ def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -
     """
     found: list[SharedObject] = []
     budget = Budget()
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
-        unpacked = Path(folder) / "member"
+    with temporary_folder() as folder:
+        unpacked = folder / "member"
         for member in members:
             with archive.open(member) as source:
                 if (first := source.read(len(ELF_MAGIC))) != ELF_MAGIC:

@@ -104,6 +104,18 @@ def test_a_daemon_that_left_its_session_ends_with_its_parent(tmp_path: Path) -> 
 
 
 @confined
+def test_a_program_of_the_build_does_not_take_the_place_of_the_sandbox(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "bwrap"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/outside\n")
+    program.chmod(0o755)
+    given = Sandbox(writable={tmp_path / "bin": tmp_path / "bin"})
+    env = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+    assert given.run(["pwd"], cwd=program.parent, env=env) == f"{program.parent}\n"
+    assert not (tmp_path / "outside").exists()
+
+
+@confined
 def test_kill_9_leaves_no_foreign_process(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from wheelmill.system.sandbox import Sandbox\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from wheelmill.client.install.wheel_cache import CachedWheel
 from wheelmill.errors import UsageError
 from wheelmill.installers.uv import find_uv, run_installer
 from wheelmill.names import CudaTag, ProjectName
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 
 
@@ -106,8 +106,8 @@ def installer_for(python: Path, progress: Progress, *, offline: bool = False) ->
 
 @contextmanager
 def _requirements_file(wheels: Sequence[CachedWheel], requirements: Sequence[str]) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
-        path = Path(folder) / "requirements.txt"
+    with temporary_folder() as folder:
+        path = folder / "requirements.txt"
         path.write_text("".join(f"{line}\n" for line in (*(wheel.reference for wheel in wheels), *requirements)))
         yield path
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from wheelmill.config.model.sources import github_releases
 from wheelmill.errors import IntegrityError, UsageError, WheelmillError
 from wheelmill.system import resources
 from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.plain_records import plain_of, record_of
 from wheelmill.web.credentials import github_api, without_credentials
 
@@ -163,8 +163,8 @@ def _update(kept: Path, site: str) -> None:
         content = web.read(f"{base}{SOURCES}")
     if (found := sha256_of_bytes(content)) != promised:
         raise IntegrityError(f"{SOURCES} has sha256 {found}; {SOURCES_HASH} says {promised or 'nothing'}")
-    with tempfile.TemporaryDirectory(prefix="wheelmill-") as folder:
-        path = Path(folder) / "sources.yml"
+    with temporary_folder() as folder:
+        path = folder / "sources.yml"
         path.write_bytes(content)
         read_sources_file(path)  # refuses what this version cannot read
     write_bytes(kept, content)

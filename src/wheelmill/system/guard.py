@@ -1,0 +1,111 @@
+"""Runs a program that foreign code is part of, and ends all that it started.
+
+It is a program of its own, since it must outlive the one that starts it:
+
+    python -IS guard.py PARENT PROGRAM ARGUMENT...
+
+What the program starts belongs to the guard as soon as its parent has ended, also in a session of its own
+(``PR_SET_CHILD_SUBREAPER``). When the program ends, or whoever started the guard dies (``PR_SET_PDEATHSIG``), the guard
+ends all of it. Locks that it inherited are held until then; the program itself does not get them.
+https://man7.org/linux/man-pages/man2/prctl.2.html
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False  # typing takes longer to import than all else
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from types import FrameType
+    from typing import Final, NoReturn
+
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_NO_SUCH_PROGRAM: Final = 127
+"""As shells say it."""
+
+
+def guarded(argv: Sequence[str | Path]) -> Sequence[str | Path]:
+    """The command that runs a program under a guard of this process."""
+    return [sys.executable, "-IS", __file__, str(os.getpid()), *argv]
+
+
+def main(parent: int, argv: list[str]) -> NoReturn:
+    """Run a program to its end, and end as it did.
+
+    Args:
+        parent: the process that started this one.
+        argv: the program and its arguments.
+    """
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.signal(signal.SIGTERM, _end)
+    if os.getppid() != parent:  # it died before it could be watched
+        sys.exit(1)
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - no Path is needed
+        if int(name) > sys.stderr.fileno() and os.path.exists(f"/proc/self/fd/{name}"):  # noqa: PTH110
+            os.set_inheritable(int(name), False)  # noqa: FBT003 - it has no name
+    child = os.fork()
+    if child == 0:
+        _reset_signals()
+        try:
+            os.execvp(argv[0], argv)  # noqa: S606 - a shell would be in the way
+        except OSError as error:
+            print(f"cannot start {argv[0]!r}: {error.strerror}", file=sys.stderr, flush=True)  # noqa: T201
+            os._exit(_NO_SUCH_PROGRAM)
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            break
+    _end_children()
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        _reset_signals()
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
+def _reset_signals() -> None:
+    """Let signals do what they do to programs: Python catches or ignores these."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _end(_number: int, _frame: FrameType | None) -> NoReturn:
+    _end_children()
+    os._exit(128 + signal.SIGTERM)
+
+
+def _end_children() -> None:
+    """End every child; those of a child that ends become our own."""
+    while True:
+        for pid in _children():
+            os.kill(pid, signal.SIGKILL)
+        try:
+            os.wait()
+        except ChildProcessError:
+            return
+
+
+def _children() -> list[int]:
+    """The processes whose parent is this one; https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html."""
+    own, found = str(os.getpid()), []
+    for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                parent = file.read().rpartition(b") ")[2].split()[1].decode()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == own:
+            found.append(int(name))
+    return found
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,101 @@
+"""Locks on files, which say who holds them. The kernel lets go of one when the last process that holds it has ended.
+
+Programs that a holder starts may hold it too: what outlives a command that was killed keeps the next one away until it
+has ended as well.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+_LONGEST: Final = 200
+"""Bytes of a lock that are shown."""
+
+_inherited: Final[set[int]] = set()
+_inheriting: Final = threading.Lock()
+
+
+@contextmanager
+def hold(
+    path: Path, *, wait: Callable[[str], None] | None, inherited: bool = False, remove: bool = True
+) -> Iterator[None]:
+    """Hold the lock on a file while the context lasts.
+
+    Args:
+        path: the file, which is made when it is not there.
+        wait: is told who holds the lock, and then it is waited for; None does not wait.
+        inherited: whether the programs that are started meanwhile hold it until they have ended.
+        remove: whether the file is removed at the end; who removes it earlier does so while it is held.
+
+    Raises:
+        BlockingIOError: somebody holds it, and it is not waited for.
+    """
+    descriptor = open_locked(path, wait)
+    if inherited:
+        _inherited.add(descriptor)
+    try:
+        with suppress(OSError):  # a full disk: it is held all the same
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, _description().encode(), 0)
+        yield
+    finally:
+        if remove:
+            path.unlink(missing_ok=True)
+        with _inheriting:
+            _inherited.discard(descriptor)
+            os.close(descriptor)
+
+
+def open_locked(path: Path, wait: Callable[[str], None] | None) -> int:
+    """Open a file for writing, once nobody else has it locked; see `hold`.
+
+    Returns:
+        Its descriptor. The lock is let go of when that is closed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if wait is None:
+                    raise
+                wait(os.pread(descriptor, _LONGEST, 0).decode(errors="replace"))
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_at(path, descriptor):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # whoever held it removed or renamed the file
+
+
+@contextmanager
+def inherited_locks() -> Iterator[Sequence[int]]:
+    """The descriptors of the locks that a program is to inherit; none of them is closed while it is started."""
+    with _inheriting:
+        yield tuple(_inherited)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _description() -> str:
+    """Say who this process is; options are left out, as they may hold a password."""
+    program, *arguments = sys.argv or [""]
+    words = [Path(program).name, *itertools.takewhile(lambda word: not word.startswith("-"), arguments)]
+    return f"process {os.getpid()} ({' '.join(words)}), since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,115 @@
+"""Folders that a process has alone, and what is done about those of processes that were killed."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from wheelmill.system.folders import claim_folder, remove_tree, sweep, temporary_files_in, temporary_folder
+
+KILLED = """
+import os, pathlib, signal, sys
+from wheelmill.system.folders import temporary_folder
+with temporary_folder(pathlib.Path(sys.argv[1])) as folder:
+    (folder / "file").write_bytes(b"12345678")
+    print(folder, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed_process(place: Path) -> Path:
+    """The temporary folder of a process that was killed."""
+    argv = [sys.executable, "-c", KILLED, str(place)]
+    return Path(subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip())
+
+
+def test_a_temporary_folder_is_empty_and_nothing_is_left_of_it(tmp_path: Path) -> None:
+    with temporary_folder(tmp_path) as folder:
+        assert list(folder.iterdir()) == []
+        (folder / "file").touch()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_place_of_a_temporary_folder_is_that_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with temporary_folder() as folder:
+        assert folder.parent == tmp_path
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_one_in_the_same_place(tmp_path: Path) -> None:
+    left = killed_process(tmp_path)
+    assert (left / "file").exists()
+    with temporary_folder(tmp_path) as folder:
+        assert {path for path in tmp_path.iterdir() if path.is_dir()} == {folder}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_living_process_has_is_not_swept(tmp_path: Path) -> None:
+    with temporary_folder(tmp_path) as folder:
+        assert sweep(tmp_path) == 0
+        assert folder.exists()
+
+
+def test_what_would_be_swept_is_counted_first(tmp_path: Path) -> None:
+    left = killed_process(tmp_path)
+    assert sweep(tmp_path, dry_run=True) == 8
+    assert left.exists()
+    assert sweep(tmp_path) == 8
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_else_of_a_place_is_swept(tmp_path: Path) -> None:
+    for name in ("folder", ".wheelmill-of-nobody"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".folder.lock").touch()
+    assert sweep(tmp_path) == 0
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_link_that_a_lock_stands_beside_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "file").touch()
+    (tmp_path / "place" / "link").symlink_to(tmp_path / "own")
+    (tmp_path / "place" / ".link.wheelmill-lock").touch()
+    sweep(tmp_path / "place")
+    assert (tmp_path / "own" / "file").exists()
+
+
+def test_what_others_left_in_a_shared_place_is_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = killed_process(tmp_path)
+    own = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: own + 1)
+    assert sweep(tmp_path) == 0
+    assert left.exists()
+
+
+def test_a_folder_that_somebody_has_is_refused_or_waited_for(tmp_path: Path) -> None:
+    with claim_folder(tmp_path / "folder", wait=None) as folder:
+        (folder / "file").touch()
+        with pytest.raises(BlockingIOError), claim_folder(tmp_path / "folder", wait=None):
+            pytest.fail("two have it")
+        assert (folder / "file").exists()
+
+
+def test_a_folder_that_foreign_code_closed_is_removed(tmp_path: Path) -> None:
+    closed = tmp_path / "folder" / "closed" / "again"
+    closed.mkdir(parents=True)
+    (closed / "file").touch()
+    closed.chmod(0)
+    closed.parent.chmod(0)
+    remove_tree(tmp_path / "folder")
+    assert list(tmp_path.iterdir()) == []
+    remove_tree(tmp_path / "folder")  # nothing need be there
+
+
+def test_libraries_have_their_temporary_files_where_they_are_told(tmp_path: Path) -> None:
+    before = tempfile.gettempdir()
+    with temporary_files_in(tmp_path), tempfile.TemporaryDirectory() as name:
+        assert Path(name).parent == tmp_path
+    assert tempfile.gettempdir() == before
