@@ -1,5 +1,10 @@
 """``wheelmill release``: only what was tested, and nothing twice."""
 
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,6 +46,26 @@ def test_a_tested_wheel_is_released_once(python: Command, wheels: Path) -> None:
     before = everything_in(store.directory)
     assert "nothing to release" in release(python, wheels)
     assert everything_in(store.directory) == before
+
+
+def test_three_releases_at_once_publish_a_wheel_once(python: Command, wheels: Path) -> None:
+    with ThreadPoolExecutor() as pool:
+        said = list(pool.map(lambda _number: release(python, wheels), range(3)))
+    store = DirectoryStore(directory=wheels.parent / "releases")
+    assert [path.name for path in store.directory.iterdir()] == [manifest.tag for manifest in store.manifests()]
+    assert sorted("nothing to release" in text for text in said) == [False, True, True]
+
+
+def test_a_disk_that_takes_no_more_is_a_release_error_that_names_the_file(wheels: Path) -> None:
+    wheel = certified_wheel(wheels / NAME, content=os.urandom(1 << 20))
+    write_record(certificate_path(wheel.file.path), wheel.certificate)
+    store = wheels.parent / "releases"
+    argv = [sys.executable, "-m", "wheelmill", "release", str(wheels), "--store", f"dir:{store}"]
+    limited = ["sh", "-c", 'ulimit -f 512; exec "$@"', "sh", *argv]  # in 512 bytes
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 6
+    assert re.fullmatch(rf"error: {store}/v[-\d]+/{re.escape(NAME)} cannot be written: File too large\n", done.stderr)
+    assert list(store.iterdir()) == []
 
 
 def test_an_untested_wheel_is_named_and_the_others_are_released(python: Command, wheels: Path) -> None:

@@ -1,23 +1,30 @@
-"""Putting a site into its folder: it is written beside the old one and takes its place when it is whole."""
+"""Putting a site into its folder: it is written beside the old one and takes its place when it is whole.
+
+Beside ``site`` lie, while it is written, ``.site.lock``, ``.site.new`` and, where two folders cannot take each other's
+place in one step, ``.site.old``. The next writer finishes what a killed one began: nothing is ever lost.
+"""
 
 from __future__ import annotations
 
 import gzip
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import SiteError
 from wheelmill.index.tree import WHEELS_JSON
+from wheelmill.system.files import exchange, link_or_copy
+from wheelmill.system.folders import remove_tree
+from wheelmill.system.locks import hold
 
 MAX_BYTES: Final = 1_000_000_000
 """Of a published GitHub Pages site.
 https://docs.github.com/en/pages/getting-started-with-github-pages/github-pages-limits
 """
+
+_FOLDERS: Final = ("simple", "packages", "about", "static")
+"""Of every site; the others are named after a CUDA."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,25 +61,23 @@ def write_site(pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path) ->
         SiteError: it is too large, or the folder cannot be written or has something else than a site in its place.
     """
     directory = directory.resolve()
+    new = _beside(directory, "new")
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with _folder_beside(directory) as new:
-            size = _write(pages, new)
-            _swap(new, directory)
+        with hold(_beside(directory, "lock"), wait=lambda _holder: None):
+            _finish_what_was_begun(directory)
+            new.mkdir()
+            try:
+                size = _write(pages, new)
+                _swap(new, directory)
+            finally:
+                _finish_what_was_begun(directory)
     except OSError as error:
         raise SiteError(f"{directory} cannot be written: {error}") from None
     return size
 
 
-@contextmanager
-def _folder_beside(directory: Path) -> Iterator[Path]:
-    """A new folder on the same disk; whatever is left of it at the end is taken away."""
-    holder = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-    try:
-        (holder / directory.name).mkdir()  # mkdtemp's own is closed to everybody else
-        yield holder / directory.name
-    finally:
-        shutil.rmtree(holder)
+def _beside(directory: Path, suffix: str) -> Path:
+    return directory.with_name(f".{directory.name}.{suffix}")
 
 
 def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> SiteSize:
@@ -98,32 +103,40 @@ def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> SiteSi
 
 
 def _swap(new: Path, directory: Path) -> None:
-    """Put the new folder where the old one is, and what is foreign in the old one into the new one."""
+    """Let the new folder and the old one take each other's place; foreign folders are then still in the old one."""
     if not directory.exists():
         new.rename(directory)
         return
-    entries = {entry.name: _is_of_a_site(entry, new) for entry in directory.iterdir()}
-    foreign = [name for name, ours in entries.items() if not ours]
-    replaced = sorted(entries.keys() - foreign)
+    foreign = [entry for entry in directory.iterdir() if not _is_of_a_site(entry, new)]
+    replaced = sorted({entry.name for entry in directory.iterdir()} - {entry.name for entry in foreign})
     if replaced and WHEELS_JSON not in replaced:
         raise SiteError(
             f"{directory} has {', '.join(replaced)}, which the site would replace, and is not one itself",
             hint="give another folder",
         )
-    old = Path(tempfile.mkdtemp(prefix=f".{directory.name}-old-", dir=directory.parent))
-    try:
-        directory.rename(old)
-    except OSError:  # such as of a mounted folder
-        old.rmdir()
-        raise
-    new.rename(directory)
-    for name in foreign:
-        (old / name).rename(directory / name)
-    shutil.rmtree(old)
+    for entry in foreign:
+        if entry.is_symlink() or not entry.is_dir():
+            link_or_copy(entry, new / entry.name)
+    if not exchange(new, directory):
+        directory.rename(_beside(directory, "old"))
+        new.rename(directory)
 
 
-def _is_of_a_site(entry: Path, new: Path) -> bool:
-    """Whether the new site has such a page or folder, or it is the tree of a CUDA that the new site lacks."""
-    if (new / entry.name).exists() or entry.name in ("simple", "packages"):
+def _finish_what_was_begun(directory: Path) -> None:
+    """Have a whole site in its place with all that is foreign, and nothing beside it, whenever a writer was killed."""
+    new, old = _beside(directory, "new"), _beside(directory, "old")
+    if old.exists() and not directory.exists():
+        old.rename(directory)
+    for left in (new, old):
+        if left.exists() and directory.exists():
+            for entry in left.iterdir():
+                if entry.is_dir() and not entry.is_symlink() and not _is_of_a_site(entry, directory):
+                    entry.rename(directory / entry.name)
+        remove_tree(left)
+
+
+def _is_of_a_site(entry: Path, site: Path) -> bool:
+    """Whether a site has such a page or folder, too, or it is the tree of a CUDA that the site lacks."""
+    if (site / entry.name).exists() or entry.name in _FOLDERS:
         return True
     return entry.name.startswith("cu") and any((*entry.glob("simple"), *entry.glob("torch*/simple")))

@@ -5,8 +5,6 @@ Such a folder is for places that reach no package index. uv decides which wheels
 
 from __future__ import annotations
 
-import os
-import shutil
 import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +18,7 @@ from wheelmill.installers.package_folder import another_system
 from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.installers.uv import compile_requirements
 from wheelmill.names import Platform, ProjectName, PythonVersion, Sha256
-from wheelmill.system.files import sha256_of
+from wheelmill.system.files import link_or_copy, sha256_of
 from wheelmill.system.folders import temporary_folder
 
 if TYPE_CHECKING:
@@ -70,20 +68,12 @@ def mirror(
         if wheel.url
     ]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return [_link(cached, folder / cached.name) for cached in pool.map(lambda each: _cached_wheel(*each), wheels)]
+        cached = list(pool.map(lambda each: _cached_wheel(*each), wheels))
+    return [link_or_copy(wheel, folder / wheel.name) for wheel in cached]
 
 
 def _cached_wheel(filename: str, sha256: Sha256, url: str) -> Path:
     return _cached(Path("mirror", sha256, filename), sha256, lambda _web: url)
-
-
-def _link(source: Path, destination: Path) -> Path:
-    """Give a file a second name; where the file system cannot, copy it."""
-    try:
-        os.link(source, destination)
-    except OSError:
-        shutil.copyfile(source, destination)
-    return destination
 
 
 def cached_sdist(project: ProjectName, filename: str, sha256: Sha256) -> Path:

@@ -8,7 +8,6 @@ long its build took and what was installed for it remain the job's word.
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.examine import examine_bytes
 from wheelmill.smoke.verdict import TestedWheel, tested_wheel_at
 from wheelmill.system.files import sha256_of, sha256_of_bytes
+from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.attestation import Attested
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -193,8 +193,8 @@ def _sha256_of_source(target: BuildTarget) -> Sha256 | None:
         case LockedSdist(sha256=sha256):
             return sha256
         case Path() as folder:
-            with tempfile.TemporaryDirectory(prefix="wheelmill-") as name:
-                copy = Path(name) / folder.name
+            with temporary_folder() as place:
+                copy = place / folder.name
                 copy_folder(folder, copy)
                 return sha256_of_tree(copy)
         case _:

@@ -17,7 +17,7 @@ from wheelmill.build.identity import known_failures
 from wheelmill.config.model import Config, Listing
 from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_folder, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
-from wheelmill.index.render import pages_of, pages_of_sources
+from wheelmill.index.render import Page, pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue
@@ -92,14 +92,18 @@ def build_index(
         ReleaseError: a manifest cannot be read.
         SiteError: with everything that must not be published; the old site stays as it is.
     """
-    with _without_cycles():
+
+    def pages() -> Iterator[Page]:  # read when no other process writes the site: who writes last knows most
         manifests = store.manifests()
         if signer:
             manifests = tuple(attested_part(manifest, store, signer, warn) for manifest in manifests)
         deployed = deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED
         site = site_of_releases(manifests, base_url, listing, absent=_absent(manifests, store), deployed=deployed)
         listed = pages_of_sources(sources) if sources is not None else ()
-        return write_site(itertools.chain(pages_of(site), listed, site_pages(site, catalogue)), output)
+        yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue))
+
+    with _without_cycles():
+        return write_site(pages(), output)
 
 
 def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,8 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
 from wheelmill.release.store import FailureFile, Publication, Quotas, date_tags, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.files import sha256_of, write_bytes
+from wheelmill.system.files import copy_file, sha256_of, write_bytes
+from wheelmill.system.folders import remove_tree
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile
 
@@ -31,6 +31,11 @@ class DirectoryStore:
     def failures(self) -> FailureFile:
         """A file beside the releases."""
         return FailureFile(path=self.directory / "failures.json")
+
+    @property
+    def lock(self) -> Path:
+        """A file beside the releases."""
+        return self.directory / ".lock"
 
     @property
     def quotas(self) -> Quotas:
@@ -78,24 +83,24 @@ class DirectoryStore:
         """See `Store.publish`. A release is made beside the others and then gets its name, so it appears whole."""
         used = {manifest.tag for manifest in self.manifests()}
         manifest = manifest_of(next(tag for tag in date_tags(now) if tag not in used), wheels, now=now)
-        self.directory.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=self.directory))
+        release, draft = self.directory / manifest.tag, self.directory / ".draft"
         try:
+            remove_tree(draft)  # of a process that was killed
+            draft.mkdir(parents=True)
             for wheel in wheels:
-                shutil.copyfile(wheel.file.path, draft / wheel.file.filename)
+                copy_file(wheel.file.path, draft / wheel.file.filename)
                 for name, content in files_beside(wheel).items():
                     write_bytes(draft / name, content)
             for name, content in files_of_release(manifest, wheels).items():
                 write_bytes(draft / name, content)
-            draft.chmod(0o755)
-            try:
-                os.rename(draft, self.directory / manifest.tag)  # noqa: PTH104 - fails where files already are
-            except OSError:
-                raise ReleaseError(
-                    f"{self.directory / manifest.tag} exists; a published tag is never used again"
-                ) from None
+            if release.exists():
+                raise ReleaseError(f"{release} exists; a published tag is never used again")
+            draft.rename(release)
+        except OSError as error:
+            path = release / Path(error.filename or "").name
+            raise ReleaseError(f"{path} cannot be written: {error.strerror}") from None
         finally:
-            shutil.rmtree(draft, ignore_errors=True)
+            remove_tree(draft)
         return Publication(releases=(manifest,), refusals=())
 
     def url_from(self, site: Path) -> str:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Protocol
 
-from wheelmill.errors import IntegrityError
+from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailure, KnownFailures, PastBuild
 from wheelmill.release.manifest import ATTESTATIONS, MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.locks import hold
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.record_files import read_record, record_bytes, write_record
 from wheelmill.wheel.metadata import metadata_bytes
@@ -38,7 +40,8 @@ class FailureFile:
 
     def remember(self, inputs: Sha256, failure: KnownFailure) -> None:
         """Keep one more failed build."""
-        write_record(self.path, KnownFailures(by_inputs={**self.read().by_inputs, inputs: failure}))
+        with hold(self.path.with_name(f".{self.path.name}.lock"), wait=lambda _holder: None):
+            write_record(self.path, KnownFailures(by_inputs={**self.read().by_inputs, inputs: failure}))
 
 
 def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
@@ -90,6 +93,10 @@ class Store(Protocol):
         """Where the builds that failed are kept."""
 
     @property
+    def lock(self) -> Path:
+        """A file of this machine that is locked while something is published, so that nothing is published twice."""
+
+    @property
     def quotas(self) -> Quotas:
         """How much it takes."""
 
@@ -129,7 +136,7 @@ class Store(Protocol):
         """
 
     def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
-        """Release wheels together, under a tag of today that was never used.
+        """Release wheels together, under a tag of today that was never used; its lock is held meanwhile.
 
         Args:
             wheels: at least one, and no more than its quota.
@@ -181,6 +188,21 @@ def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progr
     Raises:
         ReleaseError: the store cannot be read or written.
     """
+
+    def wait(holder: str) -> None:
+        progress.step(f"waiting for another release: {holder}")
+
+    if not wheels:
+        return Publication(releases=(), refusals=())
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(hold(store.lock, wait=wait))
+        except OSError as error:
+            raise ReleaseError(f"{store.lock} cannot be written: {error.strerror}") from None
+        return _publish_new(store, wheels, now=now, progress=progress)
+
+
+def _publish_new(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
     published = {
         entry.filename: (entry.sha256, manifest.tag) for manifest in store.manifests() for entry in manifest.wheels
     }

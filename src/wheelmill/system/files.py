@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -111,6 +112,23 @@ def write_if_new(path: Path, content: bytes) -> bool:
         return False
     write_bytes(path, content)
     return True
+
+
+def link_or_copy(source: Path, destination: Path) -> Path:
+    """Give a file a second name, which is returned; where the file system cannot, copy it."""
+    try:
+        os.link(source, destination, follow_symlinks=False)
+    except OSError:
+        copy_file(source, destination)
+    return destination
+
+
+def copy_file(source: Path, destination: Path) -> None:
+    """Copy a file; an error names the copy, since it is the disk of the copy that may be full."""
+    try:
+        shutil.copyfile(source, destination)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(destination)) from None
 
 
 def exchange(first: Path, second: Path) -> bool:

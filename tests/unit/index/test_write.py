@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kills import killed_at_every_step
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from wheelmill.errors import SiteError
 from wheelmill.index import write
@@ -81,15 +82,41 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_beside_a_folder_that_cannot_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(path: Path, target: Path) -> Path:
-        raise OSError(errno.EBUSY, "Device or resource busy", path, None, target)
+    def busy(_first: Path, second: Path) -> bool:
+        raise OSError(errno.EBUSY, "Device or resource busy", str(second))
 
     write_site(PAGES, tmp_path / "mounted")
-    monkeypatch.setattr(Path, "rename", busy)
+    monkeypatch.setattr(write, "exchange", busy)
     with pytest.raises(SiteError, match="/mounted cannot be written: "):
         write_site(PAGES, tmp_path / "mounted")
     assert files_in(tmp_path / "mounted") == WRITTEN
     assert [path.name for path in tmp_path.iterdir()] == ["mounted"]
+
+
+@pytest.mark.parametrize("in_one_step", [True, False])
+def test_a_kill_at_any_step_loses_neither_the_site_nor_what_stands_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, in_one_step: bool
+) -> None:
+    if not in_one_step:
+        monkeypatch.setattr(write, "exchange", lambda _first, _second: False)
+    old: list[Page] = [("index.html", [b"old"]), ("wheels.json", [b"{}"])]
+    new: list[Page] = [("index.html", [b"new"]), ("cu132/simple/index.html", [b"new"]), ("wheels.json", [b"{}"])]
+    foreign = {"CNAME": b"example.org", "releases/v2026-11-21/x.whl": b"wheel"}
+    states = [{path: b"".join(pieces) for path, pieces in pages} for pages in (old, new)]
+
+    def prepare(folder: Path) -> None:
+        write_site(old, folder / "site")
+        for path, content in foreign.items():
+            (folder / "site" / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "site" / path).write_bytes(content)
+
+    for folder in killed_at_every_step(tmp_path, prepare, lambda folder: write_site(new, folder / "site")):
+        site = files_in(folder / "site") if (folder / "site").exists() else {}
+        if in_one_step:
+            assert site["CNAME"] == b"example.org"
+            assert {path: content for path, content in site.items() if path not in foreign} in states
+        write_site(old, folder / "site")
+        assert files_in(folder) == {f"site/{path}": content for path, content in (states[0] | foreign).items()}
 
 
 def test_pages_of_what_is_gone_are_removed(release: Release, tmp_path: Path) -> None:

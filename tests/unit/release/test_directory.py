@@ -1,14 +1,15 @@
 """Releases as folders."""
 
+import errno
 import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.kills import killed_at_every_step
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.errors import ReleaseError
@@ -94,31 +95,50 @@ def test_a_taken_tag_is_never_overwritten(store: DirectoryStore, tmp_path: Path)
     assert everything_in(store.directory) == before
 
 
-def failing_at_the_second_call(function: Callable[..., object]) -> Callable[..., object]:
-    calls = 0
+def test_a_kill_at_any_step_publishes_all_or_nothing_and_the_next_release_is_right(tmp_path: Path) -> None:
+    def store_in(folder: Path) -> DirectoryStore:
+        return DirectoryStore(directory=folder / "releases")
 
-    def call(*arguments: object) -> object:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise OSError("no space left on device")
-        return function(*arguments)
+    wheel = certified_wheel(tmp_path / NAME)
 
-    return call
+    def release(folder: Path) -> None:
+        publish(store_in(folder), [wheel], now=NOW)
+
+    whole = {"manifest.json", NAME, f"{NAME}.metadata", f"{NAME}.cdx.json"}
+    for folder in killed_at_every_step(tmp_path, store_in, release):
+        for published in (folder / "releases").glob("v*"):
+            assert {path.name for path in published.iterdir()} == whole
+        release(folder)
+        assert {path.name for path in (folder / "releases").iterdir()} == {"v2026-11-21"}
+        assert {path.name for path in (folder / "releases" / "v2026-11-21").iterdir()} == whole
 
 
-def test_a_crash_leaves_no_trace_and_can_be_repeated(
+def test_a_full_disk_names_the_file_that_does_not_fit_and_leaves_no_trace(
     store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wheels = [certified_wheel(tmp_path / NAME), certified_wheel(tmp_path / OTHER)]
+    copy = shutil.copyfile
+
+    def full(source: Path, destination: Path) -> Path:
+        if source.name == OTHER:
+            raise OSError(errno.ENOSPC, "No space left on device", str(source))
+        return copy(source, destination)
+
     with monkeypatch.context() as patch:
-        patch.setattr(shutil, "copyfile", failing_at_the_second_call(shutil.copyfile))
-        with pytest.raises(OSError, match="no space left"):
+        patch.setattr(shutil, "copyfile", full)
+        with pytest.raises(ReleaseError, match=rf"v2026-11-21/{OTHER} cannot be written: No space left on device"):
             publish(store, wheels, now=NOW)
     assert everything_in(store.directory) == {}
     (manifest,) = publish(store, wheels, now=NOW).releases
     assert manifest.tag == "v2026-11-21"
     assert (store.directory / manifest.tag / OTHER).exists()
+
+
+def test_a_store_that_cannot_be_written_is_a_release_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    store = DirectoryStore(directory=tmp_path / "file" / "releases")
+    with pytest.raises(ReleaseError, match=r"file/releases.* cannot be written: Not a directory"):
+        publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
 
 
 def test_a_manifest_that_cannot_be_read_is_a_release_error(store: DirectoryStore) -> None:

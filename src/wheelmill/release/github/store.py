@@ -77,6 +77,11 @@ class GitHubStore:
         return FailureFile(path=user_cache_path("wheelmill") / "failures" / f"{self.repository.full_name}.json")
 
     @property
+    def lock(self) -> Path:
+        """A file in the cache."""
+        return user_cache_path("wheelmill") / "releases" / f"{self.repository.full_name}.lock"
+
+    @property
     def quotas(self) -> Quotas:
         """Those of GitHub."""
         return QUOTAS

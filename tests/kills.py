@@ -1,0 +1,61 @@
+"""Processes that are killed: at every step, and at a moment."""
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+_STEPS = ("open", "os.", "shutil.", "ctypes.dlsym", "fcntl.")
+"""How the names of the events begin before which a process is killed: https://docs.python.org/3/library/audit_events.html"""
+
+
+def killed_at_every_step(
+    place: Path, prepare: Callable[[Path], object], action: Callable[[Path], object]
+) -> Iterator[Path]:
+    """Kill an action before each of its steps that touch the disk.
+
+    Args:
+        place: the folder that gets a folder for each step.
+        prepare: makes the state before, in a folder.
+        action: changes that state; it is called in processes of their own.
+
+    Yields:
+        The folder that a killed process left; in the last one the action came to its end.
+    """
+    step, killed = 0, True
+    while killed:
+        step += 1
+        folder = place / str(step)
+        folder.mkdir()
+        prepare(folder)
+        killed = _is_killed(lambda folder=folder: action(folder), step)  # type: ignore[misc]  # it is called at once
+        yield folder
+    assert step > 1
+
+
+def _is_killed(action: Callable[[], object], step: int) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads; the child uses none
+        child = os.fork()
+    if child == 0:
+        _kill_before(step)
+        try:
+            action()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+
+
+def _kill_before(step: int) -> None:
+    left = [step]
+
+    def hook(event: str, _arguments: object) -> None:
+        if event.startswith(_STEPS):
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
