@@ -16,7 +16,9 @@ from urllib.parse import unquote
 from tests.github_server import REPOSITORY, TOKEN
 from tests.real.conftest import ROOT, portable_demo
 from tests.real.github_emulator import Front
+from tests.sigstore_instance import Sigstore
 from wheelmill.index.serve import serve_folder
+from wheelmill.wheel.attestation import TRUSTED_ROOT
 
 ACTIONS: Final = Path(__file__).parent / "actions"
 PINNED: Final = re.compile(r"uses: ([\w-]+/[\w-]+)(?:/[\w-]+)?@([0-9a-f]{40})")
@@ -73,11 +75,13 @@ class Host:
             "STAND_IN_PAGES": str(self.served / "pages"),
             "STAND_IN_PAGES_URL": f"{self.url}pages/",
             "STAND_IN_LOG": str(self.log),
+            TRUSTED_ROOT: str(self.repository.with_name("trusted_root.json")),
         }
         workflows = "\n".join(path.read_text() for path in (ROOT / ".github").rglob("*.yml"))
         argv = [
             *(f"{Path(sys.executable).parent}/act", event, "-W", f".github/workflows/{workflow}.yml", *options),
             *("-P", "ubuntu-24.04=-self-hosted", "--no-cache-server", "--concurrent-jobs", "1"),
+            *("--defaultbranch", "main"),
             *(("--eventpath", str(event_file)) if payload else ()),  # inputs are not read beside one
             *("--secret", f"GITHUB_TOKEN={TOKEN}"),
             *(word for name, value in self.variables.items() for word in ("--var", f"{name}={value}")),
@@ -151,6 +155,7 @@ def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
     git(repository, "commit", "--quiet", "--message=demo")
     git(repository, "remote", "add", "origin", f"https://github.com/{REPOSITORY}.git")
     (served / "releases").mkdir(parents=True)
+    Sigstore().write_trusted_root(folder / "trusted_root.json")
     with serve_folder(served) as url:
         in_a_folder = {"WHEELMILL_STORE": f"dir:{served / 'releases'}", "WHEELMILL_BASE_URL": f"{url}releases"}
         yield Host(

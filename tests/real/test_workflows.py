@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.github_server import REPOSITORY
 from tests.real.act import Host, change_entry, new_host
 from wheelmill.system.files import sha256_of
 
@@ -35,9 +34,12 @@ def test_from_dispatch_to_an_index_that_pip_installs_from(host: Host, tmp_path: 
     assert printed.count("findings: 0; read: 1 of 1 project pages, 1 of 1 files") == 1  # where it is deployed
     (manifest,) = manifests(host)
     (entry,) = json.loads(manifest.read_bytes())["wheels"]
-    assert entry["attestation"] == f"https://github.com/{REPOSITORY}/attestations/1"
+    assert manifest.with_name("attestations.jsonl").exists()
     assert entry["sha256"] == sha256_of(manifest.with_name(entry["filename"]))
-    assert entry["sha256"] in host.log.read_text()  # what was attested
+    attested = host.log.read_text()
+    assert f"{entry['sha256']}  {entry['filename']}\n" in attested
+    assert f"{entry['metadata_sha256']}  {entry['filename']}.metadata\n" in attested
+    assert f"{sha256_of(manifest)}  {manifest.parent.name}/manifest.json\n" in attested
     assert "save" not in host.log.read_text()  # nothing is left to compile
     assert host.installed_by_pip(tmp_path).endswith(f"/releases/{manifest.parent.name}/{entry['filename']}")
 

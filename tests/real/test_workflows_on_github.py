@@ -26,7 +26,7 @@ def test_a_dispatch_ends_with_a_release_an_index_and_pip_installing_from_it(tmp_
         assert not release["draft"]
         names = {asset["name"] for asset in release["assets"]}
         (wheel,) = (name for name in names if name.endswith(".whl"))
-        assert names == {wheel, f"{wheel}.metadata", f"{wheel}.cdx.json", "manifest.json"}
+        assert names == {wheel, f"{wheel}.metadata", f"{wheel}.cdx.json", "manifest.json", "attestations.jsonl"}
         assert "findings: 0; read: 1 of 1 project pages, 1 of 1 files" in printed  # where the site is deployed
         releases = f"{front.origin}/{REPOSITORY}/releases/download"
         assert host.installed_by_pip(tmp_path / "installed") == f"{releases}/{release['tag_name']}/{wheel}"

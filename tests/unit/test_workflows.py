@@ -8,15 +8,19 @@ from typing import Any
 
 import yaml
 
+from wheelmill.wheel.attestation import RELEASE_WORKFLOW, WHEELS_WORKFLOW
+
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = {path.stem: path for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))}
 ACTIONS = sorted((ROOT / ".github" / "actions").glob("*/action.yml"))
 
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+( # zizmor: ignore\[[a-z-]+\])?")
 STAGES = {"plan", "build", "release", "index"}
-RUNS_FOREIGN_CODE = {("wheels-shard", "build"), ("request", "plan"), ("request", "build"), ("request", "summary")}
+RUNS_FOREIGN_CODE = {("wheels-group", "build"), ("request", "plan"), ("request", "build"), ("request", "summary")}
 WRITES: dict[tuple[str, str], set[str]] = {
     ("wheels", "build"): {"contents", "id-token", "attestations"},  # calls wheels-shard, whose jobs share these out
+    ("wheels-shard", "build"): {"id-token", "attestations"},  # calls wheels-group, whose jobs share these out
+    ("wheels-group", "attest"): {"id-token", "attestations"},
     ("wheels-shard", "attest"): {"id-token", "attestations"},
     ("wheels-shard", "release"): {"contents"},
     ("wheels", "index"): {"pages", "id-token"},
@@ -91,6 +95,41 @@ def test_foreign_code_runs_where_nothing_can_be_written_and_no_secret_is() -> No
             assert "wheelmill run" not in str(content), (name, job)
 
 
+def test_what_a_build_delivers_is_found_by_an_output_that_no_other_job_can_set() -> None:
+    """Artifacts of a run can be replaced by any of its jobs; one with this number cannot."""
+    jobs_of_group = read("wheels-group")["jobs"]
+    assert set(jobs_of_group) == {"build", "attest"}
+    assert jobs_of_group["build"]["outputs"] == {"wheels": "${{ steps.wheels.outputs.artifact-id }}"}
+    (download,) = (
+        step["with"] for step in jobs_of_group["attest"]["steps"] if "download-artifact" in step.get("uses", "")
+    )
+    assert download == {"artifact-ids": "${{ needs.build.outputs.wheels }}", "path": "out/wheels"}
+
+
+def test_a_release_and_an_attestation_are_given_the_plan_by_an_input() -> None:
+    for name, job, plan in (("wheels-shard", "release", "inputs.matrix"), ("wheels-group", "attest", "inputs.group")):
+        (step,) = (step for step in read(name)["jobs"][job]["steps"] if "wheelmill release" in step.get("run", ""))
+        assert "--plan out/plan.json" in step["run"]
+        assert f"${{{{ {plan} }}}}" in step["env"].values()
+
+
+def test_the_workflows_whose_attestations_count_are_there() -> None:
+    for path, job in ((WHEELS_WORKFLOW, "build"), (RELEASE_WORKFLOW, "release")):
+        assert job in read(Path(path).stem)["jobs"]
+        assert (ROOT / path).exists()
+
+
+def test_what_is_released_and_listed_is_attested_by_the_default_branch() -> None:
+    steps_that_require = {
+        where: step["env"]["WHEELMILL_REQUIRE_ATTESTATION"]
+        for where, step in steps()
+        if "WHEELMILL_REQUIRE_ATTESTATION" in step.get("env", {})
+    }
+    assert steps_that_require.keys() == {"wheels-shard.release", "index.index"}
+    assert len(set(steps_that_require.values())) == 1
+    assert "github.event.repository.default_branch" in next(iter(steps_that_require.values()))
+
+
 def test_the_token_of_a_pull_request_reads_the_repository_and_nothing_else() -> None:
     assert {str(job["permissions"]) for job in read("request")["jobs"].values()} == {"{'contents': 'read'}"}
 
@@ -129,7 +168,7 @@ def test_every_job_ends_before_the_host_ends_it() -> None:
 
 
 def test_a_build_stops_itself_before_its_job_is_stopped() -> None:
-    for name in ("wheels-shard", "request"):
+    for name in ("wheels-group", "request"):
         job = read(name)["jobs"]["build"]
         (script,) = (step["run"] for step in job["steps"] if "wheelmill run" in step.get("run", ""))
         limit = int(re.findall(r"--time-limit (\d+)", script)[0])

@@ -18,7 +18,7 @@ from wheelmill.errors import SiteError
 from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
 from wheelmill.index.tree import IndexFile, Site, Tree
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
-from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
+from wheelmill.release.manifest import ATTESTATIONS, SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
@@ -87,7 +87,7 @@ def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: 
         uploaded_at=manifest.published_at,
         release=manifest.tag,
         certificate=entry.certificate,
-        attestation=entry.attestation,
+        attestation=entry.attestation or (f"{folder}{ATTESTATIONS}" if entry.attested and "://" in folder else None),
         yanked=listing.yank_reason(entry.filename, name.project, name.version),
     )
 

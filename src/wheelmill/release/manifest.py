@@ -47,6 +47,8 @@ class ManifestEntry:
     """What smoke saw, and how the wheel was built."""
     attestation: str | None = None
     """The address of its attestation, which ``gh attestation verify`` also finds by the wheel's hash."""
+    attested: bool = False
+    """Whether the release itself has its attestation, in `ATTESTATIONS`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +81,7 @@ def _entry_of(wheel: TestedWheel) -> ManifestEntry:
         requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
         certificate=wheel.certificate,
         attestation=wheel.attestation,
+        attested=bool(wheel.bundles),
     )
 
 

@@ -12,8 +12,10 @@ from wheelmill.cli.factory.inputs import ConfigOption, StoreOption, config_at, s
 from wheelmill.cli.shared.options import SignerOption, signer_of
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import ReleaseError
+from wheelmill.release.manifest import MANIFEST
 from wheelmill.release.store import RefusedWheel
-from wheelmill.system.files import write_bytes
+from wheelmill.system.files import sha256_of_bytes, write_bytes
+from wheelmill.system.record_files import record_bytes
 
 
 def release(
@@ -36,9 +38,13 @@ def release(
     checksums: Annotated[
         Path | None,
         typer.Option(
-            help="Publish nothing: write what is to be attested of the wheels that may be released, as sha256sum does.",
+            help="Publish nothing: write what is to be attested of wheels that may be released, as sha256sum does.",
             metavar="FILE",
         ),
+    ] = None,
+    manifests: Annotated[
+        Path | None,
+        typer.Option(help="Gets the checksums of the new manifests, as sha256sum writes them.", metavar="FILE"),
     ] = None,
     attestation: Annotated[
         str | None, typer.Option(help="The address of the attestation of these wheels.", metavar="URL")
@@ -56,7 +62,8 @@ def release(
     )
     if checksums:
         admitted, refusals = gate.admit(pipeline.delivered_in(directory, "whl"))
-        write_bytes(checksums, pipeline.checksums_of(admitted).encode())
+        if admitted:
+            write_bytes(checksums, pipeline.checksums_of(admitted).encode())
         _raise_for(refusals, "refused:")
         return
     with progress() as shown:
@@ -65,6 +72,9 @@ def release(
         )
     for manifest in publication.releases:
         STDERR.print(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
+    if manifests and publication.releases:
+        lines = (f"{sha256_of_bytes(record_bytes(each))}  {each.tag}/{MANIFEST}\n" for each in publication.releases)
+        write_bytes(manifests, "".join(lines).encode())
     _raise_for(publication.refusals, "not released:")
     if not publication.releases:
         STDERR.print("nothing to release: every wheel is published already")

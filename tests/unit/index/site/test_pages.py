@@ -63,6 +63,13 @@ def test_hostile_reasons_and_evidence_stay_text(release: Release) -> None:
     assert "<img src=x" not in text
 
 
+def test_attestations_that_a_release_has_are_linked_beside_its_wheels(release: Release) -> None:
+    (manifest,) = release(*EVERY_KIND)
+    kept = replace(manifest, wheels=tuple(replace(entry, attested=True) for entry in manifest.wheels))
+    (first, *_) = site_of_releases([kept], "https://example.org/files").projects[project_name("demo")]
+    assert first.attestation == f"https://example.org/files/{manifest.tag}/attestations.jsonl"
+
+
 def test_attestations_are_linked_and_in_wheels_json(release: Release) -> None:
     (manifest,) = release(*EVERY_KIND[:2])
     url = "https://example.org/attestations/1?a&b"
