@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from wheelmill.build.finish import finish_wheel
-from wheelmill.build.identity import BuildPlace
+from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
 from wheelmill.build.provenance import BuiltWheel, Provenance, keep_provenance
 from wheelmill.build.source import apply_patches, fetch_source
-from wheelmill.errors import BuildError, CompileError
+from wheelmill.errors import BuildError, CompileError, ProcessError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import claim_folder, workspaces
@@ -106,7 +106,10 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
         log.unlink(missing_ok=True)
         source, source_sha256 = fetch_source(target, workspace / "source")
         apply_patches(target.package, source, log=log)
-        compiled = builder.compile(target, source, workspace, policy=policy, log=log, progress=progress)
+        try:
+            compiled = builder.compile(target, source, workspace, policy=policy, log=log, progress=progress)
+        except ProcessError as error:
+            raise BuildError(f"{cell.id}: {error}\n{error.tail}") from None
         file = finish_wheel(compiled.wheel, target, workspace=workspace, output=output)
     built = BuiltWheel(
         file=file,
@@ -117,6 +120,7 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
             source_sha256=source_sha256,
             patches=tuple(sha256_of(patch) for patch in target.package.patches),
             pythons=target.pythons,
+            inputs=identity_of(inputs_of(target, builder.place(target), policy)),
             expectations=target.package.expectations,
             toolkit=compiled.toolkit,
             torch_release=target.torch_release,

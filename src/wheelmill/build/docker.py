@@ -21,7 +21,7 @@ from wheelmill.config.model import Compatibility, CudaImages, ImageReference, Im
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.system import containers, process, resources
+from wheelmill.system import containers, resources
 from wheelmill.system.images import base_image, own_image
 from wheelmill.system.progress import Progress
 
@@ -144,6 +144,7 @@ class DockerBuilder:
         self, error: ProcessError, run: containers.Run, *, began: int, parallelism: Parallelism, log: Path, source: Path
     ) -> BuildError:
         """Say whose fault a failed build is: the source's, or this machine's."""
+        containers.check_daemon()
         tail = f"{error.tail}\n{error}\n(the whole log: {log})"
         if containers.ran_out_of_memory(run, since=began):
             limit = f"{self.limits.memory / (1 << 30):.1f} GiB" if self.limits.memory else "this machine's memory"
@@ -178,7 +179,7 @@ def check_free_disk(workspace: Path, needed: int = FREE_DISK) -> None:
     Raises:
         BuildError: there is too little where Docker or the workspace is.
     """
-    root = Path(process.run(["docker", "info", "--format", "{{.DockerRootDir}}"]).strip())
+    root = Path(containers.docker("info", "--format", "{{.DockerRootDir}}").strip())
     for folder in (root, workspace):
         if folder.exists() and (free := shutil.disk_usage(folder).free) < needed:
             raise BuildError(

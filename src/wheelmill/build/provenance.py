@@ -36,6 +36,8 @@ class Provenance:
     """The base images of the container that it was compiled in, by digest; none for a build without one."""
     seconds: float
     """Wall time of the build."""
+    inputs: Sha256 | None = None
+    """The identity of everything that decided how the build went; None for wheels of earlier versions of ours."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -13,7 +14,15 @@ from wheelmill.build.builder import Builder, build_wheel
 from wheelmill.build.identity import identity_of, inputs_of
 from wheelmill.build.provenance import provenance_path
 from wheelmill.config.model import Config
-from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, TimeIsOver, WheelmillError
+from wheelmill.errors import (
+    BuildError,
+    CompileError,
+    IntegrityError,
+    ReleaseError,
+    SmokeError,
+    TimeIsOver,
+    WheelmillError,
+)
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.publishing import build_index, catalogue_of, serve_candidate
 from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
@@ -22,7 +31,7 @@ from wheelmill.release.manifest import Manifest
 from wheelmill.release.store import Store, publish
 from wheelmill.smoke.environment import SmokeEnvironments
 from wheelmill.smoke.examine import AvailableWheel, check_required, examine_wheel, wheels_on_disk
-from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify
+from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify, tested_wheel_at, verdict_of
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import time_limit
 
@@ -82,10 +91,12 @@ def run(plan: Plan, factory: Factory, *, seconds: float | None = None, publishes
     if publishes:
         factory.store.check_can_publish()
     manifests = factory.store.manifests()
+    published = {entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels}
     work = _Run(
         factory=factory,
-        published={entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels},
+        published=published,
         available=_released_wheels(manifests, factory.store),
+        kept=_kept_wheels(published, (factory.output / "wheels", factory.output / "built")),
         failures=[
             RunFailure(id=skip.cell.id, error=BuildError(f"{skip.cell.id} {skip.reason}"))
             for skip in plan.skips
@@ -101,6 +112,10 @@ def run(plan: Plan, factory: Factory, *, seconds: float | None = None, publishes
     except TimeIsOver:
         names = ", ".join(target.cell.id for target in left)
         factory.progress.step(f"out of time; left for another run: {names}")
+    except BaseException:  # also when it is interrupted: what passed is not lost
+        if publishes and work.tested:
+            work.publish()
+        raise
     releases = work.publish() if publishes else ()
     return RunOutcome(verdicts=tuple(work.verdicts), releases=releases, failures=tuple(work.failures), left=tuple(left))
 
@@ -112,6 +127,8 @@ class _Run:
     factory: Factory
     published: Mapping[str, Sha256]
     available: list[AvailableWheel]
+    kept: Mapping[Sha256, TestedWheel]
+    """Wheels that passed in an earlier run and were not released, by the identity of their inputs."""
     verdicts: list[Verdict] = field(default_factory=list)
     tested: list[TestedWheel] = field(default_factory=list)
     failures: list[RunFailure] = field(default_factory=list)
@@ -139,15 +156,31 @@ class _Run:
         factory.store.failures.remember(identity_of(inputs), failure)
 
     def _build_and_try(self, target: BuildTarget) -> None:
-        factory, progress = self.factory, self.factory.progress
         check_required(target, self.available)
+        if tested := self._passed_before(target) or self._build_anew(target):
+            self.tested.append(tested)
+            self.available.extend(wheels_on_disk([tested.file]))
+
+    def _passed_before(self, target: BuildTarget) -> TestedWheel | None:
+        """The wheel of the same inputs that passed in a run which ended before it was released."""
+        factory = self.factory
+        tested = self.kept.get(identity_of(inputs_of(target, factory.builder.place(target), factory.policy)))
+        if tested is None or factory.store.reason_to_refuse(tested.file):
+            return None
+        factory.progress.step(f"{tested.file.filename} passed in an earlier run")
+        self.verdicts.append(verdict_of(tested))
+        return _delivered(tested, factory.output / "wheels")
+
+    def _build_anew(self, target: BuildTarget) -> TestedWheel | None:
+        """Build and examine a target's wheel; None when it is published already, byte for byte."""
+        factory, progress = self.factory, self.factory.progress
         built = build_wheel(
             target, factory.builder, policy=factory.policy, output=factory.output / "built", progress=progress
         )
         rebuilt = assign_build_number(built, self.published)
         if rebuilt is None:
             progress.step(f"{built.file.filename} is published already, byte for byte")
-            return
+            return None
         if reason := factory.store.reason_to_refuse(rebuilt.file):
             raise BuildError(f"{rebuilt.file.filename} {reason}")
         verdict = examine_wheel(
@@ -161,9 +194,7 @@ class _Run:
         self.verdicts.append(verdict)
         if verdict.ok and verdict.findings:
             progress.step(str(verdict))
-        tested = _delivered(certify(verdict), factory.output / "wheels")
-        self.tested.append(tested)
-        self.available.extend(wheels_on_disk([tested.file]))
+        return _delivered(certify(verdict), factory.output / "wheels")
 
     def publish(self) -> tuple[ReleaseTag, ...]:
         """Release what was tested, and make the site of all releases."""
@@ -194,6 +225,26 @@ def _released_wheels(manifests: Iterable[Manifest], store: Store) -> list[Availa
         for entry in manifest.wheels
         if (provenance := entry.certificate.provenance)
     ]
+
+
+def _kept_wheels(published: Container[str], folders: Iterable[Path]) -> dict[Sha256, TestedWheel]:
+    """Find the wheels that passed in earlier runs and are not published.
+
+    Args:
+        published: the file names of all published wheels.
+        folders: where runs leave wheels that passed.
+
+    Returns:
+        The wheels, by the identity of what they were built from.
+    """
+    paths = (path for folder in folders for path in folder.glob("*.whl") if path.name not in published)
+    kept: dict[Sha256, TestedWheel] = {}
+    for path in paths:
+        with suppress(IntegrityError):  # a certificate of another version of ours
+            tested = tested_wheel_at(path)
+            if tested and tested.certificate.provenance and tested.certificate.provenance.inputs:
+                kept[tested.certificate.provenance.inputs] = tested
+    return kept
 
 
 def _delivered(wheel: TestedWheel, folder: Path) -> TestedWheel:

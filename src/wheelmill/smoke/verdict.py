@@ -121,6 +121,18 @@ class TestedWheel:
     """That attestation itself, verified: lines of JSON."""
 
 
+def verdict_of(wheel: TestedWheel) -> Verdict:
+    """What smoke said of a wheel that passed."""
+    kept = wheel.certificate
+    return Verdict(
+        file=wheel.file,
+        provenance=kept.provenance,
+        findings=kept.findings,
+        evidence=kept.evidence,
+        clean_rooms=kept.clean_rooms,
+    )
+
+
 def certificate_path(wheel: Path) -> Path:
     """Where a wheel's certificate is kept: beside it."""
     return wheel.with_name(wheel.name + SUFFIX)

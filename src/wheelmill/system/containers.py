@@ -7,9 +7,10 @@ next run of the same person on the same machine removes the containers whose loc
 from __future__ import annotations
 
 import platform
+import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +18,16 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.locks import hold
 
 LABEL: Final = "wheelmill"
 """Its value names the run. ``docker ps -a --filter label=wheelmill`` lists what is running."""
+
+answered: Final = threading.Event()
+"""Set when the daemon has answered: it can be lost from then on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +53,14 @@ class Container:
 
         Raises:
             ProcessError: it failed.
+            BuildError: Docker no longer answers.
         """
         variables = [word for name, value in (env or {}).items() for word in ("--env", f"{name}={value}")]
-        return process.run(["docker", "exec", *variables, self.id, *argv], timeout=timeout)
+        return docker("exec", *variables, self.id, *argv, timeout=timeout)
 
     def start(self, argv: Sequence[str]) -> None:
         """Start a program in it that goes on beside others."""
-        process.run(["docker", "exec", "--detach", self.id, *argv])
+        docker("exec", "--detach", self.id, *argv)
 
 
 @contextmanager
@@ -64,8 +69,9 @@ def claim_run() -> Iterator[Run]:
 
     Raises:
         UsageError: there is no Docker, or its daemon does not answer.
+        BuildError: it answered before.
     """
-    _check_daemon()
+    check_daemon()
     locks = user_cache_path("wheelmill") / "runs"
     locks.mkdir(parents=True, exist_ok=True)
     # Others may use the same daemon: what has no lock in this folder may have one in theirs.
@@ -76,7 +82,8 @@ def claim_run() -> Iterator[Run]:
         try:
             yield run
         finally:
-            _remove(run.label)
+            with suppress(ProcessError, BuildError):
+                _remove(run.label)
 
 
 @contextmanager
@@ -91,13 +98,14 @@ def start_container(image: str, run: Run, options: Sequence[str]) -> Iterator[Co
     Raises:
         ProcessError: it does not start.
     """
-    words = ["docker", "create", "--init", "--label", run.label, "--pull", "never", *options]
-    container = Container(id=process.run([*words, image, "sleep", "infinity"]).split()[-1])
+    words = ["create", "--init", "--label", run.label, "--pull", "never", *options]
+    container = Container(id=docker(*words, image, "sleep", "infinity").split()[-1])
     try:
-        process.run(["docker", "start", container.id])
+        docker("start", container.id)
         yield container
     finally:
-        process.run(["docker", "rm", "--force", "--volumes", container.id])
+        with suppress(ProcessError, BuildError):  # the next run removes it
+            docker("rm", "--force", "--volumes", container.id)
 
 
 def ran_out_of_memory(run: Run, *, since: int) -> bool:
@@ -108,17 +116,45 @@ def ran_out_of_memory(run: Run, *, since: int) -> bool:
         since: the Unix time from which on events count, in seconds.
     """
     period = ("--since", str(since), "--until", str(int(time.time()) + 1))
-    return bool(process.run(["docker", "events", *period, "--filter", f"label={run.label}", "--filter", "event=oom"]))
+    return bool(docker("events", *period, "--filter", f"label={run.label}", "--filter", "event=oom"))
 
 
-def _check_daemon() -> None:
+def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[str], None] | None = None) -> str:
+    """Run Docker's client and return what it printed.
+
+    Args:
+        words: what it is told.
+        timeout: seconds after which it is ended; None lets it run.
+        on_line: called with every line as it comes, to show progress.
+
+    Raises:
+        BuildError: the daemon answered before, and does so no more.
+        ProcessError: the client failed, or a program that it runs in a container.
+    """
+    try:
+        return process.run(["docker", *words], timeout=timeout, on_line=on_line)
+    except ProcessError:
+        check_daemon()
+        raise
+
+
+def check_daemon() -> None:
+    """Look whether Docker answers.
+
+    Raises:
+        UsageError: this machine has no Docker, or it does not answer.
+        BuildError: it answered before.
+    """
     try:
         process.run(["docker", "version", "--format", "{{.Server.Version}}"])
     except UsageError:
         raise UsageError("there is no docker on this machine", hint="install Docker, or use --sandbox local") from None
     except ProcessError as error:
+        if answered.is_set():
+            raise BuildError(f"Docker no longer answers: {error.tail}") from None
         hint = "start its daemon: systemctl start docker"
         raise UsageError(f"Docker does not answer: {error.tail}", hint=hint) from None
+    answered.set()
 
 
 def _remove_abandoned(locks: Path, place: str) -> None:
@@ -134,5 +170,5 @@ def _remove_abandoned(locks: Path, place: str) -> None:
 
 
 def _remove(label: str) -> None:
-    if found := process.run(["docker", "ps", "--all", "--quiet", "--filter", f"label={label}"]).split():
-        process.run(["docker", "rm", "--force", "--volumes", *found])
+    if found := docker("ps", "--all", "--quiet", "--filter", f"label={label}").split():
+        docker("rm", "--force", "--volumes", *found)

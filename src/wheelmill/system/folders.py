@@ -28,7 +28,7 @@ def workspaces() -> Path:
 
 @contextmanager
 def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterator[Path]:
-    """Have a folder alone; it is empty at first and gone afterwards.
+    """Have a folder alone; it is empty at first and gone afterwards. What killed processes left beside it goes first.
 
     Args:
         folder: the folder.
@@ -37,6 +37,7 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
     Raises:
         BlockingIOError: somebody has it, and it is not waited for.
     """
+    sweep(folder.parent)
     lock = folder.with_name(f".{folder.name}{_SUFFIX}")
     with hold(lock, wait=wait, inherited=True, remove=False):
         try:
@@ -50,13 +51,12 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
 
 @contextmanager
 def temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """Make an empty folder that is gone afterwards. What killed processes left in the same place is removed first.
+    """Make an empty folder that is gone afterwards; see `claim_folder`.
 
     Args:
         place: the folder that gets it; None takes the one that this machine has for temporary files.
     """
     place = place or Path(tempfile.gettempdir())
-    sweep(place)
     with claim_folder(place / f".wheelmill-{uuid.uuid4().hex[:12]}", wait=None) as folder:
         yield folder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.system import process
+from wheelmill.system.containers import docker
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.progress import Progress
 
@@ -38,7 +38,7 @@ def base_image(tagged: str, digest: str, *, progress: Progress) -> str:
     if not here and not _exists(pinned):
         progress.step(f"pulling {tagged}")
         _pull(pinned, tagged)
-    process.run(["docker", "tag", tagged if here else pinned, local])
+    docker("tag", tagged if here else pinned, local)
     return local
 
 
@@ -62,10 +62,8 @@ def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progres
     progress.step(f"making the {name} image")
     words = [word for argument, value in arguments.items() for word in ("--build-arg", f"{argument}={value}")]
     try:
-        process.run(
-            ["docker", "build", "--tag", image, "--file", context / f"{name}.Dockerfile", *words, context],
-            on_line=progress.line,
-        )
+        dockerfile = context / f"{name}.Dockerfile"
+        docker("build", "--tag", image, "--file", dockerfile, *words, context, on_line=progress.line)
     except ProcessError as error:
         raise UsageError(f"the {name} image cannot be made:\n{error.tail}") from None
     return image
@@ -73,7 +71,7 @@ def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progres
 
 def _exists(image: str) -> bool:
     try:
-        process.run(["docker", "image", "inspect", "--format", "{{.Id}}", image])
+        docker("image", "inspect", "--format", "{{.Id}}", image)
     except ProcessError:
         return False
     return True
@@ -82,7 +80,7 @@ def _exists(image: str) -> bool:
 def _is(tagged: str, digest: str) -> bool:
     """Whether the image that has a tag on this machine is the one that a digest names."""
     try:
-        found = json.loads(process.run(["docker", "image", "inspect", tagged]))[0]
+        found = json.loads(docker("image", "inspect", tagged))[0]
     except ProcessError:
         return False
     digests = {reference.partition("@")[2] for reference in found["RepoDigests"] or ()}
@@ -92,7 +90,7 @@ def _is(tagged: str, digest: str) -> bool:
 def _pull(pinned: str, tagged: str) -> None:
     for attempt in range(1, _PULLS + 1):
         try:
-            process.run(["docker", "pull", "--quiet", pinned])
+            docker("pull", "--quiet", pinned)
         except ProcessError as error:
             if attempt == _PULLS:
                 raise UsageError(f"{tagged} cannot be pulled:\n{error.tail}") from None

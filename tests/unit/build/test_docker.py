@@ -234,6 +234,18 @@ def test_a_daemon_that_does_not_answer_is_told_so(compile_in_docker: Compile, do
         compile_in_docker()
 
 
+def test_a_daemon_that_is_lost_while_it_compiles_is_a_build_error(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(*arguments: object, **others: object) -> Path:
+        docker.reply((), Reply("Cannot connect to the Docker daemon", exit_code=1))
+        return cibuildwheel(*arguments, **others)  # type: ignore[arg-type]  # whatever it is called with
+
+    monkeypatch.setattr(docker_build, "run_cibuildwheel", lose)
+    with pytest.raises(BuildError, match=r"^Docker no longer answers: Cannot connect"):
+        compile_in_docker()
+
+
 @pytest.mark.parametrize("place", ["of Docker", "of the workspace"])
 def test_too_little_space_is_noticed_before_anything_is_built(place: str, docker: FakeDocker, tmp_path: Path) -> None:
     there, nowhere = tmp_path, tmp_path / "on another machine"

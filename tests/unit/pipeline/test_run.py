@@ -2,6 +2,7 @@
 
 import importlib
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CONFIG
 from tests.unit.release.conftest import certified_wheel
 from wheelmill import pipeline
+from wheelmill.build.identity import identity_of, inputs_of, this_machine
 from wheelmill.build.local import LocalBuilder
-from wheelmill.build.provenance import BuiltWheel, keep_provenance
+from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_of
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.targets import BuildTarget, Plan
 from wheelmill.release.directory import DirectoryStore
@@ -42,7 +44,11 @@ def build(built: BuildTarget, *_: object, output: Path, **__: object) -> BuiltWh
 def examine_wheel(file: Any, *_: object, **__: object) -> Verdict:
     certificate = certified_wheel(file.path).certificate
     return Verdict(
-        file=file, provenance=None, findings=(), evidence=certificate.evidence, clean_rooms=certificate.clean_rooms
+        file=file,
+        provenance=provenance_of(file),
+        findings=(),
+        evidence=certificate.evidence,
+        clean_rooms=certificate.clean_rooms,
     )
 
 
@@ -51,6 +57,28 @@ def _as_if(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("wheelmill.pipeline.run")  # the package's own name for it is the function
     monkeypatch.setattr(module, "build_wheel", build)
     monkeypatch.setattr(module, "examine_wheel", examine_wheel)
+
+
+@pytest.fixture
+def with_provenance(monkeypatch: pytest.MonkeyPatch, _as_if: None) -> None:
+    """Wheels say what they were built from, and their certificates too."""
+
+    def build_so(target: BuildTarget, *_: object, output: Path, **__: object) -> BuiltWheel:
+        file = build(target, output=output).file
+        inputs = identity_of(inputs_of(target, this_machine(), "auto"))
+        wheel = BuiltWheel(file=file, provenance=replace(PROVENANCE, sha256=file.sha256, inputs=inputs))
+        keep_provenance(wheel)
+        return wheel
+
+    def examine_so(file: WheelFile, *_: object, **__: object) -> Verdict:
+        content = file.path.read_bytes()
+        verdict = replace(examine_wheel(file), provenance=provenance_of(file))
+        file.path.write_bytes(content)  # which that wrote anew, at another time
+        return verdict
+
+    module = importlib.import_module("wheelmill.pipeline.run")
+    monkeypatch.setattr(module, "build_wheel", build_so)
+    monkeypatch.setattr(module, "examine_wheel", examine_so)
 
 
 def run(
@@ -92,6 +120,62 @@ def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_
     store = DirectoryStore(directory=tmp_path / "releases")
     (manifest,) = pipeline.release_folder(tmp_path / "wheels", store, pipeline.Gate(), progress=Progress()).releases
     assert [entry.filename for entry in manifest.wheels] == [wheel.name]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, UsageError])
+def test_what_passed_is_released_when_a_run_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: type[BaseException]
+) -> None:
+    def ending(built: BuildTarget, *arguments: object, output: Path, **others: object) -> BuiltWheel:
+        if built == SLOW:
+            raise end("ended")
+        return build(built, *arguments, output=output, **others)
+
+    monkeypatch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", ending)
+    with pytest.raises(end):
+        run((FAST, SLOW), tmp_path)
+    assert [path.name for path in tmp_path.glob("releases/*/*.whl")] == [
+        path.name for path in tmp_path.glob("wheels/*.whl")
+    ]
+    assert (tmp_path / "site" / "wheels.json").exists()
+
+
+def test_nothing_is_published_when_a_run_is_ended_before_anything_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ending(*_arguments: object, **_others: object) -> BuiltWheel:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", ending)
+    with pytest.raises(KeyboardInterrupt):
+        run((FAST,), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("with_provenance")
+@pytest.mark.parametrize("folder", ["wheels", "built"])
+def test_a_wheel_that_passed_before_a_kill_is_released_and_not_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    run((FAST,), tmp_path, publishes=False)
+    (tmp_path / "built").rmdir()
+    (tmp_path / "wheels").rename(tmp_path / folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", pytest.fail)
+        report = run((FAST,), tmp_path)
+    assert len(report.verdicts) == len(report.releases) == 1
+    assert len(list(tmp_path.glob("wheels/*.whl"))) == 1
+    assert list(tmp_path.glob("built/*")) == []
+
+
+@pytest.mark.usefixtures("with_provenance")
+def test_a_wheel_that_passed_is_built_again_when_its_inputs_changed(tmp_path: Path) -> None:
+    run((FAST,), tmp_path, publishes=False)
+    (wheel,) = tmp_path.glob("wheels/*.whl")
+    before = wheel.stat().st_mtime_ns
+    changed = replace(FAST, package=replace(FAST.package, env={"CHANGED": "1"}))
+    assert len(run((changed,), tmp_path).releases) == 1
+    assert wheel.stat().st_mtime_ns > before
 
 
 class Choosy(DirectoryStore):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fake_docker import FakeDocker, Reply
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.system.containers import Container, Run, claim_run, ran_out_of_memory, start_container
 
 RUN = Run(id="a-run")
@@ -183,6 +183,17 @@ def test_a_machine_without_docker_is_told_what_to_do(tmp_path: Path, monkeypatch
     with pytest.raises(UsageError, match="there is no docker on this machine") as refusal, claim_run():
         pytest.fail("there is no docker")
     assert refusal.value.hint == "install Docker, or use --sandbox local"
+
+
+def test_a_daemon_that_is_lost_is_a_build_error_and_not_the_fault_of_what_ran_in_it(docker: FakeDocker) -> None:
+    docker.answer("create", says="c0ffee\n")
+    docker.answer("start")
+    with claim_run() as run, start_container("image:1", run, []) as container:
+        docker.reply((), Reply("Cannot connect to the daemon", exit_code=1))
+        with pytest.raises(BuildError, match=r"^Docker no longer answers: Cannot connect"):
+            container.run(["python"])
+    with pytest.raises(BuildError, match=r"^Docker no longer answers"), claim_run():
+        pytest.fail("there is no daemon")
 
 
 def test_a_daemon_that_does_not_answer_is_named_with_what_to_do(docker: FakeDocker, locks: Path) -> None:
