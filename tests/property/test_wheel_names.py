@@ -11,7 +11,7 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from wheelmill.names import project_name
-from wheelmill.wheel.limits import MAX_FILENAME
+from wheelmill.system.files import MAX_FILENAME
 from wheelmill.wheel.name import WheelName
 
 REAL_NAMES = [line.split() for line in Path(__file__).with_name("real_names.txt").read_text().splitlines()]

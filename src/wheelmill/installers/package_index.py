@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from wheelmill.errors import NetworkError, ProcessError
 from wheelmill.system import process
 from wheelmill.web.credentials import authorization_for, own_credentials
-from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, Page, absolute
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, Page, absolute, with_sound_links
 
 if TYPE_CHECKING:
     from wheelmill.names import ProjectName
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ACCEPT: Final = ", ".join((JSON_TYPE, *HTML_TYPES))
 _SDIST_SUFFIXES: Final = (".tar.gz", ".zip")
+_SUFFIXES: Final = (".whl", *_SDIST_SUFFIXES)
 
 
 @functools.cache
@@ -47,7 +48,7 @@ def open_index() -> Web:
 
 
 def files_of(project: ProjectName, web: Web) -> tuple[Link, ...]:
-    """List the files of a project, their URLs absolute.
+    """List the files of a project that a program may choose, their URLs absolute.
 
     Args:
         project: none, when the index does not have it.
@@ -63,7 +64,7 @@ def files_of(project: ProjectName, web: Web) -> tuple[Link, ...]:
         page = _read(answer)
     except ValueError as error:
         raise NetworkError(f"the package index answers with no page of {project}: {error}") from None
-    resolved = ((link, absolute(page.base, link.url)) for link in page.links)
+    resolved = ((link, absolute(page.base, link.url)) for link in with_sound_links(page, _SUFFIXES).links)
     return tuple(link._replace(url=url) for link, url in resolved if url)
 
 

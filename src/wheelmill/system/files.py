@@ -19,6 +19,8 @@ _HERE: Final = -100
 _EXCHANGE: Final = 2
 """``RENAME_EXCHANGE``, https://man7.org/linux/man-pages/man2/rename.2.html."""
 
+MAX_FILENAME: Final = 255
+"""Characters. No file system of today keeps a longer name."""
 MAX_ENTRIES: Final = 100_000
 """Files and folders of a tree; links in it can make one of any size out of a few."""
 

@@ -187,7 +187,7 @@ class Web:
             NetworkError: as `get` does; and where the server has another answer than the document.
         """
         answer = self.get(url, limit=limit)
-        if not answer.ok:
+        if answer.status != HTTPStatus.OK:  # 206 would be a part that nobody asked for
             raise NetworkError(f"{without_credentials(url)}: {answer.outcome}")
         return answer.content
 

@@ -71,10 +71,11 @@ class Exchange(httpx.BaseTransport):
     def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
         if (encoding := answer.headers.get("Content-Encoding", "").strip().lower()) not in _ENCODINGS:
             raise NetworkError(f"{self._time_left.url}: is packed as {encoding!r}, which was not asked for")
-        size = 0
+        size = came = 0
         for piece in answer.iter_bytes(PIECE):
             size += len(piece)
             if size > self._limit:
                 raise NetworkError(f"{self._time_left.url}: has more than {self._limit} bytes")
-            self._time_left.seconds += len(piece) / BYTES_PER_SECOND
+            self._time_left.seconds += (answer.num_bytes_downloaded - came) / BYTES_PER_SECOND  # as packed
+            came = answer.num_bytes_downloaded
             yield piece

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
-from wheelmill.web.pages import Fault, Form, Link, Page, absolute, last_part
-
-_MOST_DIGITS: Final = 18
-"""Of a size; Python makes no number of thousands of digits."""
+from wheelmill.web.pages import MAX_DIGITS, Fault, Form, Link, Page, absolute, last_part, shown
 
 
 def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
@@ -37,7 +33,7 @@ def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
             base = absolute(address, attributes["href"] or "")
             if base is None:
                 base = address
-                faults.append(Fault(key="base", problem=f"the page's base, {attributes['href']!r}, is no URL"))
+                faults.append(Fault(key="base", problem=f"the page's base, {attributes['href']!r:.255}, is no URL"))
     document = tree.root.parent if tree.root else None
     return Page(
         form=Form.HTML,
@@ -78,7 +74,7 @@ def _link(attributes: Mapping[str, str | None], faults: list[Fault]) -> Link:
 def _size(filename: str, text: str | None, faults: list[Fault]) -> int | None:
     if text is None:
         return None
-    if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
+    if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:
         return int(text)
-    faults.append(Fault(key="size", problem=f"{filename} has the size {text!r}"))
+    faults.append(Fault(key="size", problem=f"{shown(filename)} has the size {text!r:.80}"))
     return None

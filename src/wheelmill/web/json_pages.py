@@ -1,4 +1,6 @@
-"""Reading pages of the simple API in JSON (PEP 691). An entry with a value of a wrong type is a fault, and no link.
+"""Reading pages in JSON, of the simple API (PEP 691) and of GitHub's releases.
+
+An entry with a value of a wrong type is a fault, and no link.
 
 Keys that no PEP names are let be, as PEP 691 asks.
 """
@@ -10,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import NoneType
 from typing import Any, Final
 
-from wheelmill.web.pages import Fault, Form, Link, Page
+from wheelmill.errors import UnreadableError
+from wheelmill.web.pages import MAX_DIGITS, Fault, Form, Link, Page
 
 _Types = Mapping[str, frozenset[type]]
 """Keys of an object, and the types that their values may have."""
@@ -35,6 +38,14 @@ _PROJECT: Final[_Types] = {"name": _TEXT, "versions": frozenset({list, NoneType}
 _STATUS: Final[_Types] = {"status": _OPTIONAL_TEXT}
 _META: Final[_Types] = {"api-version": _TEXT}
 _LISTED: Final[_Types] = {"name": _TEXT}
+_RELEASE: Final[_Types] = {"draft": frozenset[type]({bool, NoneType}), "assets": frozenset({list})}
+_ASSET: Final[_Types] = {
+    "name": _TEXT,
+    "browser_download_url": _TEXT,
+    "size": frozenset[type]({int, NoneType}),
+    "digest": _OPTIONAL_TEXT,
+    "updated_at": _OPTIONAL_TEXT,
+}
 _NEVER_EMPTY: Final = frozenset({"filename", "url", "yanked"})
 _WORDS: Final[Mapping[type, str]] = {
     str: "text",
@@ -54,10 +65,10 @@ def read_project_list(content: bytes, address: str) -> Page:
         address: the URL that the page came from, after redirects.
 
     Raises:
-        ValueError: this is no JSON object with a list of projects.
+        UnreadableError: this is no JSON object with a list of projects.
     """
-    page, projects = _parse(content, "projects")
     faults: list[Fault] = []
+    page, projects = _parse(content, "projects", faults)
     names = [project["name"] for project in _sound("projects.{}", projects, _LISTED, faults)]
     links = [Link("", f"{name}/", text=name) for name in names]
     return Page(form=Form.JSON, base=address, links=links, faults=faults, version=_version(page, faults))
@@ -71,10 +82,10 @@ def read_project_detail(content: bytes, address: str) -> Page:
         address: the URL that the page came from, after redirects.
 
     Raises:
-        ValueError: this is no JSON object with a list of files.
+        UnreadableError: this is no JSON object with a list of files.
     """
-    page, files = _parse(content, "files")
     faults: list[Fault] = []
+    page, files = _parse(content, "files", faults)
     project, status = _object("", page, _PROJECT, faults), page.get("project-status")
     return Page(
         form=Form.JSON,
@@ -82,23 +93,75 @@ def read_project_detail(content: bytes, address: str) -> Page:
         version=_version(page, faults),
         status=None if status is None else _object("project-status", status, _STATUS, faults).get("status") or "active",
         name=project.get("name"),
-        versions=project.get("versions"),
+        versions=_texts("versions", project.get("versions"), faults),
         links=[_link(file) for file in _sound("files.{}", files, _FILE, faults)],
         faults=faults,
     )
 
 
-def _parse(content: bytes, key: str) -> tuple[dict[str, Any], list[Any]]:
+def read_releases(content: bytes, address: str) -> Page:
+    """Read a page of releases as GitHub's REST API gives them; a sidecar among the assets counts as PEP 658's.
+
+    https://docs.github.com/en/rest/releases/releases#list-releases
+
+    Args:
+        content: the bytes of the page.
+        address: the URL that the page came from, after redirects.
+
+    Raises:
+        UnreadableError: this is no JSON list.
+    """
+    faults: list[Fault] = []
+    releases = _load(content, faults)
+    if not isinstance(releases, list):
+        raise UnreadableError("expected a JSON list of releases")
+    links: list[Link] = []
+    for release in _sound("releases.{}", releases, _RELEASE, faults):
+        if not release.get("draft"):
+            assets = {asset["name"]: asset for asset in _sound("assets.{}", release["assets"], _ASSET, faults)}
+            links += (_link_of(asset, assets.get(f"{name}.metadata")) for name, asset in assets.items())
+    return Page(form=Form.JSON, base=address, links=links, faults=faults)
+
+
+def _link_of(asset: Mapping[str, Any], sidecar: Mapping[str, Any] | None) -> Link:
+    digest = _sha256_of(sidecar) if sidecar else None
+    return Link(
+        asset["name"],
+        asset["browser_download_url"],
+        sha256=_sha256_of(asset),
+        size=asset.get("size"),
+        core_metadata=f"sha256={digest}" if digest else "true" if sidecar else None,
+        upload_time=asset.get("updated_at"),
+    )
+
+
+def _sha256_of(asset: Mapping[str, Any]) -> str | None:
+    """GitHub computes it on upload, since June 2025."""
+    algorithm, _, digest = (asset.get("digest") or "").partition(":")
+    return digest if algorithm == "sha256" else None
+
+
+def _parse(content: bytes, key: str, faults: list[Fault]) -> tuple[dict[str, Any], list[Any]]:
     """A page's object, and the entries that it has under a key."""
-    try:
-        page = json.loads(content)
-        if rb"\ud" in content or rb"\uD" in content:
-            json.dumps(page, ensure_ascii=False).encode()  # raises for half a surrogate pair, which is no character
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"expected JSON: {error}") from None
+    page = _load(content, faults)
     if isinstance(page, dict) and isinstance(page.get(key), list):
         return page, page[key]
-    raise ValueError(f"expected a JSON object with a list of {key}")
+    raise UnreadableError(f"expected a JSON object with a list of {key}")
+
+
+def _load(content: bytes, faults: list[Fault]) -> object:
+    """The value of a page: numbers of too many digits are texts, and what is no character is U+FFFD."""
+    try:
+        page = json.loads(content, parse_int=lambda digits: int(digits) if len(digits) <= MAX_DIGITS else digits)
+        if rb"\ud" in content or rb"\uD" in content:
+            text = json.dumps(page, ensure_ascii=False)
+            whole = text.encode(errors="surrogatepass").decode(errors="replace")
+            if whole != text:
+                faults.append(Fault(key="", problem="the page has half of a surrogate pair, which is no character"))
+                page = json.loads(whole)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"expected JSON: {error}") from None
+    return page
 
 
 def _version(page: Mapping[str, object], faults: list[Fault]) -> str | None:
@@ -129,7 +192,8 @@ def _sound(path: str, entries: Iterable[Any], types: _Types, faults: list[Fault]
         for key, value, allowed in wrong:
             where = ".".join(filter(None, (path.format(number), key))) or "the page"
             expected = " or ".join(words for kind, words in _WORDS.items() if kind in allowed)
-            faults.append(Fault(key=key, problem=f"{where}: expected {expected}, not {json.dumps(value):.40}"))
+            found = _WORDS[type(value)] if isinstance(value, dict | list) else json.dumps(value)
+            faults.append(Fault(key=key, problem=f"{where}: expected {expected}, not {found:.40}"))
         if not wrong:
             known.add(shape)
             yield entry
@@ -146,6 +210,14 @@ def _wrong(entry: object, types: _Types) -> Iterator[tuple[str, object, frozense
             yield key, value, allowed
 
 
+def _texts(key: str, values: list[Any] | None, faults: list[Fault]) -> tuple[str, ...] | None:
+    """A list of the page whose items are all texts; None in its place where they are not."""
+    if values is None or all(type(value) is str for value in values):
+        return None if values is None else tuple(values)
+    faults.append(Fault(key=key, problem=f"{key}: expected a list of texts"))
+    return None
+
+
 def _link(file: Mapping[str, Any]) -> Link:
     get = file.get
     hashes, yanked, signature = file["hashes"], get("yanked"), get("gpg-sig")
@@ -154,14 +226,14 @@ def _link(file: Mapping[str, Any]) -> Link:
     return Link(
         file["filename"],
         file["url"],
-        None if sha256 is None else str(sha256),
+        None if sha256 is None else _text(sha256),
         get("size"),
         get("requires-python"),
         None if core is None else _metadata(core),
         None if legacy == core else _metadata(legacy),
         get("upload-time"),
         "" if yanked is True else yanked or None,
-        None if sha256 and len(hashes) == 1 else {name: str(hashes[name]) for name in hashes if name != "sha256"},
+        None if sha256 and len(hashes) == 1 else {name: _text(hashes[name]) for name in hashes if name != "sha256"},
         get("provenance"),
         None if signature is None else str(signature).lower(),
     )
@@ -171,5 +243,10 @@ def _metadata(value: bool | dict[str, object] | None) -> str | None:  # noqa: FB
     """As the attribute of HTML has it."""
     if isinstance(value, dict):
         function = "sha256" if "sha256" in value else min(value, default="")
-        return f"{function}={value[function]}" if function else "true"
+        return f"{function}={_text(value[function])}" if function else "true"
     return "true" if value else None
+
+
+def _text(value: object) -> str:
+    """A hash as JSON has it; that of another type is none, and says so."""
+    return value if isinstance(value, str) else f"no text but {type(value).__name__}"

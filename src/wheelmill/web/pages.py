@@ -5,14 +5,22 @@ https://packaging.python.org/en/latest/specifications/simple-repository-api/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+from wheelmill.system.files import MAX_FILENAME
 
 HTML_TYPES: Final = ("text/html", "application/vnd.pypi.simple.v1+html")
 JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
+MAX_DIGITS: Final = 18
+"""Of a number. Python makes none of thousands of digits, and databases none of twenty."""
+_MAX_TEXT: Final = 4096
+"""Characters of a URL, and of whatever else a page says of a file."""
+_HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class Form(StrEnum):
@@ -87,6 +95,77 @@ class Page:
     """Of the project, in JSON (PEP 700)."""
     has_doctype: bool = True
     """Whether HTML begins with ``<!DOCTYPE html>``."""
+
+
+def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
+    """Leave of a page the files that a program may choose; what is wrong with each of the others is a fault.
+
+    Args:
+        page: as it was read.
+        suffixes: of the names of files that matter; other links, as one to a folder above, are left out unsaid.
+    """
+    links, faults = [], list(page.faults)
+    from_web = _is_web(page.base)
+    for link in page.links:
+        if not link.filename.endswith(suffixes):
+            continue
+        if wrong := next(_wrong(link, page.base, from_web=from_web), None):
+            key, problem = wrong
+            faults.append(Fault(key=key, problem=f"{shown(link.filename)} {problem}"))
+        else:
+            links.append(link)
+    return replace(page, links=links, faults=faults)
+
+
+def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]]:
+    """What speaks against choosing a link: the key of each fault, and what is said of it."""
+    filename, url, sha256, size = link[:4]
+    if len(filename) > MAX_FILENAME or not _is_clean(filename) or "/" in filename or "\\" in filename:
+        yield "filename", "has a name that no file can have"
+    if len(url) > _MAX_TEXT or not _is_clean(url):
+        yield "url", f"has the URL {shown(url)}, which is none"
+    elif from_web and ":" not in url and not url.startswith("//"):
+        pass  # most links: relative to where their page came from
+    elif (goal := absolute(base, url)) is None or not _is_web(goal):
+        yield "url", f"leads to {shown(url)}, which is no URL of http or https"
+    elif sha256 is None and urlsplit(base).scheme == "https" != urlsplit(goal).scheme:
+        yield "url", f"leads from https to {shown(url)}, without a hash that its bytes could be compared with"
+    for key, digest in (("hashes", sha256), ("core-metadata", _sha256_in(link.core_metadata or link.legacy_metadata))):
+        if digest is not None and not (len(digest) == 64 and _HEXADECIMAL.issuperset(digest)):  # noqa: PLR2004
+            yield key, f"has the sha256 {digest!a:.80} in {key}, which is none"
+    if size is not None and not 0 <= size < 10**MAX_DIGITS:
+        yield "size", f"has the size {size}"
+    if max(map(len, filter(None, (link.requires_python, link.upload_time, link.yanked))), default=0) > _MAX_TEXT:
+        yield "", f"has texts of more than {_MAX_TEXT} characters"
+
+
+def _is_clean(text: str) -> bool:
+    """Whether all of a text are characters that can be seen."""
+    return text.isprintable() and "\ufffd" not in text
+
+
+def _sha256_in(metadata: str | None) -> str | None:
+    return metadata[7:] if metadata and metadata.startswith("sha256=") else None
+
+
+def _is_web(url: str) -> bool:
+    """Whether a URL is one of http or https, with a host that can be read."""
+    start = len("https://")
+    return _is_origin(url[:start] + url[start:].partition("/")[0])
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_origin(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def shown(text: str) -> str:
+    """A text of a page as a message may have it: short, and nothing that a terminal would act on."""
+    return (text if text.isprintable() else ascii(text))[:MAX_FILENAME]
 
 
 def absolute(base: str, url: str) -> str | None:

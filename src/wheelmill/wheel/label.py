@@ -115,9 +115,10 @@ def _torch_in(local: str) -> tuple[TorchVersion | None, str]:
 
 
 def _number_behind(word: str, text: str) -> str:
-    """Digits and dots right behind a word, or behind the dot that follows it; empty when there are none."""
+    """Numbers with dots between them, right behind a word or behind the dot that follows it; empty for none."""
     while word in text:
         text = text.partition(word)[2]
-        if number := "".join(takewhile(lambda c: c in "0123456789.", text.removeprefix("."))).rstrip("."):
+        number = "".join(takewhile(lambda c: c in "0123456789.", text.removeprefix(".")))
+        if number := number.partition("..")[0].rstrip("."):
             return number
     return ""

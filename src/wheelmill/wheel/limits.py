@@ -2,8 +2,6 @@
 
 from typing import Final
 
-MAX_FILENAME: Final = 255
-"""Characters. No file system of today keeps a longer name."""
 MAX_TAGS: Final = 1_000
 """Of a file name, whose compressed sets multiply (PEP 425). Real names stand for some dozens."""
 MAX_METADATA: Final = 1 << 20

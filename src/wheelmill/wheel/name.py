@@ -13,9 +13,9 @@ from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.system.files import sha256_of
+from wheelmill.system.files import MAX_FILENAME, sha256_of
 from wheelmill.wheel.label import Label
-from wheelmill.wheel.limits import MAX_FILENAME, MAX_TAGS
+from wheelmill.wheel.limits import MAX_TAGS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -231,6 +231,32 @@ def test_a_server_that_drips_is_left_after_the_limit_of_time(first: bytes) -> No
         thread.join()
 
 
+def test_a_page_that_unpacks_to_megabytes_buys_no_time() -> None:
+    packed = gzip.compress(bytes(64 << 20), 1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with connection, suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
+                for start in range(0, len(packed), 1024):
+                    connection.sendall(packed[start : start + 1024])
+                    time.sleep(0.02)
+
+        thread = Thread(target=drip)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        with Web(seconds=0.3) as web, pytest.raises(NetworkError, match=f"{url}: took longer than "):
+            web.get(url)
+        thread.join()
+
+
+def test_a_part_that_nobody_asked_for_is_no_document(server: PageServer) -> None:
+    server.pages["/"] = Answer(b"half", 206, {"Content-Range": "bytes 0-3/8"})
+    with Web() as web, pytest.raises(NetworkError, match="206 Partial Content"):
+        web.read(f"{server.url}/")
+
+
 def test_a_span_is_asked_for_and_nothing_else_is_read(server: PageServer) -> None:
     server.pages |= {"/file": in_pieces(b"0123456789"), "/whole": Answer(b"0123456789")}
     with Web() as web:

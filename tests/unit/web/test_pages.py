@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wheelmill.errors import UnreadableError
 from wheelmill.web.html_pages import read_html
-from wheelmill.web.json_pages import read_project_detail, read_project_list
-from wheelmill.web.pages import Link, Page, absolute
+from wheelmill.web.json_pages import read_project_detail, read_project_list, read_releases
+from wheelmill.web.pages import Link, Page, absolute, with_sound_links
 
 ADDRESS = "https://index.test/simple/demo/"
 WHEEL = "demo-1.0+cu128-py3-none-any.whl"
@@ -102,12 +103,79 @@ def test_all_that_is_wrong_with_an_entry_is_said() -> None:
     assert keys(json_page({"filename": "", "size": "9"})) == ["filename", "url", "hashes", "size"]
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"files": 3}', b"[" * 100_000, b'{"files": [{"url": "\\ud800"}]}', b"\xff"]
-)
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"files": 3}', b"[" * 100_000, b"\xff"])
 def test_what_is_no_page_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match="expected "):
         read_project_detail(content, ADDRESS)
+
+
+DIGEST = "a" * 64
+HOSTILE: dict[str, tuple[dict[str, object], str]] = {
+    "a size of 31 digits": ({"size": 10**30}, "size"),
+    "a size of 5,000 digits": ({"size": "DIGITS"}, "size"),
+    "a size below nothing": ({"size": -1}, "size"),
+    "a size that is no number": ({"size": float("nan")}, "size"),
+    "a size that is text": ({"size": "9"}, "size"),
+    "a hash that is none": ({"hashes": {"sha256": "abc"}}, "hashes"),
+    "a hash that is a list": ({"hashes": {"sha256": ["a"]}}, "hashes"),
+    "hashes that are a list": ({"hashes": []}, "hashes"),
+    "a hash of METADATA that is none": ({"core-metadata": {"sha256": 1}}, "core-metadata"),
+    "nothing as the name": ({"filename": None}, "filename"),
+    "NUL in the name": ({"filename": f"\0{WHEEL}"}, "filename"),
+    "a folder in the name": ({"filename": f"../../{WHEEL}"}, "filename"),
+    "a folder of Windows in the name": ({"filename": f"..\\{WHEEL}"}, "filename"),
+    "half a surrogate pair in the name": ({"filename": f"\ud800{WHEEL}"}, "filename"),
+    "a name of 5,000 characters": ({"filename": f"demo-{'1.' * 2500}0-py3-none-any.whl"}, "filename"),
+    "half a surrogate pair in the URL": ({"url": f"\udfff{WHEEL}"}, "url"),
+    "NUL in the URL": ({"url": f"a\0{WHEEL}"}, "url"),
+    "an escape sequence in the URL": ({"url": f"\x1b[2J{WHEEL}"}, "url"),
+    "a URL of 5,000 characters": ({"url": f"{'a/' * 2500}{WHEEL}"}, "url"),
+    "a URL without a host": ({"url": f"http:///{WHEEL}"}, "url"),
+    "a URL that is none": ({"url": f"http://[/{WHEEL}"}, "url"),
+    "a port that is none": ({"url": f"http://files.test:99999/{WHEEL}"}, "url"),
+    "a file of this disk": ({"url": f"file:///etc/{WHEEL}"}, "url"),
+    "FTP": ({"url": f"ftp://files.test/{WHEEL}"}, "url"),
+    "data": ({"url": f"data:application/zip;base64,UEsF/{WHEEL}"}, "url"),
+    "a script": ({"url": f"javascript:alert(1)//{WHEEL}"}, "url"),
+    "http without a hash on a page of https": ({"url": f"http://files.test/{WHEEL}", "hashes": {}}, "url"),
+    "a reason of 5,000 characters": ({"yanked": "x" * 5000}, ""),
+    "deep nesting": ({"hashes": {"sha256": DIGEST, "more": [[[[]]]]}, "size": [[[[]]]]}, "size"),
+}
+
+
+@pytest.mark.parametrize(("change", "key"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_entry_is_a_fault_and_the_others_stay(change: dict[str, object], key: str) -> None:
+    good = FILE | {"url": f"http://files.test/{WHEEL}"}
+    content = json.dumps({"meta": {"api-version": "1.4"}, "name": "demo", "files": [good, FILE | change, FILE]})
+    page = read_project_detail(content.replace('"DIGITS"', "9" * 5000).encode(), ADDRESS)
+    sound = with_sound_links(page, (".whl",))
+    assert [link.url for link in sound.links] == [good["url"], FILE["url"]]
+    assert sound.faults[-1].key == key
+    assert all(fault.problem.isprintable() and len(fault.problem) < 700 for fault in sound.faults)
+
+
+@pytest.mark.parametrize(
+    "href",
+    ["file:///x.whl", "data:,x.whl", "javascript:x.whl", "//[/x.whl", "x.whl#sha256=ab", "a%00x.whl", "a\x7fx.whl"],
+)
+def test_a_hostile_anchor_is_a_fault_and_the_others_stay(href: str) -> None:
+    sound = with_sound_links(html(f"<a href='../'>up</a><a href='{href}'>x</a><a href='y.whl'>y</a>"), (".whl",))
+    assert ([link.url for link in sound.links], len(sound.faults)) == (["y.whl"], 1)
+
+
+def test_a_base_that_is_no_server_takes_all_links_of_its_page_with_it() -> None:
+    page = with_sound_links(html("<base href='file:///etc/'><a href='x.whl'>x</a>"), (".whl",))
+    assert (page.links, keys(page)) == ([], ["url"])
+
+
+def test_releases_are_read_one_by_one() -> None:
+    asset = {"name": WHEEL, "browser_download_url": f"https://files.test/{WHEEL}", "size": 9}
+    wrong = [3, {"assets": 3}, {"assets": [3, asset | {"name": 3}, asset | {"digest": 3}, asset]}]
+    page = read_releases(json.dumps([*wrong, {"draft": True, "assets": [asset]}]).encode(), ADDRESS)
+    assert [link.filename for link in page.links] == [WHEEL]
+    assert keys(page) == ["", "assets", "", "name", "digest"]
+    with pytest.raises(UnreadableError, match="expected JSON"):
+        read_releases(b"[" * 100_000, ADDRESS)
 
 
 def test_a_page_says_its_version_and_its_status() -> None:

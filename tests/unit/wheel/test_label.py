@@ -83,6 +83,8 @@ def test_a_wheel_stands_in_the_tree_of_its_cuda_and_of_its_torch(label: Label, t
         ("pt210cu130", "13.0", "2.10", None),
         ("cu121", "12.1", None, None),
         ("custom", None, None, None),
+        ("cu12..5", "12", None, None),
+        ("cu..12torch2..8", None, None, None),
         ("", None, None, None),
     ],
 )

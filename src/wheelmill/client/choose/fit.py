@@ -16,6 +16,7 @@ from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.names import CudaVersion, Platform, PythonVersion, read_range
+from wheelmill.web.pages import shown
 from wheelmill.wheel.gpu_code import runs_on
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
@@ -31,11 +32,11 @@ def mismatches(
     yield from _of_label(candidate.label, candidate.source, target, facts)
     yield from _of_gpus(candidate.source, target)
     if not within(candidate.requires_python, target.full_python):
-        yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {candidate.requires_python}")
+        yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {shown(candidate.requires_python or '')}")
     if not requirement.specifier.contains(candidate.version, prereleases=True):
         yield Mismatch(aspect=Aspect.VERSION, reason=f"is not {requirement.specifier}")
     if candidate.yanked is not None and not _is_exact(requirement.specifier):
-        yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {candidate.yanked or 'no reason given'}")
+        yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {shown(candidate.yanked) or 'no reason given'}")
 
 
 def group_fits(source: Source, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
 
 from wheelmill.client.sources.links import group_links, read_page
 from wheelmill.client.sources.page_cache import CachedPage, PageCache
-from wheelmill.errors import NetworkError, WheelmillError
+from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
 from wheelmill.web.credentials import github_api, origin_of, without_credentials
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _LIFETIME: Final = 600.0
 """Seconds, where a server does not say; GitHub Pages says as much."""
+_MAX_FAULTS: Final = 5
+"""Of a page that are told one by one."""
+_MAX_CHAIN: Final = 100
+"""Pages that follow one another. GitHub gives a thousand releases at most, thirty a page."""
 _SIMPLE: Final = f"{JSON_TYPE}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 _GITHUB: Final = "application/vnd.github+json"
 
@@ -45,11 +50,14 @@ class Pages:
     def update(self, urls: Iterable[str]) -> None:
         """Bring pages up to date, and those that follow them."""
         pending = [url for url in dict.fromkeys(urls) if url not in self._asked]
-        while pending:
+        for _ in range(_MAX_CHAIN):
             self._asked.update(pending)
             self._ask([url for url in pending if not self._is_current(url)])
             pages = [page for url in pending if (page := self.cache.page(url))]
             pending = [page.following for page in pages if page.following and page.following not in self._asked]
+            if not pending:
+                return
+        self.warnings += (f"{without_credentials(url)}: more than {_MAX_CHAIN} pages lead to it" for url in pending)
 
     def chain(self, url: str) -> list[CachedPage]:
         """A page that was read, and those that follow it."""
@@ -106,11 +114,12 @@ class Pages:
         else:
             try:
                 page = read_page(answer.content, answer.content_type, answer.url)
-            except ValueError as error:
+            except UnreadableError as error:
                 raise NetworkError(f"{without_credentials(url)}: {error}") from None
-        if page.faults:
-            rest = f", and {len(page.faults) - 1} more" if len(page.faults) > 1 else ""
-            self.warnings.append(f"{without_credentials(url)}: {page.faults[0].problem}{rest}")
+        said = [fault.problem for fault in page.faults[:_MAX_FAULTS]]
+        if len(page.faults) > _MAX_FAULTS:
+            said.append(f"has {len(page.faults) - _MAX_FAULTS} more entries that are wrong")
+        self.warnings += (f"{without_credentials(url)}: {problem}" for problem in said)
         self.cache.store(
             url,
             base=page.base,
@@ -129,8 +138,11 @@ def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
 
 def _next_page(answer: Answer) -> str | None:
     """The next page of a list (RFC 8288), if it is of the same server."""
-    url = answer.following
-    return url if url and origin_of(url) == origin_of(answer.url) else None
+    try:
+        url = urljoin(answer.url, answer.following) if answer.following else None
+        return url if url and origin_of(url) == origin_of(answer.url) else None
+    except ValueError:  # no URL
+        return None
 
 
 def _lifetime(cache_control: str) -> float:

@@ -10,6 +10,7 @@ from tests.page_server import JSON, Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Resolution
+from wheelmill.client.sources import pages
 from wheelmill.client.sources.links import group_links
 from wheelmill.web.pages import Link
 
@@ -48,8 +49,10 @@ def test_a_json_entry_that_cannot_be_read_is_a_warning_and_hides_no_other(server
     server.pages["/simple/demo/"] = Answer(body, headers={"Content-Type": JSON})
     resolution = find(f"{server.url}/simple/")
     assert chosen(resolution) == WHEEL
-    (warning,) = resolution.warnings
-    assert warning == f"{server.url}/simple/demo/: files.0.hashes: expected an object, not null, and 1 more"
+    assert resolution.warnings == (
+        f"{server.url}/simple/demo/: files.0.hashes: expected an object, not null",
+        f"{server.url}/simple/demo/: files.2: expected an object, not 3",
+    )
 
 
 def test_a_link_that_is_no_url_is_passed_over(server: PageServer) -> None:
@@ -89,6 +92,22 @@ def test_all_pages_of_releases_are_read_where_gpkg_reads_the_first(
     assert len(server.asked) == 2
 
 
+def test_pages_that_never_end_are_left_after_a_hundred(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_MAX_CHAIN", 5)
+    for number in range(10):
+        link = {"Link": f'</{number + 1}/>; rel="next"', "Content-Type": "text/html"}
+        server.pages[f"/{number}/"] = Answer(links_page(WHEEL), headers=link)
+    resolution = find(f"find-links:{server.url}/0/")
+    assert chosen(resolution) == WHEEL
+    assert resolution.warnings == (f"{server.url}/5/: more than 5 pages lead to it",)
+
+
+def test_a_next_page_that_is_no_url_is_none(server: PageServer) -> None:
+    link = {"Link": '<http://[/>; rel="next"', "Content-Type": "text/html"}
+    server.pages["/wheels/"] = Answer(links_page(WHEEL), headers=link)
+    assert chosen(find(f"find-links:{server.url}/wheels/")) == WHEEL
+
+
 def test_a_page_that_did_not_change_is_not_sent_again(server: PageServer) -> None:
     server.with_tag("/wheels/", links_page(WHEEL), '"1"', **{"Cache-Control": "max-age=0"})
     source = f"find-links:{server.url}/wheels/"
@@ -115,7 +134,7 @@ def test_the_cache_stands_in_for_a_server_that_fails(server: PageServer) -> None
     ("answer", "warning"),
     [
         (Answer(b"{}", headers={"Content-Type": "application/json"}), "expected JSON of PEP 691"),
-        (Answer(b"[1]", headers={"Content-Type": "application/json"}), "expected JSON of PEP 691"),
+        (Answer(b"[1]", headers={"Content-Type": "application/json"}), "releases.0: expected an object, not 1"),
         (Answer(b"\0", headers={"Content-Type": "image/png"}), "expected HTML or"),
         (Answer(b"", headers={}), "an answer without Content-Type"),
         (Answer(b"", 403, {"X-RateLimit-Remaining": "0"}), "GitHub's limit for requests is reached; set GITHUB_TOKEN"),

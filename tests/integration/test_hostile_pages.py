@@ -1,0 +1,57 @@
+"""A source that means harm: each command warns of what is wrong there, and goes on with the others."""
+
+import json
+
+import pytest
+
+from tests.hostile_pages import ANSWERS, NAMES
+from tests.integration.conftest import Command
+from tests.page_server import Answer, PageServer, links_page
+from tests.wheels import wheel_name
+
+TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64", "--libc", "2.34")
+WHEEL = wheel_name("1.0.0")
+
+
+@pytest.fixture
+def sources(server: PageServer) -> str:
+    """One honest source between others."""
+    server.pages["/honest/"] = Answer(links_page(WHEEL, *NAMES))
+    server.pages |= {f"/{name}/": answer for name, answer in ANSWERS.items()}
+    return " ".join(f"find-links:{server.url}/{name}/" for name in [*ANSWERS, "honest"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("resolve", "demo", "--no-look", "--json"),
+        ("available", "demo", "--json"),
+        ("explain", "demo", "--fitting", "--json"),
+        ("add", "demo", "--no-look", "--no-sync", "--json"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_each_page_that_is_wrong_is_named_and_the_honest_wheel_is_found(
+    command: tuple[str, ...], wheelmill: Command, server: PageServer, sources: str
+) -> None:
+    done = wheelmill(*command, *TARGET, WHEELMILL_SOURCES=sources)
+    warned = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    for name in ANSWERS:
+        assert any(f"{server.url}/{name}/" in line for line in warned), name
+    assert all(line.isprintable() for line in warned)
+    content = json.loads(done.stdout)
+    match command[0]:
+        case "resolve":
+            assert content["resolved"]["demo"]["filename"] == WHEEL
+        case "add":
+            assert content["environments"][0]["resolved"]["demo"]["filename"] == WHEEL
+        case "explain":
+            assert [each["filename"] for each in content["candidates"]] == [WHEEL]
+        case _:
+            assert {"cuda": "12.8", "torch": "2.8", "pythons": ["cp312"]} in content["projects"]["demo"]
+
+
+def test_nothing_wrong_is_taken_where_nothing_else_is(wheelmill: Command, sources: str) -> None:
+    hostile = " ".join(source for source in sources.split() if not source.endswith("/honest/"))
+    done = wheelmill("resolve", "demo", *TARGET, "--json", exit_code=10, WHEELMILL_SOURCES=hostile)
+    assert json.loads(done.stdout)["resolved"] == {}
