@@ -119,6 +119,6 @@ def _number_behind(word: str, text: str) -> str:
     while word in text:
         text = text.partition(word)[2]
         number = "".join(takewhile(lambda c: c in "0123456789.", text.removeprefix(".")))
-        if number := number.partition("..")[0].rstrip("."):
-            return number
+        if number[:1].isdigit():
+            return number.partition("..")[0].rstrip(".")
     return ""
