@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.github_server import REPOSITORY
 from tests.integration.conftest import ROOT, Command
 from tests.page_server import Answer, PageServer, links_page
+from tests.sigstore_instance import Sigstore
+from wheelmill.wheel.attestation import TRUSTED_ROOT
 
 NAMES = (ROOT / "tests/data/flash-attn-wheel-names.txt").read_text().splitlines()
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64")
@@ -56,6 +59,51 @@ def test_a_second_time_the_page_comes_from_the_cache(wheelmill: Command, server:
 def test_a_page_that_was_never_read_is_named_offline(wheelmill: Command) -> None:
     done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--offline", exit_code=8)
     assert "/wheels/ is not in the cache, and --offline was given" in done.stderr
+
+
+@pytest.fixture
+def attested(server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The repository whose workflow attests the wheel that is chosen."""
+    sigstore = Sigstore()
+    monkeypatch.setenv(TRUSTED_ROOT, str(sigstore.write_trusted_root(tmp_path / "trusted_root.json")))
+    bundle = sigstore.attest({"flash_attn-2.7.4+cu128torch2.8-cp312-cp312-linux_x86_64.whl": "0" * 64})
+    server.pages["/wheels/attestations.jsonl"] = Answer(bundle + b"\n")
+    return REPOSITORY
+
+
+def test_a_wheel_is_resolved_when_the_repository_that_was_named_attests_it(attested: str, wheelmill: Command) -> None:
+    wheelmill(*RESOLVE, "flash-attn", *TARGET, "--require-attestation", attested, exit_code=0)
+
+
+def test_a_wheel_that_is_attested_by_somebody_else_is_refused(
+    attested: str, wheelmill: Command, tmp_path: Path
+) -> None:
+    """Nothing is printed that could be installed, and no file is changed."""
+    for words in (RESOLVE, ("add", "--no-look", "--no-sync"), ("lock", "--no-look"), ("install", "--no-look")):
+        done = wheelmill(*words, "flash-attn", *TARGET, "--require-attestation", "somebody/else", exit_code=9)
+        assert "-linux_x86_64.whl is not attested by somebody/else@main" in done.stderr
+        assert done.stdout == ""
+    branch = ("--require-attestation", f"{attested}@feature")
+    assert "is not attested by" in wheelmill(*RESOLVE, "flash-attn", *TARGET, *branch, exit_code=9).stderr
+    assert not (tmp_path / "pyproject.toml").exists()
+
+
+@pytest.mark.usefixtures("attested")
+def test_a_wheel_without_an_attestation_beside_it_is_refused(wheelmill: Command, server: PageServer) -> None:
+    del server.pages["/wheels/attestations.jsonl"]
+    done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--require-attestation", REPOSITORY, exit_code=9)
+    assert "/wheels/attestations.jsonl: " in done.stderr
+    assert "is not attested by" in done.stderr
+
+
+def test_whose_attestations_are_asked_for_must_be_a_repository(wheelmill: Command) -> None:
+    done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--require-attestation", "nobody", exit_code=2)
+    assert "--require-attestation: expected OWNER/REPO or OWNER/REPO@BRANCH, not 'nobody'" in done.stderr
+
+
+def test_a_lock_is_not_asked_for_attestations(wheelmill: Command, tmp_path: Path) -> None:
+    words = ("install", "--lock", tmp_path / "pylock.toml", "--require-attestation", REPOSITORY)
+    assert "give it to 'wheelmill lock'" in wheelmill(*words, exit_code=2).stderr
 
 
 @pytest.mark.parametrize("cuda", ["128", "12.8", "cu128"])

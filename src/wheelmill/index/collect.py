@@ -18,9 +18,10 @@ from wheelmill.errors import SiteError
 from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
 from wheelmill.index.tree import IndexFile, Site, Tree
 from wheelmill.names import ProjectName, ReleaseTag, Sha256
-from wheelmill.release.manifest import ATTESTATIONS, SIDECAR_SUFFIX, Manifest, ManifestEntry
+from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.archive import check_archive
+from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.pipeline.gate import delivered_in, subjects_of
-from wheelmill.release.manifest import ATTESTATIONS, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
 from wheelmill.release.store import Store
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.wheel.attestation import WHEELS_WORKFLOW, Attested, Signer, verify_bundles
+from wheelmill.wheel.attestation import ATTESTATIONS, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
 
 
 def checksums_of(wheels: Iterable[TestedWheel]) -> str:

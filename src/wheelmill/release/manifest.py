@@ -16,8 +16,6 @@ from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelName
 
 MANIFEST: Final = "manifest.json"
-ATTESTATIONS: Final = "attestations.jsonl"
-"""The attestations of its wheels, a Sigstore bundle a line, as ``gh attestation verify --bundle`` reads them."""
 SIDECAR_SUFFIX: Final = ".metadata"
 """PEP 658: a wheel's METADATA lies at the wheel's own URL with this behind it."""
 SBOM_SUFFIX: Final = ".cdx.json"
@@ -48,7 +46,7 @@ class ManifestEntry:
     attestation: str | None = None
     """The address of its attestation, which ``gh attestation verify`` also finds by the wheel's hash."""
     attested: bool = False
-    """Whether the release itself has its attestation, in `ATTESTATIONS`."""
+    """Whether the release itself has its attestation, in ``attestations.jsonl``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

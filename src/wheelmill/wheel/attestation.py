@@ -14,12 +14,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from wheelmill.errors import UsageError
+from wheelmill.errors import NetworkError, UsageError
 from wheelmill.names import Sha256
 
 if TYPE_CHECKING:
     from sigstore.verify import Verifier
     from sigstore.verify.policy import VerificationPolicy
+
+ATTESTATIONS: Final = "attestations.jsonl"
+"""What lies beside the wheels of a release: their bundles, a line each."""
 
 WHEELS_WORKFLOW: Final = ".github/workflows/wheels-group.yml"
 """Builds the wheels of one group, and attests those."""
@@ -99,6 +102,7 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
 
     Raises:
         UsageError: this machine lacks what verifying takes.
+        NetworkError: Sigstore's keys cannot be had.
     """
     verifier = _verifier()
     files: dict[tuple[str, Sha256], bytes] = {}
@@ -113,7 +117,7 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
 
 def _verifier() -> Verifier:
     try:
-        from sigstore.errors import Error  # noqa: PLC0415 - as above
+        from sigstore.errors import Error, TUFError  # noqa: PLC0415 - as above
         from sigstore.models import TrustedRoot  # noqa: PLC0415
         from sigstore.verify import Verifier  # noqa: PLC0415
     except ModuleNotFoundError:
@@ -124,8 +128,10 @@ def _verifier() -> Verifier:
     path = os.environ.get(TRUSTED_ROOT)
     try:
         return Verifier(trusted_root=TrustedRoot.from_file(path)) if path else Verifier.production()
+    except TUFError as error:
+        raise NetworkError(f"Sigstore's keys, which attestations are verified with, cannot be had: {error}") from None
     except (Error, ValueError, OSError) as error:
-        raise UsageError(f"the keys that attestations are verified with cannot be had: {error}") from None
+        raise UsageError(f"{TRUSTED_ROOT}: {path} holds no keys to verify attestations with: {error}") from None
 
 
 def _subjects_of(line: bytes, verifier: Verifier, policy: VerificationPolicy) -> set[tuple[str, Sha256]]:

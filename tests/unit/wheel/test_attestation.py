@@ -1,6 +1,7 @@
 """Whose word counts: that of one workflow of one branch, and only for the bytes that it names."""
 
 import json
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,13 @@ def test_keys_that_cannot_be_read_are_a_usage_error(tmp_path: Path, monkeypatch:
     monkeypatch.setenv(TRUSTED_ROOT, str(tmp_path / "missing.json"))
     with pytest.raises(UsageError, match="missing"):
         verify_bundles([], SIGNER, WHEELS_WORKFLOW)
+
+
+def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sigstore.errors", None)
+    with pytest.raises(UsageError) as refusal:
+        verify_bundles([], SIGNER, WHEELS_WORKFLOW)
+    assert refusal.value.hint == "pip install 'wheelmill[attestations]'"
 
 
 @pytest.mark.parametrize(("text", "branch"), [("owner/repo", "main"), ("owner/repo@a/b", "a/b")])

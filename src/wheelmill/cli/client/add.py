@@ -14,7 +14,7 @@ from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_file, resolve_for_all, split_targets
 from wheelmill.cli.client.resolve import RequirementsArgument, resolution_content
 from wheelmill.cli.client.search import SearchOptions
-from wheelmill.cli.shared.options import with_groups
+from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of, requirements_of
 from wheelmill.client.install.wheel_cache import WheelCache
@@ -36,6 +36,7 @@ def add(
     build: Annotated[
         bool, typer.Option("--build", help="Compile wheels that no source has, for this machine's GPUs only.")
     ] = False,
+    require_attestation: SignerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Add wheels to a project: choose them, write them into its pyproject.toml, and install them.
@@ -43,7 +44,17 @@ def add(
     --python and --platform take several values, with commas; then each has its wheel behind a marker.
     """
     asked = requirements_of(requirements)
-    _add(asked, target, search, project_file(project), no_sync=no_sync, build=build, as_json=as_json)
+    path = project_file(project)
+    _add(
+        asked,
+        target,
+        search,
+        path,
+        no_sync=no_sync,
+        build=build,
+        require_attestation=require_attestation,
+        as_json=as_json,
+    )
 
 
 @with_groups
@@ -56,6 +67,7 @@ def update(
     search: SearchOptions,
     project: ProjectOption = None,
     no_sync: NoSyncOption = False,
+    require_attestation: SignerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Choose wheels of a project anew, within what was asked for when they were added."""
@@ -71,7 +83,8 @@ def update(
         )
     if not wanted:
         raise UsageError(f"{path}: there is nothing to update", hint="'wheelmill add' adds packages")
-    _add([asked[name] for name in wanted], target, search, path, no_sync=no_sync, as_json=as_json)
+    again = [asked[name] for name in wanted]
+    _add(again, target, search, path, no_sync=no_sync, require_attestation=require_attestation, as_json=as_json)
 
 
 @with_groups
@@ -114,12 +127,16 @@ def _add(
     path: Path,
     *,
     no_sync: bool,
+    require_attestation: str | None,
     as_json: bool,
     build: bool = False,
 ) -> None:
     from wheelmill.client.project.change import add_wheels, find_torch_pin  # noqa: PLC0415 - only what changes things
 
-    resolutions = resolve_for_all(asked, split_targets(target), search, find_torch_pin(path), build=build)
+    torch = find_torch_pin(path)
+    resolutions = resolve_for_all(
+        asked, split_targets(target), search, torch, build=build, require_attestation=require_attestation
+    )
     with wheel_cache(search) as (cache, shown):
 
         def install() -> None:

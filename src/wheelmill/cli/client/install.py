@@ -10,7 +10,7 @@ import typer
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_file, resolve_for_all
 from wheelmill.cli.client.search import SearchOptions
-from wheelmill.cli.shared.options import with_groups
+from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.environment.installation import Installation
@@ -30,6 +30,7 @@ def install(
     target: TargetOptions,
     search: SearchOptions,
     lock: LockOption = None,
+    require_attestation: SignerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Install wheels into an environment, or what a lock holds.
@@ -42,9 +43,15 @@ def install(
     if bool(requirements) == bool(lock):
         raise UsageError("give either packages or --lock FILE")
     if lock:
+        if require_attestation:
+            raise UsageError(
+                "--require-attestation is for wheels that are chosen; those of a lock are known by their hashes",
+                hint="give it to 'wheelmill lock'",
+            )
         _install_locked(lock, target, search, exactly=False, command="install", as_json=as_json)
         return
-    (resolution,) = resolve_for_all(requirements_of(requirements or ()), [target], search)
+    asked = requirements_of(requirements or ())
+    (resolution,) = resolve_for_all(asked, [target], search, require_attestation=require_attestation)
     with wheel_cache(search) as (cache, shown):
         installed = install_chosen(
             resolution,

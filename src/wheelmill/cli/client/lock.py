@@ -15,8 +15,9 @@ from packaging.version import Version
 
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_file, resolve_for_all, split_targets
+from wheelmill.cli.client.resolve import demand_attestations
 from wheelmill.cli.client.search import SearchOptions
-from wheelmill.cli.shared.options import with_groups
+from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.errors import NoWheelError, UsageError
@@ -53,6 +54,7 @@ def lock(
         LockFormat, typer.Option("--format", help="PEP 751, or requirements with hashes.")
     ] = LockFormat.PYLOCK,
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Take newer versions than the earlier lock.")] = False,
+    require_attestation: SignerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Lock everything that environments get, as pylock.toml (PEP 751).
@@ -79,6 +81,7 @@ def lock(
         earlier = written
     known = read_lock(earlier) if earlier.exists() and not upgrade else None
     resolutions = _resolutions(asked, known, split_targets(target), search, find_torch_pin(path))
+    demand_attestations(resolutions, require_attestation)
     with wheel_cache(search) as (cache, shown):
         locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
     merged = merge(locks)

@@ -11,7 +11,7 @@ import typer
 from packaging.requirements import Requirement
 
 from wheelmill.cli.client.local_builds import add_local_builds
-from wheelmill.cli.client.resolve import no_wheel_error, print_resolution
+from wheelmill.cli.client.resolve import demand_attestations, no_wheel_error, print_resolution
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.choose.resolve import resolve
@@ -49,6 +49,7 @@ def resolve_for_all(
     torch: TorchVersion | None = None,
     *,
     build: bool = False,
+    require_attestation: str | None = None,
 ) -> tuple[Resolution, ...]:
     """Choose wheels for every target, all with one torch and one CUDA.
 
@@ -58,8 +59,10 @@ def resolve_for_all(
         search: the options that say where to look.
         torch: taken where no torch is installed and none was given.
         build: whether a wheel that nobody has is built; what was built here before is taken in any case.
+        require_attestation: the repository that must attest the wheels; None asks for no attestation.
 
     Raises:
+        IntegrityError: a wheel is not attested by that repository.
         NoWheelError: one of them has no wheel for a package, and every source answered.
         NetworkError: one of them has no wheel for a package in the sources that answered.
     """
@@ -77,4 +80,5 @@ def resolve_for_all(
         found.append(resolution)
     if any(resolution.unresolved for resolution in found):
         raise no_wheel_error(found)
+    demand_attestations(found, require_attestation)
     return tuple(found)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from wheelmill.cli.client.search import SearchOptions
-from wheelmill.cli.shared.options import with_groups
+from wheelmill.cli.shared.options import SignerOption, signer_of, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
@@ -32,6 +32,7 @@ def resolve(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write it to this new file.", metavar="FILE")
     ] = None,
+    require_attestation: SignerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Choose wheels for a target and print a pyproject.toml with them. Exits with 8 when a package has none."""
@@ -39,12 +40,26 @@ def resolve(
         raise UsageError(f"{output} already exists", hint="'wheelmill add' changes an existing project")
     resolution = resolve_requirements(requirements_of(requirements), target.detect(), search.search())
     print_resolution(resolution)
+    demand_attestations([resolution], require_attestation)
     if as_json:
         print_json("wheelmill.resolve/1", **resolution_content(resolution))
     elif resolution.choices:
         _write_text(resolution, project, output)
     if resolution.unresolved:
         raise no_wheel_error([resolution])
+
+
+def demand_attestations(resolutions: Iterable[Resolution], option: str | None) -> None:
+    """Let nobody have wheels that are not attested by whom the option names.
+
+    Raises:
+        IntegrityError: names the wheels that are not.
+        UsageError: the option names no repository, or this machine lacks what verifying takes.
+    """
+    if signer := signer_of(option):
+        from wheelmill.client.choose.attested import check_attested  # noqa: PLC0415 - only where it is asked for
+
+        check_attested(resolutions, signer)
 
 
 def no_wheel_error(resolutions: Iterable[Resolution]) -> NoWheelError | NetworkError:

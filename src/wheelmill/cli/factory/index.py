@@ -13,8 +13,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from wheelmill.cli.factory.inputs import ConfigOption, StoreOption, folder_at, own_config_at, store_at
-from wheelmill.cli.shared.options import SignerOption, signer_of
+from wheelmill.cli.factory.inputs import (
+    ConfigOption,
+    RequiredSignerOption,
+    StoreOption,
+    folder_at,
+    own_config_at,
+    store_at,
+)
+from wheelmill.cli.shared.options import signer_of
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT, progress
 from wheelmill.config.load import load_listing
@@ -130,7 +137,7 @@ def build(
             envvar="WHEELMILL_PREVIOUS",
         ),
     ] = None,
-    require_attestation: SignerOption = None,
+    require_attestation: RequiredSignerOption = None,
 ) -> None:
     """Generate the site of all releases in a store."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from wheelmill.cli.shared.options import CONFIG_VARIABLE
+from wheelmill.cli.shared.options import CONFIG_VARIABLE, attestation_option
 from wheelmill.config.load import PACKAGES, load_config
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
@@ -31,6 +31,8 @@ StoreOption = Annotated[
         help="Where releases are kept: dir:PATH or github:OWNER/REPO.", metavar="STORE", envvar="WHEELMILL_STORE"
     ),
 ]
+
+RequiredSignerOption = Annotated[str | None, attestation_option("WHEELMILL_REQUIRE_ATTESTATION")]
 
 DEFAULT_STORE: Final = "dir:out/releases"
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.factory.inputs import ConfigOption, StoreOption, config_at, store_at
-from wheelmill.cli.shared.options import SignerOption, signer_of
+from wheelmill.cli.factory.inputs import ConfigOption, RequiredSignerOption, StoreOption, config_at, store_at
+from wheelmill.cli.shared.options import signer_of
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import ReleaseError
 from wheelmill.release.manifest import MANIFEST
@@ -34,7 +34,7 @@ def release(
         ),
     ] = None,
     config: ConfigOption = None,
-    require_attestation: SignerOption = None,
+    require_attestation: RequiredSignerOption = None,
     checksums: Annotated[
         Path | None,
         typer.Option(

@@ -16,17 +16,20 @@ from wheelmill.wheel.attestation import Signer
 CONFIG_VARIABLE: Final = "WHEELMILL_CONFIG"
 """Names the configuration folder where no option does."""
 
-SignerOption = Annotated[
-    str | None,
-    typer.Option(
+Result = TypeVar("Result")
+
+
+def attestation_option(variable: str | None = None) -> Any:  # noqa: ANN401 - as typer.Option itself
+    """The option that says whose attestations are required; the factory's jobs name it in a variable, too."""
+    return typer.Option(
         "--require-attestation",
         help="Only wheels that this repository's own workflow attests, on this branch; main by default.",
         metavar="OWNER/REPO[@BRANCH]",
-        envvar="WHEELMILL_REQUIRE_ATTESTATION",
-    ),
-]
+        envvar=variable,
+    )
 
-Result = TypeVar("Result")
+
+SignerOption = Annotated[str | None, attestation_option()]
 
 
 def signer_of(option: str | None) -> Signer | None:

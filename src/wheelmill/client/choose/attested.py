@@ -1,0 +1,54 @@
+"""Whether whom the user trusts attests the wheels that were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urljoin, urlsplit
+
+from wheelmill.client.records import Candidate, Resolution
+from wheelmill.errors import IntegrityError, NetworkError
+from wheelmill.wheel.attestation import ATTESTATIONS, WHEELS_WORKFLOW, Signer, verify_bundles
+
+
+def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
+    """Verify the attestation of every chosen wheel, from the file that lies beside it.
+
+    Wheels that were built on this machine need none.
+
+    Args:
+        resolutions: the wheels that were chosen.
+        signer: who must have attested them.
+
+    Raises:
+        IntegrityError: names the wheels that it does not attest.
+        UsageError: this machine lacks what verifying takes.
+    """
+    from wheelmill.web.client import Web  # noqa: PLC0415 - httpx takes longer to import than most commands
+
+    chosen = {
+        choice.candidate.url: choice.candidate for resolution in resolutions for choice in resolution.choices.values()
+    }
+    faults = []
+    with Web() as web:
+        for url, candidate in chosen.items():
+            if urlsplit(url).scheme == "file":
+                continue
+            try:
+                bundles = web.read(urljoin(url, ATTESTATIONS))
+            except NetworkError as error:
+                faults.append(str(error))
+                bundles = b""
+            files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
+            if any(subject not in files for subject in _subjects_of(candidate)):
+                faults.append(f"{candidate.filename} is not attested by {signer}")
+    if faults:
+        raise IntegrityError(
+            "\n".join(faults), hint="leave --require-attestation out, or take wheels of that repository"
+        )
+
+
+def _subjects_of(candidate: Candidate) -> Iterable[tuple[str, str | None]]:
+    """What must be attested of a wheel: its bytes, and the METADATA beside it where its index names that (PEP 658)."""
+    yield candidate.filename, candidate.sha256
+    if candidate.metadata_sha256:
+        yield f"{candidate.filename}.metadata", candidate.metadata_sha256
