@@ -101,7 +101,11 @@ def test_what_is_to_be_attested_is_written_and_nothing_is_published(python: Comm
     store = f"dir:{wheels.parent / 'releases'}"
     python("-m", "wheelmill", "release", wheels, "--store", store, "--checksums", checksums, exit_code=6)
     sidecar = sha256_of_bytes(metadata_bytes(wheels / NAME))
-    assert checksums.read_text() == f"{sha256_of(wheels / NAME)}  {NAME}\n{sidecar}  {NAME}.metadata\n"
+    assert checksums.read_text().splitlines() == [
+        f"{sha256_of(wheels / NAME)}  {NAME}",
+        f"{sidecar}  {NAME}.metadata",
+        f"{sha256_of(certificate_path(wheels / NAME))}  {NAME}.tested.json",
+    ]
     assert not (wheels.parent / "releases").exists()
 
 

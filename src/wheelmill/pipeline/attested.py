@@ -11,7 +11,7 @@ from wheelmill.pipeline.gate import delivered_in, subjects_of
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
 from wheelmill.release.store import Store
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.wheel.attestation import ATTESTATIONS, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
+from wheelmill.wheel.attestation import ATTESTATIONS, MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
 
 
 def checksums_of(wheels: Iterable[TestedWheel]) -> str:
@@ -26,8 +26,8 @@ def attested_in(directory: Path, signer: Signer) -> Attested:
     Raises:
         UsageError: this machine lacks what verifying takes.
     """
-    bundles = (path.read_bytes() for path in delivered_in(directory, "jsonl"))
-    return verify_bundles(bundles, signer, WHEELS_WORKFLOW)
+    paths = (path for path in delivered_in(directory, "jsonl") if path.is_file() and path.stat().st_size <= MAX_BUNDLE)
+    return verify_bundles((path.read_bytes() for path in paths), signer, WHEELS_WORKFLOW)
 
 
 def attested_part(manifest: Manifest, store: Store, signer: Signer, warn: Callable[[str], None]) -> Manifest:

@@ -28,7 +28,7 @@ from wheelmill.plan.targets import BuildTarget, Cell
 from wheelmill.release.manifest import SIDECAR_SUFFIX
 from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.examine import examine_bytes
-from wheelmill.smoke.verdict import TestedWheel, tested_wheel_at
+from wheelmill.smoke.verdict import TestedWheel, certificate_path, tested_wheel_at
 from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.attestation import Attested
@@ -63,17 +63,19 @@ class Gate:
         for path in paths:
             try:
                 admitted.append(self._examine(path))
-            except (ReleaseError, IntegrityError) as error:
+            except (ReleaseError, IntegrityError, OSError) as error:
                 refused.append(RefusedWheel(filename=path.name, reason=str(error)))
-        count = Counter(wheel.file.filename for wheel in admitted)
-        twins = tuple(
-            RefusedWheel(filename=name, reason="was delivered more than once") for name in count if count[name] > 1
-        )
-        return tuple(wheel for wheel in admitted if count[wheel.file.filename] == 1), (*refused, *twins)
+        distinct = {(wheel.file.filename, wheel.file.sha256): wheel for wheel in admitted}
+        count = Counter(filename for filename, _ in distinct)
+        twins = [name for name in count if count[name] > 1]
+        refused += [RefusedWheel(filename=name, reason="was delivered with different bytes") for name in twins]
+        return tuple(wheel for wheel in distinct.values() if wheel.file.filename not in twins), tuple(refused)
 
     def _examine(self, path: Path) -> TestedWheel:
         if path.is_symlink() or not path.is_file():
             raise ReleaseError("is no regular file")
+        if self.attested and (path.name, sha256_of(path)) not in self.attested.files:  # then no more of it is read
+            raise ReleaseError(f"is not attested by {self.attested.signer}")
         tested = tested_wheel_at(path)
         if tested is None:
             raise ReleaseError(f"was not tested: run 'wheelmill smoke {path}' first")
@@ -86,17 +88,17 @@ class Gate:
         return replace(tested, certificate=certificate, bundles=self._bundles_of(tested.file))
 
     def _bundles_of(self, file: WheelFile) -> tuple[bytes, ...]:
-        """What attests a wheel and its sidecar.
+        """What attests a wheel, its sidecar and its certificate.
 
         Raises:
             ReleaseError: nothing does.
         """
         if self.attested is None:
             return ()
-        try:
-            return tuple(dict.fromkeys(self.attested.files[subject] for subject in subjects_of(file)))
-        except KeyError:
-            raise ReleaseError(f"is not attested by {self.attested.signer}") from None
+        subjects = subjects_of(file)
+        if missing := [name for name, sha256 in subjects if (name, sha256) not in self.attested.files]:
+            raise ReleaseError(f"cannot be released: {self.attested.signer} does not attest {', '.join(missing)}")
+        return tuple(dict.fromkeys(self.attested.files[subject] for subject in subjects))
 
     def _compare(self, filename: str, provenance: Provenance | None) -> None:
         """Compare what a wheel is called and said to be with the plan, or with each other where there is none.
@@ -117,7 +119,7 @@ class Gate:
                 )
             return
         target = next((target for target in self.targets if is_wheel_of(name, target)), None)
-        if target is None:
+        if target is None or name.filename != filename:  # one wheel must not have two spellings of its name
             raise ReleaseError("is not in the plan")
         if provenance is None:
             raise ReleaseError("has a certificate that does not say how it was built")
@@ -130,13 +132,18 @@ def delivered_in(directory: Path, suffix: str) -> list[Path]:
     return sorted([*directory.glob(f"*.{suffix}"), *directory.glob(f"*/*.{suffix}")])
 
 
-def subjects_of(file: WheelFile) -> tuple[tuple[str, Sha256], ...]:
-    """What is attested of a readable wheel: the names and hashes of its file and of its sidecar (PEP 658).
+def subjects_of(file: WheelFile) -> Sequence[tuple[str, Sha256]]:
+    """What is attested of a readable wheel: the names and hashes of its file, its sidecar and its certificate.
 
-    Installers read the sidecar alone to find out what else to install.
+    Installers read the sidecar alone to find out what else to install (PEP 658). What only the build can say stands in
+    the certificate, which jobs of other groups could replace.
     """
-    sidecar = sha256_of_bytes(metadata_bytes(file.path))
-    return (file.filename, file.sha256), (file.filename + SIDECAR_SUFFIX, sidecar)
+    certificate = certificate_path(file.path)
+    return (
+        (file.filename, file.sha256),
+        (file.filename + SIDECAR_SUFFIX, sha256_of_bytes(metadata_bytes(file.path))),
+        (certificate.name, sha256_of(certificate)),
+    )
 
 
 def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) -> bool:

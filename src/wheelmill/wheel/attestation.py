@@ -149,5 +149,5 @@ def _subjects_of(line: bytes, verifier: Verifier, policy: VerificationPolicy) ->
         kind, payload = verifier.verify_dsse(Bundle.from_json(line), policy)
         statement: Any = json.loads(payload) if kind == _STATEMENT else {}
         return {(each["name"], Sha256(each["digest"]["sha256"])) for each in statement["subject"]}
-    except (Error, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (Error, ValueError, KeyError, TypeError, RecursionError, ArithmeticError, OSError) as error:  # dates, too
         raise ValueError(f"{type(error).__name__}: {error}") from None

@@ -12,10 +12,11 @@ from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
 from wheelmill.config.model import LockedRequirement, LockedSdist
 from wheelmill.names import Architecture, PythonVersion, Sha256
-from wheelmill.pipeline.gate import Gate
+from wheelmill.pipeline.gate import Gate, subjects_of
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence, certificate_path
 from wheelmill.system.record_files import write_record
+from wheelmill.wheel.attestation import Attested, Signer
 from wheelmill.wheel.name import WheelFile
 
 NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
@@ -92,6 +93,8 @@ def test_a_rebuilt_wheel_keeps_its_place_in_the_plan(deliver: Deliver) -> None:
     "name",
     [
         NAME.replace("demo", "flash_attn"),
+        NAME.replace("demo", "Demo"),
+        NAME.replace("1.0", "1.00"),
         NAME.replace("1.0", "1.1"),
         NAME.replace("cu130", "cu128"),
         NAME.replace("torch2.11", "torch2.10"),
@@ -185,7 +188,44 @@ def test_one_name_from_two_jobs_is_released_from_neither(deliver: Deliver) -> No
     paths = [deliver(), deliver(folder="hostile", files={"demo/more.py": b""})]
     admitted, (refusal,) = Gate(targets=(TARGET,)).admit(paths)
     assert admitted == ()
-    assert (refusal.filename, refusal.reason) == (NAME, "was delivered more than once")
+    assert (refusal.filename, refusal.reason) == (NAME, "was delivered with different bytes")
+
+
+def test_a_copy_of_a_wheel_holds_nothing_up(deliver: Deliver) -> None:
+    admitted, refused = Gate(targets=(TARGET,)).admit([deliver(), deliver(folder="hostile")])
+    assert (len(admitted), refused) == (1, ())
+
+
+def attested_files(*paths: Path) -> Attested:
+    """As if all that belongs to these wheels were signed."""
+    files = {subject: b"{}" for path in paths for subject in subjects_of(WheelFile.at(path))}
+    return Attested(signer=Signer("owner/repo"), files=files, faults=())
+
+
+def test_an_attested_wheel_with_the_papers_of_another_job_is_refused(deliver: Deliver) -> None:
+    """The bytes are right, so only the signature tells who wrote what is said of them."""
+    gate = Gate(targets=(TARGET,), attested=attested_files(deliver()))
+    forged = deliver(folder="hostile", seconds=0.0)
+    (wheel,), (refusal,) = gate.admit([deliver(), forged])
+    assert wheel.bundles == (b"{}",)
+    assert refusal.reason == f"cannot be released: owner/repo@main does not attest {NAME}.tested.json"
+
+
+def test_nothing_is_read_of_what_nobody_attests(deliver: Deliver) -> None:
+    path = deliver()
+    certificate_path(path).unlink()
+    path.write_bytes(b"a bomb")
+    _, (refusal,) = Gate(attested=attested_files()).admit([path])
+    assert refusal.reason == "is not attested by owner/repo@main"
+
+
+def test_a_folder_in_the_place_of_a_certificate_holds_up_nothing(deliver: Deliver) -> None:
+    good, bad = deliver(), deliver(folder="hostile")
+    certificate_path(bad).unlink()
+    certificate_path(bad).mkdir()
+    admitted, (refusal,) = Gate(targets=(TARGET,)).admit([good, bad])
+    assert len(admitted) == 1
+    assert "directory" in refusal.reason
 
 
 def test_a_link_in_the_place_of_a_wheel_is_refused(deliver: Deliver, tmp_path: Path) -> None:

@@ -91,6 +91,14 @@ def test_a_changed_bundle_does_not_count(sigstore: Sigstore, part: str) -> None:
     assert fault_of(json.dumps(bundle).encode())
 
 
+@pytest.mark.parametrize("time", ["999999999999999999", "9223372036854775807", "-1", "0"])
+def test_a_time_that_no_clock_shows_does_not_count(sigstore: Sigstore, time: str) -> None:
+    bundle = json.loads(sigstore.attest({WHEEL: SHA256}))
+    (entry,) = bundle["verificationMaterial"]["tlogEntries"]
+    entry["integratedTime"] = time
+    assert fault_of(json.dumps(bundle).encode())
+
+
 @pytest.mark.parametrize(
     "content", [b"{}", b"[" * 100_000, b"\xff", b'{"mediaType": 1}', b"null", b" " + b"x" * (MAX_BUNDLE + 1)]
 )
