@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.page_server import PageServer, page_server
+from wheelmill.web import credentials
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -17,6 +18,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if "real" in item.keywords:
                 item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test gave is not known to the next."""
+    monkeypatch.setattr(credentials, "_given", {})
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Servers of pages on this machine that remember what they were asked."""
 
+import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,8 +47,8 @@ class PageServer:
 
 
 @contextmanager
-def page_server() -> Iterator[PageServer]:
-    """Serve until the context is left."""
+def page_server(tls: ssl.SSLContext | None = None) -> Iterator[PageServer]:
+    """Serve until the context is left; over https where there is a certificate."""
     served = PageServer()
 
     class Handler(BaseHTTPRequestHandler):
@@ -70,7 +71,9 @@ def page_server() -> Iterator[PageServer]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        served.url = f"http://127.0.0.1:{server.server_port}"
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        served.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
         thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield served
@@ -83,6 +86,19 @@ def links_page(*names: str, sha256: str | None = "0" * 64) -> bytes:
     fragment = f"#sha256={sha256}" if sha256 else ""
     anchors = "\n".join(f'<a href="{quote(name)}{fragment}">{name}</a><br>' for name in names)
     return f"<!DOCTYPE html><html><body>\n{anchors}\n</body></html>".encode()
+
+
+def guarded(
+    answer: Answer | Callable[[Mapping[str, str]], Answer], header: str
+) -> Callable[[Mapping[str, str]], Answer]:
+    """What is given only to those who send this Authorization."""
+
+    def check(headers: Mapping[str, str]) -> Answer:
+        if headers.get("Authorization") != header:
+            return Answer(status=401, headers={"WWW-Authenticate": "Basic realm=index"})
+        return answer(headers) if callable(answer) else answer
+
+    return check
 
 
 def in_pieces(content: bytes) -> Callable[[Mapping[str, str]], Answer]:

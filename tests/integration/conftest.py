@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.page_server import PageServer
+from tests.tls_hosts import Hosts, tls_hosts
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,6 +34,15 @@ def python() -> Command:
         return done
 
     return run
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[Hosts]:
+    """An index and other servers, over https and http, under names that no DNS knows."""
+    (tmp_path / "tls").mkdir()
+    names = ("index.example", "files.example", "api.example", "in-dex.example", "xn--ndex-kza.example")
+    with tls_hosts(tmp_path / "tls", names) as found:
+        yield found
 
 
 @pytest.fixture

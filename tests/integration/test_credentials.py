@@ -1,136 +1,252 @@
-"""No command sends a credential to a server of another name or port, nor across a redirect to one."""
+"""No command sends a credential to a server of another origin; the one it belongs to is read and installed from.
+
+The private index is ``https://index.example``; its pages and wheels lead to ``https://files.example`` and elsewhere.
+"""
 
 import hashlib
 import json
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
+from tests.files import write_private
 from tests.integration.conftest import Command
-from tests.page_server import Answer, PageServer, in_pieces
+from tests.page_server import Answer, guarded, in_pieces
+from tests.tls_hosts import Hosts
 from tests.wheels import write_wheel
+from wheelmill.client.install.installer import Pip
+from wheelmill.installers.package_index import configured_index
+from wheelmill.system.progress import Progress
+from wheelmill.web.credential_stores import ask_keyring
 
-WHEEL = "demo-1.0-py3-none-any.whl"
+WHEEL, BESIDE = "demo-1.0-py3-none-any.whl", "beside-1.0-py3-none-any.whl"
+INDEX, FILES = "https://index.example", "https://files.example"
+WAYS = ("netrc", "credentials.toml", "keyring", "WHEELMILL_TOKEN_INDEX_EXAMPLE", "GITHUB_TOKEN", "URL")
 INTO = ("--python-path", ".venv/bin/python")
+BASIC, TOKEN = "Basic bWU6czNjcmV0LXdvcmQ=", "Bearer s3cret-word"
+SECRETS = (b"s3cret", BASIC.encode(), b"bWU6czNjcmV0LXdvcmQ")
 
 
-Servers = tuple[PageServer, PageServer]
+@dataclass(frozen=True)
+class Credential:
+    """One way to have a credential for the private index."""
+
+    header: str
+    variables: Mapping[str, str]
+    """Of a command; with the credential, or with the file that it is in."""
+    source: str = f"{INDEX}/simple/"
+    host: str = INDEX
 
 
-@pytest.fixture
-def servers(server: PageServer, other_server: PageServer) -> Servers:
-    """The one that has the pages, and the one that has the wheels."""
-    return server, other_server
-
-
-@pytest.fixture
-def private(server: PageServer, other_server: PageServer, tmp_path: Path) -> str:
-    """The server under the name that credentials are for. Its pages and wheels lead to its other name and elsewhere."""
-    own = server.url.replace("127.0.0.1", "localhost")
-    content = write_wheel(tmp_path / "site" / WHEEL).read_bytes()
-    digest = hashlib.sha256(content).hexdigest()
-    link = f'<a href="/files/{WHEEL}#sha256={digest}">{WHEEL}</a>'
-    asset = {"name": WHEEL, "browser_download_url": f"{own}/files/{WHEEL}", "digest": f"sha256:{digest}"}
-    following = {"Content-Type": "application/json", "Link": f'<{other_server.url}/second>; rel="next"'}
-    server.pages |= {
-        "/simple/demo/": Answer(link.encode()),
-        f"/files/{WHEEL}": Answer(status=302, headers={"Location": f"{other_server.url}/store/{WHEEL}"}),
-        "/elsewhere/": Answer(status=302, headers={"Location": f"{server.url}/links/"}),
-        "/links/": Answer(f'<a href="{other_server.url}/store/demo-0.9-py3-none-any.whl">x</a>'.encode()),
-        "/repos/a/b/releases?per_page=30": Answer(json.dumps([{"assets": [asset]}]).encode(), headers=following),
-    }
-    other_server.pages[f"/store/{WHEEL}"] = in_pieces(content)
-    return own
-
-
-@pytest.fixture(params=["netrc", "WHEELMILL_TOKEN_LOCALHOST", "GITHUB_TOKEN"])
-def credential(request: pytest.FixtureRequest, private: str, tmp_path: Path) -> tuple[str, dict[str, str]]:
-    """The header that the private server is to see, and the variables that make it."""
-    sources = f"{private}/simple/ {private}/elsewhere/"
+@pytest.fixture(params=WAYS)
+def credential(request: pytest.FixtureRequest, tmp_path: Path) -> Credential:
     match request.param:
         case "netrc":
-            (tmp_path / "netrc").write_text("machine localhost login somebody password word\n")
-            (tmp_path / "netrc").chmod(0o600)
-            return "Basic c29tZWJvZHk6d29yZA==", {"WHEELMILL_SOURCES": sources}
+            write_private(tmp_path / "netrc", "machine index.example login me password s3cret-word\n")
+            return Credential(BASIC, {})
+        case "credentials.toml":
+            table = f'["{INDEX}"]\nusername = "me"\npassword = "s3cret-word"\n'
+            return Credential(BASIC, _file(tmp_path, table))
+        case "keyring":
+            _program(tmp_path / "bin" / "keyring", '[ "$*" = "get https://index.example me" ] && echo s3cret-word')
+            found = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+            return Credential(BASIC, {**_file(tmp_path, f'["{INDEX}"]\nusername = "me"\n'), "PATH": found})
         case "GITHUB_TOKEN":
-            return "Bearer secret", {
-                "WHEELMILL_SOURCES": f"github:a/b {sources}",
-                "GITHUB_TOKEN": "secret",
-                "GITHUB_API_URL": private,
-            }
+            own = {"GITHUB_TOKEN": "s3cret-word", "GITHUB_API_URL": "https://api.example"}
+            return Credential(TOKEN, own, "github:a/b", "https://api.example")
+        case "URL":
+            return Credential(BASIC, {}, "https://me:s3cret-word@index.example/simple/")
         case name:
-            return "Bearer secret", {"WHEELMILL_SOURCES": sources, name: "secret"}
+            return Credential(TOKEN, {name: "s3cret-word"})
+
+
+def _file(folder: Path, text: str) -> dict[str, str]:
+    return {"WHEELMILL_CREDENTIALS": str(write_private(folder / "credentials.toml", text))}
+
+
+def _program(path: Path, script: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o700)
+    return path
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> None:
-    """An empty one, for what installs."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
+def content(tmp_path: Path) -> bytes:
+    metadata = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nRequires-Dist: beside\n"
+    return write_wheel(tmp_path / "site" / WHEEL, metadata=metadata).read_bytes()
 
 
-def sent(*servers: PageServer) -> Iterator[tuple[str, str | None]]:
-    """The name that a server was asked under, and the credential; of this program, and of uv to other servers."""
-    private = urlsplit(servers[0].url.replace("127.0.0.1", "localhost")).netloc
-    for _, headers in (request for server in servers for request in server.asked):
-        if headers["User-Agent"] == "wheelmill" or headers["Host"] != private:
-            yield "private" if headers["Host"] == private else "other", headers["Authorization"]
+@pytest.fixture
+def leading_away(hosts: Hosts, content: bytes) -> None:
+    """The index leads to another server for the files of wheels, for further pages and by redirects."""
+    digest = hashlib.sha256(content).hexdigest()
+    asset = {"name": WHEEL, "browser_download_url": f"{FILES}/store/{WHEEL}", "digest": f"sha256:{digest}"}
+    following = {"Content-Type": "application/json", "Link": f'<{FILES}/second>; rel="next"'}
+    hosts.secure.pages |= {
+        "/simple/demo/": Answer(f'<a href="/files/{WHEEL}#sha256={digest}">{WHEEL}</a>'.encode()),
+        f"/files/{WHEEL}": Answer(status=302, headers={"Location": f"{FILES}/store/{WHEEL}"}),
+        f"/store/{WHEEL}": in_pieces(content),
+        "/elsewhere/": Answer(status=302, headers={"Location": f"{FILES}/links/"}),
+        "/links/": Answer(f'<a href="{FILES}/store/demo-0.9-py3-none-any.whl">x</a>'.encode()),
+        "/repos/a/b/releases?per_page=30": Answer(json.dumps([{"assets": [asset]}]).encode(), headers=following),
+    }
 
 
-@pytest.mark.parametrize("command", ["resolve", "explain", "available", "lock"])
-def test_finding_sends_it_to_its_own_server_only(
-    command: str, credential: tuple[str, dict[str, str]], wheelmill: Command, servers: Servers
+@pytest.mark.usefixtures("leading_away")
+def test_finding_shows_it_to_its_own_origin_only(credential: Credential, wheelmill: Command, hosts: Hosts) -> None:
+    sources = ("--source", credential.source, "--source", f"{INDEX}/elsewhere/")
+    wheelmill("resolve", "demo", *sources, **hosts.environment, **credential.variables)
+    shown = {origin for origin, header in hosts.asked if header}
+    assert shown == {credential.host}
+    assert {header for origin, header in hosts.asked if origin == credential.host} <= {credential.header, None}
+    assert (FILES, None) in hosts.asked
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://in-dex.example/simple/",
+        "https://\u0131ndex.example/simple/",
+        "https://index.example:8443/simple/",
+        "http://index.example/simple/",
+    ],
+)
+def test_an_origin_that_is_alike_is_shown_nothing(url: str, wheelmill: Command, hosts: Hosts, tmp_path: Path) -> None:
+    tables = f'["{INDEX}"]\nusername = "me"\npassword = "s3cret-word"\n'
+    variables = {"WHEELMILL_TOKEN_INDEX_EXAMPLE": "s3cret-word", **_file(tmp_path, tables)}
+    wheelmill("resolve", "demo", "--source", url, exit_code=None, **hosts.environment, **variables)
+    assert {header for _, header in hosts.asked} == {None}
+
+
+def test_a_credential_with_a_line_break_ends_the_command(wheelmill: Command, hosts: Hosts) -> None:
+    source = ("--source", f"{INDEX}/simple/")
+    broken = {"WHEELMILL_TOKEN_INDEX_EXAMPLE": "s3cret\nX-Evil: 1"}
+    done = wheelmill("resolve", "demo", *source, exit_code=2, **hosts.environment, **broken)
+    assert "WHEELMILL_TOKEN_INDEX_EXAMPLE: a credential has no line breaks" in done.stderr
+    assert "s3cret" not in done.stderr
+    assert hosts.asked == []
+
+
+def test_a_file_with_faults_ends_the_command(wheelmill: Command, hosts: Hosts, tmp_path: Path) -> None:
+    variables = _file(tmp_path, '["https://index.example"]\npassword = "s3cret"\n["index.example"]\ntoken = "s3cret"\n')
+    done = wheelmill("resolve", "demo", "--source", f"{INDEX}/simple/", exit_code=2, **hosts.environment, **variables)
+    assert done.stderr.count("credentials.toml: ") == 2
+    assert "s3cret" not in done.stderr
+
+
+def test_what_a_private_index_refuses_says_where_a_credential_belongs(wheelmill: Command, hosts: Hosts) -> None:
+    hosts.secure.pages["/simple/demo/"] = guarded(Answer(b""), BASIC)
+    done = wheelmill("resolve", "demo", "--source", f"{INDEX}/simple/", exit_code=10, **hosts.environment)
+    assert "credentials.toml or netrc or WHEELMILL_TOKEN_INDEX_EXAMPLE" in done.stderr
+
+
+Written = Callable[[], list[Path]]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    """The files of a command, and its caches, in which a secret stands."""
+    given = {"netrc", "credentials.toml", "keyring", "bin"}
+
+    def find() -> list[Path]:
+        return [
+            path
+            for path in tmp_path.rglob("*")
+            if path.is_file()
+            and not given & set(path.relative_to(tmp_path).parts)
+            and any(secret in path.read_bytes() for secret in SECRETS)
+        ]
+
+    return find
+
+
+@pytest.mark.parametrize("status", [200, 401])
+def test_a_password_in_a_url_is_in_no_file_and_no_output(
+    status: int, wheelmill: Command, hosts: Hosts, written: Written
 ) -> None:
-    header, variables = credential
-    wheelmill(command, "demo", **variables, UV_TORCH_BACKEND="cpu")
-    assert set(sent(*servers)) == {("private", header), ("other", None)}
-    assert bool(servers[1].asked) is (command != "available")  # the others look into the wheel
+    link = f'<a href="https://them:s3cret@files.example/{WHEEL}#sha256={"0" * 64}">{WHEEL}</a>'
+    hosts.secure.pages["/simple/demo/"] = Answer(link.encode(), status)
+    source = "https://me:s3cret-word@index.example/simple/"
+    variables = {**hosts.environment, "WHEELMILL_SOURCES": f"{source} find-links:{source}"}
+    for command in (("explain", "demo", "--json"), ("search", "--json"), ("add", "demo", "--no-look", "--no-sync")):
+        done = wheelmill(*command, exit_code=None, **variables)
+        assert "index.example" in done.stdout + done.stderr
+        assert "s3cret" not in done.stdout + done.stderr
+    assert (INDEX, BASIC) in hosts.asked
+    assert written() == []
+
+
+def test_a_file_of_sources_is_no_place_for_a_password(wheelmill: Command, tmp_path: Path, written: Written) -> None:
+    sources = tmp_path / "bin" / "sources.yml"
+    sources.parent.mkdir()
+    sources.write_text("sources:\n  mine:\n    simple: https://me:s3cret@index.example/simple/\n")
+    done = wheelmill("search", "--source", sources, exit_code=2)
+    assert "sources.yml: https://index.example/simple/: a file of sources is no place for a password" in done.stderr
+    assert "s3cret" not in done.stderr
+    assert written() == []
+
+
+@pytest.fixture
+def private(hosts: Hosts, credential: Credential, content: bytes, tmp_path: Path) -> dict[str, str]:
+    """An index that refuses everybody else, and is also the one that this machine is set to.
+
+    Returns:
+        The variables of a command that is to install from it. uv notes its arguments on the way.
+    """
+    beside = write_wheel(tmp_path / "site" / BESIDE).read_bytes()
+    for name, body in ((WHEEL, content), (BESIDE, beside)):
+        link = f'<a href="/files/{name}#sha256={hashlib.sha256(body).hexdigest()}">{name}</a>'
+        hosts.secure.pages[f"/simple/{name.partition('-')[0]}/"] = guarded(Answer(link.encode()), credential.header)
+        hosts.secure.pages[f"/files/{name}"] = guarded(in_pieces(body), credential.header)
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / ".venv"], check=True)
+    real = shutil.which("uv", path=Path(sys.executable).parent)
+    _program(tmp_path / "bin" / "uv", f'echo "$*" >>{tmp_path / "arguments"}\nexec {real} "$@"')
+    index = credential.source if credential.source.startswith("https://") else f"{INDEX}/simple/"
+    return {
+        **hosts.environment,
+        **credential.variables,
+        "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "UV_DEFAULT_INDEX": index,
+        "UV_CACHE_DIR": str(tmp_path / "uv"),
+        "UV_TORCH_BACKEND": "cpu",
+        "UV_CREDENTIALS_DIR": str(tmp_path / "uvs-own"),
+        "WHEELMILL_SOURCES": index,
+    }
 
 
 @pytest.mark.real
-@pytest.mark.usefixtures("environment")
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("install", "demo", *INTO),
-        ("install", "--lock", "pylock.toml", *INTO),
-        ("sync", *INTO),
-        ("add", "demo", *INTO),
-        ("update", *INTO),
-        ("doctor", *INTO),
-    ],
-    ids=lambda words: " ".join(words[:2]),
-)
-def test_installing_sends_it_to_its_own_server_only(
-    command: tuple[str, ...],
-    credential: tuple[str, dict[str, str]],
-    wheelmill: Command,
-    servers: Servers,
-    tmp_path: Path,
+@pytest.mark.parametrize("credential", [each for each in WAYS if each != "GITHUB_TOKEN"], indirect=True)
+def test_what_can_be_resolved_can_be_added_locked_and_installed(
+    private: dict[str, str], wheelmill: Command, hosts: Hosts, written: Written, tmp_path: Path
 ) -> None:
-    header, variables = credential
-    variables |= {"UV_TORCH_BACKEND": "cpu", "UV_CACHE_DIR": str(tmp_path / "uv")}
-    wheelmill("lock", "demo", **variables)
-    wheelmill("add", "demo", "--no-sync", *INTO, **variables)
-    for each in servers:
-        each.asked.clear()
-    wheelmill(*command, **variables, XDG_CACHE_HOME=tmp_path / "empty")
-    assert servers[1].asked
-    assert set(sent(*servers)) == {("private", header), ("other", None)}
+    for command in (("resolve", "demo"), ("add", "demo", *INTO), ("lock", "demo"), ("update", *INTO), ("sync", *INTO)):
+        done = wheelmill(*command, **private)
+        assert "s3cret" not in done.stdout + done.stderr
+    installed = {path.name for path in (tmp_path / ".venv").rglob("*.dist-info")}
+    assert {"demo-1.0.dist-info", "beside-1.0.dist-info"} <= installed
+    assert {origin for origin, header in hosts.asked if header} == {INDEX}
+    assert written() == []
+    assert "s3cret" not in (tmp_path / "arguments").read_text()
 
 
-def test_a_password_in_a_url_is_written_nowhere(
-    wheelmill: Command, servers: Servers, private: str, tmp_path: Path
+@pytest.mark.real
+@pytest.mark.parametrize("credential", ["credentials.toml", "keyring", "URL"], indirect=True)
+def test_pip_installs_from_a_private_index_what_uv_is_not_there_for(
+    private: dict[str, str], hosts: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = ("--source", private.replace("//", "//me:pass%40word@") + "/simple/")
-    lock, add = ("lock", "demo"), ("add", "demo", "--no-sync")
-    for command in (lock, add):
-        wheelmill(*command, *source, UV_TORCH_BACKEND="cpu")
-    assert ("private", "Basic bWU6cGFzc0B3b3Jk") in set(sent(*servers))
-    shown = [wheelmill("search", *source, *form).stdout for form in ((), ("--json",))]
-    written = [path.read_text() for path in (tmp_path / "pylock.toml", tmp_path / "pyproject.toml")]
-    assert all(f"{private}/simple/" in text for text in (*shown, *written))
-    assert not any("%40word" in text for text in (*shown, *written))
+    for name, value in private.items():
+        monkeypatch.setenv(name, value)
+    configured_index.cache_clear()
+    ask_keyring.cache_clear()
+    pip = Pip(python=tmp_path / ".venv" / "bin" / "python", progress=Progress())
+    pip.install([], ["beside"], alone=False, torch_backend=None)
+    assert any((tmp_path / ".venv").rglob("beside-1.0.dist-info"))
+    assert {origin for origin, header in hosts.asked if header} == {INDEX}
+    configured_index.cache_clear()

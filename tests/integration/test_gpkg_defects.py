@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.files import write_private
 from tests.integration.conftest import ROOT, Command
 from tests.page_server import Answer, PageServer, links_page
+from tests.tls_hosts import Hosts
 from tests.wheels import wheel_name, write_wheel
 from wheelmill.build.identity import identity_of, inputs_of, this_machine
 from wheelmill.config.load import load_config
@@ -52,7 +54,8 @@ def test_01_a_token_is_sent_to_its_own_server(
         f'[[sources]]\npackage = "demo"\ntype = "find-links"\nurl_template = "{server.url}/registered/"\n'
     )
     sources = ("github:a/b", f"{named}/simple/", f"{server.url}/simple/", f"{server.url}/links/", "registry.toml")
-    tokens = {"GITHUB_TOKEN": "github", "GITHUB_API_URL": other_server.url, "WHEELMILL_TOKEN_LOCALHOST": "own"}
+    own = write_private(tmp_path / "credentials.toml", f'["{named}"]\ntoken = "own"\n')
+    tokens = {"GITHUB_TOKEN": "github", "GITHUB_API_URL": other_server.url, "WHEELMILL_CREDENTIALS": own}
     wheelmill("resolve", "demo", *TARGET, *(f"--source={word}" for word in sources), exit_code=8, **tokens)
     assert other_server.authorizations == ["Bearer github"]
     sent = sorted((path, headers["Host"].partition(":")[0], headers["Authorization"]) for path, headers in server.asked)
@@ -64,12 +67,12 @@ def test_01_a_token_is_sent_to_its_own_server(
     ]
 
 
-def test_02_netrc_is_read(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
+def test_02_netrc_is_read(wheelmill: Command, hosts: Hosts, tmp_path: Path) -> None:
     """gpkg's README says that ~/.netrc is read, and the server sees no credential."""
-    (tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password word\n")
-    (tmp_path / "netrc").chmod(0o600)
-    wheelmill("resolve", "demo", *TARGET, exit_code=8)
-    assert server.authorizations == ["Basic c29tZWJvZHk6d29yZA=="]
+    write_private(tmp_path / "netrc", "machine index.example login somebody password word\n")
+    source = ("--source", "https://index.example/simple/")
+    wheelmill("resolve", "demo", *TARGET, *source, exit_code=8, **hosts.environment)
+    assert hosts.asked == [("https://index.example", "Basic c29tZWJvZHk6d29yZA==")]
 
 
 def test_03_wheels_are_for_the_targets_processor(taken: Taken) -> None:

@@ -13,7 +13,8 @@ from wheelmill.conformance.folder import ORIGIN, FolderTransport
 from wheelmill.conformance.served import Document
 from wheelmill.errors import IntegrityError, NetworkError
 from wheelmill.web.client import Web
-from wheelmill.web.credentials import own_credentials, without_credentials
+from wheelmill.web.credentials import own_credentials
+from wheelmill.web.origin import without_credentials
 from wheelmill.web.retries import Retries, Sleep
 
 MAX_PART: Final = 8 << 20

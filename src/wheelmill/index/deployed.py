@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from wheelmill.errors import SiteError
 from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.names import Sha256
-from wheelmill.web.credentials import without_credentials
+from wheelmill.web.origin import without_credentials
 
 
 class _Wheel(TypedDict):

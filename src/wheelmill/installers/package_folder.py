@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -78,11 +79,9 @@ class PackageFolder:
         target = ("--only-binary", ":all:", "--target", self.directory)
         here = ("--python", self.interpreter or str(self.python))
         system = another_system(self.python, self.platform) if self.platform else here
-        process.run(
-            [own_uv(), "pip", "install", *target, *system, *arguments],
-            env=process.environment_for_foreign_code() if self.sealed else installer_environment(),
-            log=log,
-        )
+        nothing = nullcontext(process.environment_for_foreign_code())
+        with nothing if self.sealed else installer_environment() as variables:
+            process.run([own_uv(), "pip", "install", *target, *system, *arguments], env=variables, log=log)
         self._free_scripts()
 
     def _free_scripts(self) -> None:

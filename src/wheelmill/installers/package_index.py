@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from wheelmill.errors import NetworkError, ProcessError
 from wheelmill.system import process
-from wheelmill.web.credentials import authorization_for, own_credentials
+from wheelmill.web.credentials import keep_credential
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, Page, absolute, with_sound_links
 
 if TYPE_CHECKING:
@@ -26,7 +26,15 @@ _SUFFIXES: Final = (".whl", *_SDIST_SUFFIXES)
 
 @functools.cache
 def configured_index() -> str | None:
-    """The URL that pip or uv is configured with; None when neither is, and libraries use their own default."""
+    """The URL that pip or uv is configured with; None when neither is, and libraries use their own default.
+
+    A user and a password in it are kept for its server.
+    """
+    url = _configured_url()
+    return keep_credential(url) if url else None
+
+
+def _configured_url() -> str | None:
     for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
         if url := os.environ.get(name):
             return url
@@ -40,11 +48,10 @@ def configured_index() -> str | None:
 
 
 def open_index() -> Web:
-    """Connect to the package index; a user and a password in its URL are sent to it, also for its files."""
+    """Connect to the package index."""
     from wheelmill.web.client import Web  # noqa: PLC0415 - an installer that is only run needs no client
 
-    own = own_credentials(_index())
-    return Web(credentials=lambda url: own(url) or authorization_for(url))
+    return Web()
 
 
 def files_of(project: ProjectName, web: Web) -> tuple[Link, ...]:

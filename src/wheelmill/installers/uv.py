@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError, WheelmillError
 from wheelmill.installers.package_index import configured_index
+from wheelmill.installers.uv_credentials import VARIABLE as CREDENTIALS_FOLDER
+from wheelmill.installers.uv_credentials import write_credentials
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
-from wheelmill.web.credentials import without_credentials
+from wheelmill.web.credentials import credential_for, known_credentials
+from wheelmill.web.origin import without_credentials
 
 PYLOCK: Final = "pylock.toml"
 """What uv writes a lock of PEP 751 under."""
@@ -49,10 +53,44 @@ def find_uv() -> Path | None:
         return None
 
 
-def installer_environment() -> dict[str, str]:
-    """Each installer reads its own configuration; where only one of them was told the index, both use it."""
+def index_variables() -> dict[str, str]:
+    """Each installer reads its own configuration; where only one of them was told the index, both use it.
+
+    Where the index wants a user and a password, they are in its URL.
+    """
     index = configured_index()
-    return dict(os.environ) | ({"UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index} if index else {})
+    if index is None:
+        return {}
+    with suppress(ValueError):  # an index may be a folder
+        if credential := credential_for(index):
+            index = credential.put_into(index)
+    return {"UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index}
+
+
+@contextmanager
+def installer_environment() -> Iterator[dict[str, str]]:
+    """The variables that uv and pip run with while the context is open.
+
+    Both use one index. uv shows servers what we would show them, which it reads from a private folder; pip knows what
+    is in the URL of the index, and what netrc has.
+    """
+    variables = dict(os.environ) | index_variables()
+    known = known_credentials()
+    if not known:
+        yield variables
+        return
+    with temporary_folder() as folder:
+        write_credentials(folder, known, _credentials_folder())
+        yield variables | {CREDENTIALS_FOLDER: str(folder)}
+
+
+def _credentials_folder() -> Path | None:
+    """Where uv keeps what ``uv auth login`` was told; None for a uv that has no such command."""
+    uv = find_uv()
+    try:
+        return Path(process.run([uv, "auth", "dir"]).strip()) if uv else None
+    except ProcessError:
+        return None
 
 
 def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path | None = None) -> str:
@@ -64,7 +102,8 @@ def run_installer(argv: Sequence[str | Path], progress: Progress, *, cwd: Path |
         NetworkError: a server did not answer it.
     """
     try:
-        return process.run(argv, cwd=cwd, env=installer_environment(), on_line=progress.line)
+        with installer_environment() as variables:
+            return process.run(argv, cwd=cwd, env=variables, on_line=progress.line)
     except ProcessError as error:
         raise failure_of(error, otherwise=InstallError(f"{error}:\n{without_credentials(error.tail)}")) from None
 
@@ -87,7 +126,8 @@ def run_own_uv(arguments: Sequence[str | Path], folder: Path) -> str:
     Raises:
         ProcessError: uv exited with a failure.
     """
-    return process.run([own_uv(), *arguments], cwd=folder, env=installer_environment())
+    with installer_environment() as variables:
+        return process.run([own_uv(), *arguments], cwd=folder, env=variables)
 
 
 def compile_requirements(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +12,11 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from wheelmill.installers.uv import installer_environment, own_uv
+from wheelmill.installers.uv import index_variables, installer_environment, own_uv
 from wheelmill.names import PythonVersion
 from wheelmill.system import process
 from wheelmill.system.sandbox import Sandbox
+from wheelmill.web.origin import without_credentials
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +36,16 @@ class VirtualEnvironment:
         Raises:
             ProcessError: uv could not.
         """
-        process.run(
-            [own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python, *requirements],
-            env=installer_environment(),
-        )
+        with installer_environment() as variables:
+            process.run(
+                [own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python, *requirements],
+                env=variables,
+            )
 
     def pip_install(self, requirements: Sequence[str], *, extra_index: str, sandbox: Sandbox) -> None:
         """Install wheels with pip, as a user would: from an extra index, and what they depend on from any.
+
+        Where pip has to know a password, it installs wheels only: a ``setup.py`` would find it.
 
         Args:
             requirements: what to install, in the form of PEP 508.
@@ -50,15 +55,18 @@ class VirtualEnvironment:
         Raises:
             ProcessError: pip could not.
         """
+        told = {**os.environ, **index_variables()}
+        settings = {name: told[name] for name in told if name.startswith("PIP_") and name != "PIP_CONFIG_FILE"}
+        wheels_only = any(without_credentials(value) != value for value in settings.values())
+        names = ":all:" if wheels_only else ",".join(Requirement(text).name for text in requirements)
         sandbox.run(
             [
                 *(self.python, "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir"),
-                *("--only-binary", ",".join(Requirement(text).name for text in requirements)),
-                *("--extra-index-url", extra_index, *requirements),
+                *("--only-binary", names, "--extra-index-url", extra_index, *requirements),
             ],
             cwd=self.directory,
             env=process.environment_for_foreign_code()
-            | {name: value for name, value in installer_environment().items() if name.startswith("PIP_")}
+            | settings
             | {"TMPDIR": str(self.directory)},  # pip unpacks gigabytes
         )
 
@@ -89,9 +97,10 @@ def create(directory: Path, *, python: PythonVersion | None = None, with_pip: bo
     """
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     wanted = sys.executable if python is None or str(python) == running else str(python)
-    process.run(
-        [own_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
-        # pyenv's shims answer only for the versions that this variable names.
-        env=installer_environment() | ({"PYENV_VERSION": wanted} if wanted == str(python) else {}),
-    )
+    with installer_environment() as variables:
+        process.run(
+            [own_uv(), "venv", "--clear", *(["--seed"] if with_pip else []), "--python", wanted, directory],
+            # pyenv's shims answer only for the versions that this variable names.
+            env=variables | ({"PYENV_VERSION": wanted} if wanted == str(python) else {}),
+        )
     return VirtualEnvironment(directory=directory)

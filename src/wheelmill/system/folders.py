@@ -51,13 +51,14 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
 
 @contextmanager
 def temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """Make an empty folder that is gone afterwards; see `claim_folder`.
+    """Make an empty folder that nobody else may open, and that is gone afterwards; see `claim_folder`.
 
     Args:
         place: the folder that gets it; None takes the one that this machine has for temporary files.
     """
     place = place or Path(tempfile.gettempdir())
     with claim_folder(place / f".wheelmill-{uuid.uuid4().hex[:12]}", wait=None) as folder:
+        folder.chmod(0o700)
         yield folder
 
 

@@ -37,8 +37,15 @@ _FOREIGN_CODE_SEES: Final = frozenset(
 
 
 def environment_for_foreign_code() -> dict[str, str]:
-    """This process's environment without anything that could be a secret: a setup.py sees no token."""
-    return {name: value for name, value in os.environ.items() if name in _FOREIGN_CODE_SEES}
+    """This process's environment without anything that could be a secret: a setup.py sees no token.
+
+    A proxy that wants a password is left out.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _FOREIGN_CODE_SEES and not (name.lower().endswith("_proxy") and "@" in value)
+    }
 
 
 def run(

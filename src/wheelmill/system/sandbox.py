@@ -24,6 +24,8 @@ ALLOW_VARIABLE: Final = "WHEELMILL_ALLOW_UNCONFINED"
 
 _HOME: Final = Path("/tmp/home")  # noqa: S108 - inside the namespace, where it is empty
 _HIDDEN: Final = ("/home", "/root", "/tmp", "/var/tmp", "/run", "/mnt", "/media")  # noqa: S108 - made empty
+_SECRETS: Final = ("WHEELMILL_CREDENTIALS", "NETRC", "PIP_CONFIG_FILE", "UV_CONFIG_FILE", "GIT_CONFIG_GLOBAL")
+"""Variables that name files with passwords, which are covered; their usual places are below a home."""
 _RESOLVER: Final = Path("/etc/resolv.conf")
 """Often a link to a folder below ``/run``."""
 _ISOLATED: Final = (
@@ -81,7 +83,9 @@ class Sandbox:
         return text
 
     def _options(self) -> list[str | Path]:
-        hidden = [*_HIDDEN, *filter(None, [os.environ.get("HOME")])]
+        named = (os.environ.get(name) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "UV_CREDENTIALS_DIR"))
+        hidden = [*_HIDDEN, *filter(None, named)]
+        secrets = [path for name in _SECRETS if (path := os.environ.get(name)) and Path(path).is_file()]
         readable = [*self.readable, *([_RESOLVER.resolve()] if self.network and _RESOLVER.exists() else [])]
         places = {str(place.absolute()): str(place.absolute()) for place in readable}
         return [
@@ -90,6 +94,7 @@ class Sandbox:
             *("--dir", _HOME),
             *(word for pair in places.items() for word in ("--ro-bind", *pair)),
             *(word for outside, inside in self.writable.items() for word in ("--bind", outside, inside)),
+            *(word for path in secrets for word in ("--ro-bind", os.devnull, path)),
             *_ISOLATED,
             *([] if self.network else ["--unshare-net"]),
         ]

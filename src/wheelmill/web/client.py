@@ -21,8 +21,9 @@ from httpx_retries import RetryTransport
 from wheelmill.errors import IntegrityError, NetworkError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.web.answer import Answer, Download
-from wheelmill.web.credentials import Credentials, authorization_for, origin_of, without_credentials
+from wheelmill.web.credentials import Credentials, authorization_for
 from wheelmill.web.exchange import BYTES_PER_SECOND, PIECE, Exchange, Read, TimeLeft
+from wheelmill.web.origin import Origin, without_credentials
 from wheelmill.web.retries import FAILED, SAFE, Retries
 
 PARALLEL: Final = 16
@@ -253,7 +254,8 @@ class Web:
     ) -> httpx.Response:
         """Follow redirects to an answer that is none; `read` is given its content, for each try from the beginning.
 
-        A credential is for the server that the URL names, and is not sent across a redirect to another one.
+        A credential is for the server that the URL names: it is not sent to one that this redirects to, nor again when
+        that redirects back.
         """
         shown = without_credentials(url)
         time_left = TimeLeft(shown, self._seconds + size / BYTES_PER_SECOND)
@@ -263,7 +265,7 @@ class Web:
         try:
             credential = headers.get("Authorization") or self._credentials(url)
             for _ in range(_REDIRECTS + 1):
-                own = {"Authorization": credential} if credential and origin_of(at) == origin_of(shown) else {}
+                own = {"Authorization": credential} if credential else {}
                 request = self._client.build_request(
                     method, at, headers={**sent, **own}, content=body, extensions={"timeout": time_left.timeouts}
                 )
@@ -276,6 +278,7 @@ class Web:
                 before, at = at, without_credentials(urljoin(at, answer.headers["Location"]))
                 if urlsplit(at).scheme not in ("https", urlsplit(before).scheme) or method not in SAFE:
                     raise NetworkError(f"{shown} leads from {urlsplit(before).scheme} to {at.partition('?')[0]}")
+                credential = credential if Origin.of(at) == Origin.of(before) else None
         except httpx.TransportError as error:
             raise _no_answer(shown, str(error) or type(error).__name__, exchange.tries) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:

@@ -2,60 +2,83 @@
 
 from __future__ import annotations
 
-import base64
-import netrc
 import os
-import re
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from wheelmill.errors import UsageError, WheelmillError
-from wheelmill.system import process
+from wheelmill.errors import UsageError
+from wheelmill.web.credential_stores import (
+    Stored,
+    ask_github,
+    ask_keyring,
+    ask_netrc,
+    read_credentials_file,
+    read_variables,
+)
+from wheelmill.web.origin import Credential, Origin, without_credentials
 
 Credentials = Callable[[str], str | None]
 """Gives the Authorization header for a URL."""
 
-_USERINFO: Final = re.compile(r"(?<=://)[^/?#\s]*@")
-"""RFC 3986, section 3.2.1."""
+_given: Final[dict[Origin, Credential]] = {}
+"""What stood in the URLs that this process was given."""
+
+
+def keep_credential(url: str) -> str:
+    """Take the user and the password out of a URL that a person gave; its server is shown them from now on.
+
+    Returns:
+        The URL without them, as it may be shown and stored. What is no URL of http or https stays as it is.
+
+    Raises:
+        UsageError: another URL had other ones for that server.
+    """
+    try:
+        origin = Origin.of(url)
+    except ValueError:
+        return without_credentials(url)
+    credential = _credential_in(url, origin)
+    if credential and _given.setdefault(origin, credential) != credential:
+        raise UsageError(f"two URLs have different credentials for {origin}", hint="a server is shown one")
+    return without_credentials(url)
+
+
+def credential_for(url: str) -> Credential | None:
+    """What the server of a URL is shown, from the first that has it.
+
+    The URL itself; URLs that `keep_credential` was given; ``WHEELMILL_TOKEN_<HOST>``; ``credentials.toml``;
+    ``GITHUB_TOKEN`` or the gh command for GitHub's API; netrc. A keyring is asked for the password of a user who is
+    named without one.
+
+    Raises:
+        UsageError: a credential, or a file with credentials, cannot be used.
+        ConfigurationError: ``credentials.toml`` has faults.
+        ValueError: it is no URL of http or https.
+    """
+    origin = Origin.of(url)
+    if credential := _credential_in(url, origin):
+        return credential
+    if stored := _stored().get(origin):
+        return _unlock(origin, stored)
+    of_github = ask_github(origin) if origin == Origin.of(github_api()) else None
+    return of_github or ask_netrc(origin)
+
+
+def known_credentials() -> Mapping[Origin, Credential]:
+    """What is known of servers before they are named: all but what GitHub's command and netrc have.
+
+    Raises:
+        UsageError: see `credential_for`.
+        ConfigurationError: the same.
+    """
+    return {origin: _unlock(origin, stored) for origin, stored in _stored().items()}
 
 
 def authorization_for(url: str) -> str | None:
-    """The Authorization header for a server, from the first that has one.
-
-    The URL itself; ``WHEELMILL_TOKEN_<HOST>``, the host in capitals with ``_`` for every other character;
-    ``GITHUB_TOKEN`` or the gh command for GitHub's API; ``~/.netrc`` or what ``NETRC`` names.
-
-    Raises:
-        UsageError: the netrc file cannot be read.
-    """
-    address = urlsplit(url)
-    host = address.hostname or ""
-    if address.username:
-        return _basic(unquote(address.username), unquote(address.password or ""))
-    key = "".join(character if character.isalnum() else "_" for character in host.upper())
-    token = os.environ.get(f"WHEELMILL_TOKEN_{key}")
-    if token is None and origin_of(url) == origin_of(github_api()):
-        token = _github_token()
-    return f"Bearer {token}" if token else _from_netrc(host)
-
-
-def github_api() -> str:
-    """Where GitHub's REST API is; GitHub Enterprise has its own."""
-    return os.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
-
-
-def origin_of(url: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port: what must be the same for a credential to be sent (RFC 6454)."""
-    address = urlsplit(url)
-    default = {"http": 80, "https": 443}.get(address.scheme)
-    return address.scheme, address.hostname, address.port or default
-
-
-def without_credentials(text: str) -> str:
-    """A URL, or a text with URLs in it, as it may be shown, stored and sent to others."""
-    return _USERINFO.sub("", text)
+    """The Authorization header for a URL; see `credential_for`."""
+    credential = credential_for(url)
+    return credential.authorization if credential else None
 
 
 def no_credentials(_url: str) -> None:
@@ -63,31 +86,44 @@ def no_credentials(_url: str) -> None:
 
 
 def own_credentials(index: str) -> Credentials:
-    """Send the user and the password in the URL of an index to its own server, and nothing to any other."""
-    authorization, origin = authorization_for(index) if urlsplit(index).username else None, origin_of(index)
-    return lambda url: authorization if origin_of(url) == origin else None
+    """Show the server of an index what belongs to it, and nothing to any other."""
+    authorization, origin = authorization_for(index), Origin.of(index)
+    return lambda url: authorization if Origin.of(url) == origin else None
 
 
-def _basic(user: str, password: str) -> str:
-    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+def github_api() -> str:
+    """Where GitHub's REST API is; GitHub Enterprise has its own."""
+    return os.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
 
 
-def _github_token() -> str | None:
-    if token := os.environ.get("GITHUB_TOKEN"):
-        return token
-    if program := shutil.which("gh"):
-        try:
-            return process.run([program, "auth", "token"], timeout=10).strip() or None
-        except WheelmillError:  # nobody is logged in
-            return None
-    return None
+def _stored() -> Stored:
+    return {**read_credentials_file(), **read_variables(), **_given}
 
 
-def _from_netrc(host: str) -> str | None:
-    try:
-        found = netrc.netrc(os.environ.get("NETRC")).authenticators(host)
-    except FileNotFoundError:
+def _unlock(origin: Origin, stored: Credential | str) -> Credential:
+    if isinstance(stored, Credential):
+        return stored
+    password = ask_keyring(origin, stored)
+    if password is None:
+        raise UsageError(
+            f"the keyring has no password of {stored} for {origin}",
+            hint=f"keyring set {origin} {stored}, or write the password into credentials.toml",
+        )
+    return _checked(stored, password, f"the keyring's password for {origin}")
+
+
+def _credential_in(url: str, origin: Origin) -> Credential | None:
+    """The user and the password in a URL; a user alone may be all that a server wants to know."""
+    address = urlsplit(url)
+    if address.username is None:
         return None
-    except (netrc.NetrcParseError, OSError) as error:
-        raise UsageError(f"netrc: {error}") from None
-    return _basic(found[0], found[2] or "") if found else None
+    username = unquote(address.username)
+    password = ask_keyring(origin, username) or "" if address.password is None else unquote(address.password)
+    return _checked(username, password, f"the URL of {origin}")
+
+
+def _checked(username: str, password: str, place: str) -> Credential:
+    try:
+        return Credential(username=username, secret=password)
+    except ValueError as error:
+        raise UsageError(f"{place}: {error}") from None

@@ -14,6 +14,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from wheelmill.system.files import MAX_FILENAME
 
+from wheelmill.web.origin import without_credentials
+
 HTML_TYPES: Final = ("text/html", "application/vnd.pypi.simple.v1+html")
 JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
 MAX_DIGITS: Final = 18
@@ -169,9 +171,9 @@ def shown(text: str) -> str:
 
 
 def absolute(base: str, url: str) -> str | None:
-    """Resolve a link against its page's base; the fragment is left out. None when the result is no URL."""
+    """Resolve a link against its page's base, without fragment and credentials. None when the result is no URL."""
     try:
-        return urldefrag(urljoin(base, url)).url
+        return without_credentials(urldefrag(urljoin(base, url)).url)
     except ValueError:
         return None
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.files import write_private
 from wheelmill.installers.package_index import configured_index
 from wheelmill.installers.virtual_environment import VirtualEnvironment
 from wheelmill.system.sandbox import Sandbox
@@ -31,3 +32,26 @@ def test_pip_knows_its_settings_and_what_it_builds_no_token(
     assert seen["PIP_CERT"] == "/etc/ca.pem"
     assert seen["PIP_INDEX_URL"] == own_index
     assert "secret" not in seen.values()
+
+
+@pytest.mark.usefixtures("own_index")
+@pytest.mark.parametrize(
+    ("variable", "value", "binary"),
+    [
+        ("PIP_TIMEOUT", "9", "demo"),
+        ("PIP_EXTRA_INDEX_URL", "https://me:word@other.example/simple", ":all:"),
+        ("WHEELMILL_CREDENTIALS", "credentials.toml", ":all:"),
+    ],
+)
+def test_no_setup_py_runs_where_pip_knows_a_password(
+    variable: str, value: str, binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = '["https://index.example"]\nusername = "me"\npassword = "word"\n'
+    monkeypatch.chdir(write_private(tmp_path / "credentials.toml", table).parent)
+    monkeypatch.setenv(variable, value)
+    told: list[str] = []
+    monkeypatch.setattr(Sandbox, "run", lambda _self, argv, **_: told.extend(map(str, argv)))
+    environment = VirtualEnvironment(directory=tmp_path)
+    environment.pip_install(["demo==1.0"], extra_index="http://127.0.0.1/simple/", sandbox=Sandbox(writable={}))
+    assert told[told.index("--only-binary") + 1] == binary
+    assert "word" not in " ".join(told)

@@ -49,6 +49,11 @@ def test_what_a_killed_process_left_is_removed_by_the_next_one_in_the_same_place
     assert list(tmp_path.iterdir()) == []
 
 
+def test_others_cannot_look_into_it(tmp_path: Path) -> None:
+    with temporary_folder(tmp_path) as folder:
+        assert folder.stat().st_mode & 0o77 == 0
+
+
 def test_what_a_living_process_has_is_not_swept(tmp_path: Path) -> None:
     with temporary_folder(tmp_path) as folder:
         assert sweep(tmp_path) == 0

@@ -86,6 +86,7 @@ def test_foreign_code_sees_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = ("GITHUB_TOKEN", "GH_TOKEN", "PIP_INDEX_URL", "UV_DEFAULT_INDEX", "AWS_SECRET_ACCESS_KEY", "ANY_OTHER")
     for name in secrets:
         monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:secret@proxy.example:3128")
     monkeypatch.setenv("LANG", "C")
 
     environment = process.environment_for_foreign_code()

@@ -37,6 +37,28 @@ def test_a_home_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @confined
+def test_files_with_passwords_are_covered_wherever_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source's setup.py reads the file that a variable of its parent names."""
+    path, work = tmp_path / "settings" / "credentials", tmp_path / "work"
+    for folder in (path.parent, work):
+        folder.mkdir()
+    path.write_text("very-secret")
+    given = Sandbox(writable={work: INSIDE}, readable=[*INTERPRETERS, path.parent])
+
+    def read() -> str:
+        code = f"print(open({str(path)!r}).read())"
+        return given.run([sys.executable, "-c", code], cwd=work, env={"PATH": os.environ["PATH"]}, timeout=30)
+
+    assert read() == "very-secret\n"
+    for variable in ("WHEELMILL_CREDENTIALS", "NETRC", "PIP_CONFIG_FILE", "UV_CONFIG_FILE"):
+        with monkeypatch.context() as changed:
+            changed.setenv(variable, str(path))
+            with pytest.raises(ProcessError) as raised:
+                read()
+        assert "very-secret" not in raised.value.tail
+
+
+@confined
 def test_the_environment_of_the_parent_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "very-secret")
     code = (

@@ -32,9 +32,12 @@ def redirect(to: str) -> Answer:
 
 
 @pytest.fixture
-def host_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A token for the name localhost; the servers answer to 127.0.0.1, too."""
-    monkeypatch.setenv("WHEELMILL_TOKEN_LOCALHOST", "secret")
+def host_token(server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token for the server under the name localhost; it answers to 127.0.0.1, too."""
+    path = tmp_path / "credentials.toml"
+    path.write_text(f'["{named(server)}"]\ntoken = "secret"\n')
+    path.chmod(0o600)
+    monkeypatch.setenv("WHEELMILL_CREDENTIALS", str(path))
 
 
 def named(server: PageServer) -> str:
@@ -67,14 +70,17 @@ def test_a_token_follows_a_redirect_on_its_own_server(server: PageServer) -> Non
     assert server.authorizations == ["Bearer secret", "Bearer secret"]
 
 
+@pytest.mark.usefixtures("host_token")
+@pytest.mark.parametrize("begin", ["{other}/", "{own}/there"])
 def test_a_server_cannot_fetch_the_credential_of_another_by_redirecting_to_it(
-    server: PageServer, other_server: PageServer, monkeypatch: pytest.MonkeyPatch
+    begin: str, server: PageServer, other_server: PageServer
 ) -> None:
-    monkeypatch.setenv("WHEELMILL_TOKEN_LOCALHOST", "secret")
-    server.pages["/"] = redirect(f"{named(other_server)}/")
-    other_server.pages["/"] = Answer(b"private")
-    get(f"{server.url}/")
+    server.pages |= {"/there": redirect(f"{other_server.url}/"), "/private": Answer(b"private")}
+    other_server.pages["/"] = redirect(f"{named(server)}/private")
+    get(begin.format(own=named(server), other=other_server.url))
     assert other_server.authorizations == [None]
+    assert server.asked[-1][0] == "/private"
+    assert server.authorizations[-1] is None
 
 
 def test_githubs_token_is_for_its_api_only(
@@ -87,15 +93,6 @@ def test_githubs_token_is_for_its_api_only(
         get(f"{each.url}/")
     assert server.authorizations == ["Bearer github"]
     assert other_server.authorizations == [None]
-
-
-def test_netrc_is_read_where_gpkg_only_says_so(server: PageServer, tmp_path: Path) -> None:
-    (tmp_path / "netrc").write_text("machine localhost login somebody password word\n")
-    (tmp_path / "netrc").chmod(0o600)
-    server.pages["/"] = Answer()
-    get(f"{named(server)}/")
-    get(f"{server.url}/")
-    assert server.authorizations == ["Basic c29tZWJvZHk6d29yZA==", None]
 
 
 def test_a_password_in_the_url_is_sent_and_never_shown(server: PageServer) -> None:

@@ -58,8 +58,12 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
     """The cache of wheels, and the bars that show downloads into it."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what downloads
 
+    from wheelmill.client.sources.selection import keep_credentials  # noqa: PLC0415 - only what downloads
+    from wheelmill.installers.package_index import configured_index  # noqa: PLC0415 - the same
     from wheelmill.web.client import Web  # noqa: PLC0415 - httpx takes longer to import than most commands
 
+    keep_credentials(search.source or (), search.extra_source or ())
+    configured_index()  # a lock may have files of it, and its URL their password
     with ThreadPoolExecutor(AT_ONCE) as threads, Web() as web, download_bars() as shown:
         directory = user_cache_path("wheelmill") / "wheels"
         yield WheelCache(directory=directory, web=web, threads=threads, offline=search.offline), shown

@@ -11,7 +11,6 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.client.choose.resolve import Search
 from wheelmill.errors import UsageError
-from wheelmill.web.credentials import without_credentials
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +76,7 @@ def search(
             {
                 "name": source.name,
                 "kind": source.kind,
-                "url": without_credentials(source.url),
+                "url": source.url,
                 "projects": sorted(source.projects),
                 "description": source.description,
                 "gpus": [architecture.capability for architecture in source.gpus],
@@ -91,4 +90,4 @@ def search(
     for source in sources:
         gpus = " ".join(architecture.sm for architecture in source.gpus)
         print(f"{', '.join(sorted(source.projects)) or 'any package'}: {source.description or source.name}")  # noqa: T201
-        print(f"    {source.kind} {without_credentials(source.url)}{f', for {gpus} only' if gpus else ''}")  # noqa: T201
+        print(f"    {source.kind} {source.url}{f', for {gpus} only' if gpus else ''}")  # noqa: T201

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -29,6 +28,8 @@ from wheelmill.errors import UsageError
 from wheelmill.names import CudaTag, ProjectName
 from wheelmill.system import resources
 from wheelmill.system.plain_records import record_of
+from wheelmill.web.credentials import keep_credential
+from wheelmill.web.origin import Origin
 
 _TORCH_INDEX: Final = "WHEELMILL_TORCH_INDEX"
 """The variable that names a mirror of torch's own indexes."""
@@ -128,9 +129,11 @@ def _torch_index(backend: CudaTag, facts: Compatibility) -> str:
         UsageError: the variable is not a URL.
     """
     template = os.environ.get(_TORCH_INDEX) or facts.torch.index
-    if urlsplit(template).scheme not in ("http", "https"):
-        raise UsageError(f"{_TORCH_INDEX}: expected a URL such as https://mirror.example/cu{{cuda}}, not {template!r}")
-    return template.replace("{cuda}", backend.removeprefix("cu"))
+    try:
+        Origin.of(template)
+    except ValueError as error:
+        raise UsageError(f"{_TORCH_INDEX}: {error}", hint="an example: https://mirror.example/cu{cuda}") from None
+    return keep_credential(template).replace("{cuda}", backend.removeprefix("cu"))
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
-from wheelmill.web.credentials import without_credentials
 from wheelmill.wheel.metadata import requires_dist_of
 
 
@@ -49,7 +48,7 @@ def package_of(candidate: Candidate) -> Package:
     return Package(
         name=name,
         version=version,
-        index=without_credentials(candidate.source.url) if simple else None,
+        index=candidate.source.url if simple else None,
         wheels=[
             PackageWheel(
                 name=candidate.filename, url=candidate.url, size=candidate.size, hashes={"sha256": candidate.sha256}

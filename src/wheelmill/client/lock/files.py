@@ -29,6 +29,7 @@ from wheelmill.client.lock.markers import distinguishing_markers, full_marker, m
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import NoWheelError, UsageError
 from wheelmill.names import Sha256
+from wheelmill.web.credentials import keep_credential
 
 _CREATED_BY: Final = "wheelmill"
 _JOINT: Final = " \\\n    "
@@ -174,7 +175,7 @@ def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWhee
         wanted.append(
             WantedWheel(
                 filename=artifact.filename,
-                url=artifact.url,
+                url=keep_credential(artifact.url),
                 sha256=Sha256(artifact.hashes["sha256"]),
                 size=artifact.size,
             )

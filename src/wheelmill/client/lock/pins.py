@@ -10,7 +10,6 @@ from packaging.requirements import Requirement
 from wheelmill.client.lock.markers import distinguishing_markers
 from wheelmill.client.records import Choice, Resolution, SourceKind
 from wheelmill.names import ProjectName, TorchVersion
-from wheelmill.web.credentials import without_credentials
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +90,7 @@ def _pin(choice: Choice) -> Pin:
     candidate = choice.candidate
     if candidate.source.kind is SourceKind.SIMPLE:
         name = candidate.source.name.partition("://")[2] or candidate.source.name
-        index = Index(name=f"wheelmill-{name}", url=without_credentials(candidate.source.url))
+        index = Index(name=f"wheelmill-{name}", url=candidate.source.url)
         return Pin(requirement=f"{choice.name_with_extras}=={candidate.version}", index=index)
     fragment = f"#sha256={candidate.sha256}" if candidate.sha256 else ""  # installers check it
     return Pin(requirement=f"{choice.name_with_extras} @ {candidate.url}{fragment}")

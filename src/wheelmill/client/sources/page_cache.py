@@ -13,6 +13,7 @@ from typing import Final, Self
 
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.errors import UsageError
+from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import Link
 
 _SCHEMA: Final = """
@@ -27,7 +28,7 @@ CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, content TEXT NOT NULL, s
 """
 _KEPT: Final = Link._fields.index("yanked") + 1
 """Fields of a link; the later ones nobody chooses by."""
-_VERSION: Final = 2
+_VERSION: Final = 3
 """Of the schema and of what its rows mean; a database of another version is begun anew."""
 
 
@@ -118,7 +119,7 @@ class PageCache:
         self._database.executemany(
             "INSERT INTO groups VALUES (?, ?, ?, ?, ?)",
             (
-                (number, *group, json.dumps([link[:_KEPT] for link in links], separators=(",", ":")))
+                (number, *group, json.dumps([_kept(link) for link in links], separators=(",", ":")))
                 for group, links in groups.items()
             ),
         )
@@ -149,6 +150,10 @@ class PageCache:
         self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (key, content, time.time()))
 
 
+def _kept(link: Link) -> tuple[object, ...]:
+    return (link.filename, without_credentials(link.url), *link[2:_KEPT])
+
+
 def _unusable(error: OSError | sqlite3.OperationalError) -> UsageError:
     """A folder that is read-only, a full disk, a lock that nobody gives up."""
     return UsageError(
@@ -160,6 +165,7 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(path or ":memory:", timeout=30, check_same_thread=False)
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
+        database.execute("PRAGMA secure_delete = ON")  # URLs of earlier versions could have passwords in them
         for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             database.execute(f'DROP TABLE "{table}"')
         database.executescript(_SCHEMA)

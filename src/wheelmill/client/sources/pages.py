@@ -9,8 +9,10 @@ from urllib.parse import urljoin
 
 from wheelmill.client.sources.links import group_links, read_page
 from wheelmill.client.sources.page_cache import CachedPage, PageCache
-from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
-from wheelmill.web.credentials import github_api, origin_of, without_credentials
+from wheelmill.errors import NetworkError, UnreadableError
+from wheelmill.web.credential_stores import variable_for
+from wheelmill.web.credentials import github_api
+from wheelmill.web.origin import Origin
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class Pages:
     def _is_current(self, url: str) -> bool:
         page = self.cache.page(url)
         if self.offline and page is None:
-            self.warnings.append(f"{without_credentials(url)} is not in the cache, and --offline was given")
+            self.warnings.append(f"{url} is not in the cache, and --offline was given")
         return self.offline or bool(page and page.fresh and not self._refresh)
 
     def _ask(self, urls: list[str]) -> None:
@@ -91,12 +93,12 @@ class Pages:
                 url = asked.pop(future)
                 try:
                     self._keep(url, future.result())
-                except WheelmillError as error:
+                except NetworkError as error:
                     if self.cache.page(url):
                         self.warnings.append(f"{error}; using what the cache has")
                     else:
                         self.warnings.append(str(error))
-                        self.unanswered.append(without_credentials(url))
+                        self.unanswered.append(url)
                 del future
 
     def _keep(self, url: str, answer: Answer) -> None:
@@ -106,20 +108,20 @@ class Pages:
             return
         if answer.status == HTTPStatus.NOT_FOUND:
             if url.startswith(github_api()):  # no such repository, or one that nobody may see
-                self.warnings.append(f"{without_credentials(url)}: {answer.outcome}")
+                self.warnings.append(f"{url}: {answer.outcome}")
                 return
             page = read_page(b"", HTML_TYPES[0], answer.url)  # an index that does not have the project (PEP 503)
         elif answer.status != HTTPStatus.OK:
-            raise NetworkError(f"{without_credentials(url)}: {_refusal(answer)}")
+            raise NetworkError(f"{url}: {_refusal(answer)}")
         else:
             try:
                 page = read_page(answer.content, answer.content_type, answer.url)
             except UnreadableError as error:
-                raise NetworkError(f"{without_credentials(url)}: {error}") from None
+                raise NetworkError(f"{url}: {error}") from None
         said = [fault.problem for fault in page.faults[:_MAX_FAULTS]]
         if len(page.faults) > _MAX_FAULTS:
             said.append(f"has {len(page.faults) - _MAX_FAULTS} more entries that are wrong")
-        self.warnings += (f"{without_credentials(url)}: {problem}" for problem in said)
+        self.warnings += (f"{url}: {problem}" for problem in said)
         self.cache.store(
             url,
             base=page.base,
@@ -132,7 +134,7 @@ class Pages:
 
 
 def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
-    accept = _GITHUB if origin_of(url) == origin_of(github_api()) else _SIMPLE
+    accept = _GITHUB if url.startswith(github_api()) else _SIMPLE
     return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
 
 
@@ -140,7 +142,7 @@ def _next_page(answer: Answer) -> str | None:
     """The next page of a list (RFC 8288), if it is of the same server."""
     try:
         url = urljoin(answer.url, answer.following) if answer.following else None
-        return url if url and origin_of(url) == origin_of(answer.url) else None
+        return url if url and Origin.of(url) == Origin.of(answer.url) else None
     except ValueError:  # no URL
         return None
 
@@ -162,5 +164,6 @@ def _refusal(answer: Answer) -> str:
     if answer.headers.get("X-RateLimit-Remaining") == "0":
         return f"{status}: GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"
     if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return f"{status}: a credential is needed, in netrc or WHEELMILL_TOKEN_<HOST>"
+        places = filter(None, ("credentials.toml", "netrc", variable_for(Origin.of(answer.url))))
+        return f"{status}: a credential is needed, in {' or '.join(places)}"
     return status

@@ -19,7 +19,8 @@ from wheelmill.system import resources
 from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.plain_records import plain_of, record_of
-from wheelmill.web.credentials import github_api, without_credentials
+from wheelmill.web.credentials import github_api, keep_credential
+from wheelmill.web.origin import Origin
 
 SHIPPED: Final = resources.CONFIG / "sources.yml"
 _LIFETIME: Final = 24 * 60 * 60
@@ -50,8 +51,14 @@ def read_sources(
         return (*first, *(source for text in chosen for source in _sources_at(text, cache)))
     shipped = _read_file(SHIPPED, cache)
     site = os.environ.get("WHEELMILL_SITE", shipped.site)
-    newer = newer_at(_check_url("WHEELMILL_SITE", site)) if site else None
+    newer = newer_at(_keep_credential("WHEELMILL_SITE", site)) if site else None
     return (*first, *(_read_file(newer, cache) if newer else shipped).sources)
+
+
+def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
+    """Keep what stands in the URLs of sources, for commands that install from servers and look in no source."""
+    for text in (*named, *extra, *os.environ.get("WHEELMILL_SOURCES", "").split()):
+        keep_credential(text.removeprefix("simple:").removeprefix("find-links:"))
 
 
 def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
@@ -70,25 +77,24 @@ def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
             except ValueError as error:
                 raise UsageError(f"--source {text}: {error}") from None
         case _ if rest.startswith("//"):
-            is_simple = urlsplit(_check_url("--source", text)).path.rstrip("/").endswith("simple")
+            is_simple = urlsplit(_keep_credential("--source", text)).path.rstrip("/").endswith("simple")
             return (_source_at(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
         case _:
             return _read_file(Path(text), cache).sources
 
 
-def _source_at(kind: SourceKind, url: str) -> Source:
-    return Source(name=without_credentials(_check_url(f"--source {kind}", url)), kind=kind, url=url)
+def _source_at(kind: SourceKind, text: str) -> Source:
+    url = _keep_credential(f"--source {kind}", text)
+    return Source(name=url, kind=kind, url=url)
 
 
-def _check_url(given_by: str, text: str) -> str:
+def _keep_credential(given_by: str, text: str) -> str:
+    """A URL without its credentials, which are kept for its server."""
     try:
-        parts = urlsplit(text)
-    except ValueError:  # "https://[": no host that could be read
-        parts = None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        shown = without_credentials(text) if parts else text
-        raise UsageError(f"{given_by}: expected a URL that begins with https://, not {shown!r}")
-    return text
+        Origin.of(text)
+    except ValueError as error:
+        raise UsageError(f"{given_by}: {error}") from None
+    return keep_credential(text)
 
 
 def _read_file(path: Path, cache: PageCache) -> SourceList:
@@ -136,7 +142,7 @@ class PublishedSources:
                 _update(kept, site)
             except WheelmillError as error:
                 which = "last list of sources" if kept.exists() else "list of sources that ships"
-                self.warn(f"{without_credentials(site)}: {error}; using the {which}")
+                self.warn(f"{site}: {error}; using the {which}")
         return kept if kept.exists() else None
 
 

@@ -14,6 +14,7 @@ from wheelmill.config.model.sources import SourceEntry, SourceFacts, Sources, gi
 from wheelmill.config.read import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name, read_range
+from wheelmill.web.origin import without_credentials
 
 
 def read_sources_file(path: Path) -> SourceList:
@@ -23,9 +24,16 @@ def read_sources_file(path: Path) -> SourceList:
         ConfigurationError: with every fault.
     """
     if path.suffix == ".toml":
-        return SourceList(site=None, sources=_read_registry(path))
-    file = read_file(path, Sources)
-    return SourceList(site=file.site, sources=tuple(_source_of(name, entry) for name, entry in file.sources.items()))
+        found = SourceList(site=None, sources=_read_registry(path))
+    else:
+        file = read_file(path, Sources)
+        sources = tuple(_source_of(name, entry) for name, entry in file.sources.items())
+        found = SourceList(site=file.site, sources=sources)
+    urls = [*(source.url for source in found.sources), found.site or ""]
+    if open_secrets := [shown for url in urls if (shown := without_credentials(url)) != url]:
+        fault = "a file of sources is no place for a password: credentials.toml is"
+        raise ConfigurationError(tuple(f"{path.name}: {shown}: {fault}" for shown in open_secrets))
+    return found
 
 
 def _source_of(name: str, entry: SourceEntry) -> Source:

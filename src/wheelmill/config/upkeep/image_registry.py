@@ -20,7 +20,8 @@ from wheelmill.errors import NetworkError
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.answer import Answer
 from wheelmill.web.client import Web
-from wheelmill.web.credentials import no_credentials, origin_of
+from wheelmill.web.credentials import no_credentials
+from wheelmill.web.origin import Origin
 from wheelmill.web.retries import Retries, Sleep
 
 _API_HOSTS: Final[Mapping[str, str]] = {"docker.io": "registry-1.docker.io"}
@@ -86,7 +87,7 @@ class ImageRegistry:
         host = _API_HOSTS.get(image.registry, image.registry)
         url = f"{scheme}://{host}/v2/{image.repository}/manifests/{image.tag}"
         answer = self._ask(method, url, image)
-        own = origin_of(answer.url) == origin_of(url)
+        own = Origin.of(answer.url) == Origin.of(url)
         if answer.status == HTTPStatus.UNAUTHORIZED and own:
             self._tokens[image.name] = self._token(answer.headers.get("WWW-Authenticate", ""), image)
             answer = self._ask(method, url, image)

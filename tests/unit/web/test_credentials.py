@@ -1,0 +1,230 @@
+"""Each credential belongs to one origin; every test is a way to get at it from another one."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.files import write_private
+from wheelmill.errors import ConfigurationError, UsageError
+from wheelmill.web import credential_stores
+from wheelmill.web.credential_stores import variable_for
+from wheelmill.web.credentials import authorization_for, keep_credential, known_credentials, own_credentials
+from wheelmill.web.origin import Origin
+
+TOKEN, BASIC = "Bearer secret", "Basic bWU6d29yZA=="
+
+
+@pytest.fixture
+def credentials_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "credentials.toml"
+    monkeypatch.setenv("WHEELMILL_CREDENTIALS", str(path))
+    return path
+
+
+@pytest.fixture
+def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A command that has one password, and notes what it was asked."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    asked = tmp_path / "asked"
+    program = folder / "keyring"
+    program.write_text(f'#!/bin/sh\necho "$*" >>{asked}\n[ "$*" = "get index.example me" ] && echo word\n')
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    credential_stores.ask_keyring.cache_clear()
+    return asked
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://pkgs-my-company.com/",
+        "https://pkgs-my.company.com/",
+        "https://pkgs.my-company.com/",
+        "https://pkgs_my_company_com/",
+        "https://pkgs.my.company.com:8443/",
+        "https://pkgs.my.company.com./",
+        "http://pkgs.my.company.com/",
+        "http://pkgs.my.company.com:443/",
+        "https://pkgs.my.company.com.evil.example/",
+        "https://evil.example/pkgs.my.company.com",
+    ],
+)
+def test_a_variable_is_for_one_host_over_https_only(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHEELMILL_TOKEN_PKGS_MY_COMPANY_COM", "secret")
+    assert authorization_for("https://PKGS.my.company.com/simple/") == TOKEN
+    assert authorization_for(url) is None
+
+
+@pytest.mark.parametrize(
+    "url", ["https://g\u0131thub.com/", "https://xn--gthub-n4a.com/", "https://g\u0131tHub.com:443/"]
+)
+def test_a_look_alike_does_not_get_the_token_of_the_real_host(
+    url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WHEELMILL_TOKEN_GITHUB_COM", "secret")
+    monkeypatch.setenv("WHEELMILL_TOKEN_G\u0131THUB_COM", "secret")
+    write_private(tmp_path / "netrc", "machine github.com login me password word\n")
+    assert authorization_for("https://github.com/") == TOKEN
+    assert authorization_for(url) is None
+
+
+def test_hosts_that_a_variable_cannot_tell_apart_have_none() -> None:
+    assert variable_for(Origin.of("https://a.b1.example")) == "WHEELMILL_TOKEN_A_B1_EXAMPLE"
+    for url in (
+        "https://a-b.example",
+        "https://xn--a-b.example",
+        "https://[::1]",
+        "https://a:8443",
+        "http://a.example",
+    ):
+        assert variable_for(Origin.of(url)) is None
+
+
+def test_netrc_is_for_a_host_whatever_its_port_and_for_https_only(tmp_path: Path) -> None:
+    write_private(tmp_path / "netrc", "machine index.example login me password word\n")
+    assert authorization_for("https://index.example/") == BASIC
+    assert authorization_for("https://index.example:8443/") == BASIC
+    assert authorization_for("http://index.example/") is None
+    assert authorization_for("https://other.example/") is None
+
+
+def test_netrcs_entry_for_any_host_is_for_none(tmp_path: Path) -> None:
+    write_private(tmp_path / "netrc", "default login me password word\n")
+    assert authorization_for("https://index.example/") is None
+
+
+@pytest.mark.parametrize("content", [b"machine\n", b"\xff\xfe"])
+def test_a_netrc_that_cannot_be_read_is_an_error_that_names_it(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_bytes(content)
+    with pytest.raises(UsageError, match="netrc: "):
+        authorization_for("https://index.example/")
+
+
+def test_the_file_names_origins(credentials_file: Path) -> None:
+    write_private(
+        credentials_file,
+        '["https://index.example"]\nusername = "me"\npassword = "word"\n'
+        '["http://localhost:8080/"]\ntoken = "secret"\n["https://BÜCHER.example"]\ntoken = "secret"\n',
+    )
+    assert authorization_for("https://index.example/simple/") == BASIC
+    assert authorization_for("http://localhost:8080/") == TOKEN
+    assert authorization_for("https://xn--bcher-kva.example/") == TOKEN
+    for url in ("http://index.example", "https://index.example:8443", "http://localhost", "https://localhost:8080"):
+        assert authorization_for(url) is None
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
+def test_a_file_that_others_may_open_is_refused(mode: int, credentials_file: Path) -> None:
+    write_private(credentials_file, '["https://index.example"]\ntoken = "secret"\n').chmod(mode)
+    with pytest.raises(UsageError, match="is open to other users") as raised:
+        authorization_for("https://elsewhere.example/")
+    assert raised.value.hint == f"chmod 600 {credentials_file}"
+
+
+def test_a_file_that_is_named_and_missing_is_an_error(credentials_file: Path) -> None:
+    with pytest.raises(UsageError, match=f"WHEELMILL_CREDENTIALS: there is no {credentials_file}"):
+        authorization_for("https://index.example/")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('["index.example"]\ntoken = "s3cret"', '"index.example": expected a URL that begins with https://'),
+        ('["https://a.example/simple"]\ntoken = "s3cret"', "expected a server and nothing beside it"),
+        ('["https://me:s3cret@a.example"]\ntoken = "s3cret"', '"https://a.example": expected a server and nothing'),
+        ('["https://a.example"]\ntoken = 5', "expected token, or username and password"),
+        ('["https://a.example"]\nusername = "me"\npasword = "s3cret"', "expected token, or username and password"),
+        ('["https://a.example"]\ntoken = "s3cret"\nusername = "me"', "expected token, or username and password"),
+        ('["https://a.example"]\ntoken = "s3cret\\n"', '"https://a.example": a credential has no line breaks'),
+        ('"https://a.example" = "s3cret"', "expected token, or username and password"),
+        (
+            '["https://a.example"]\ntoken = "s3cret"\n["https://A.example:443"]\ntoken = "s3cret"',
+            '"https://A.example:443": there is another table for https://a.example',
+        ),
+        ('["https://a.example"\ntoken = "s3cret"', "line 1"),
+    ],
+)
+def test_a_fault_of_the_file_is_told_with_its_key_and_without_the_secret(
+    text: str, fault: str, credentials_file: Path
+) -> None:
+    write_private(credentials_file, text)
+    with pytest.raises(ConfigurationError) as raised:
+        authorization_for("https://elsewhere.example/")
+    (told,) = raised.value.faults
+    assert told.startswith(f"{credentials_file}: ")
+    assert fault in told
+    assert "s3cret" not in told
+
+
+def test_the_keyring_has_the_password_of_a_user_who_is_named(keyring: Path, credentials_file: Path) -> None:
+    write_private(credentials_file, '["https://index.example"]\nusername = "me"\n')
+    assert authorization_for("https://index.example/") == BASIC
+    assert authorization_for("https://me@index.example/") == BASIC
+    assert keyring.read_text().splitlines() == ["get https://index.example me", "get index.example me"]
+
+
+def test_the_keyring_is_not_asked_over_plain_http_nor_for_other_origins(keyring: Path) -> None:
+    for url in ("http://me@index.example/", "https://me@other.example/", "https://me@index.example:8443/"):
+        assert authorization_for(url) == "Basic bWU6"
+    assert authorization_for("https://index.example/") is None
+    assert "get index.example me" not in keyring.read_text().splitlines()
+
+
+def test_a_user_whose_password_nobody_has_is_an_error_that_says_what_to_do(credentials_file: Path) -> None:
+    write_private(credentials_file, '["https://index.example"]\nusername = "somebody"\n')
+    with pytest.raises(
+        UsageError, match=r"the keyring has no password of somebody for https://index\.example"
+    ) as raised:
+        authorization_for("https://index.example/")
+    assert "keyring set https://index.example somebody" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("name", ["WHEELMILL_TOKEN_INDEX_EXAMPLE", "GITHUB_TOKEN"])
+def test_a_token_with_a_line_break_is_refused_by_the_name_of_its_variable(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", "https://index.example")
+    monkeypatch.setenv(name, "s3cret\n")
+    with pytest.raises(UsageError, match=f"{name}: a credential has no line breaks"):
+        authorization_for("https://index.example/")
+
+
+def test_a_password_in_a_url_with_a_line_break_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"the URL of https://index\.example: a credential has no line breaks"):
+        authorization_for("https://me:s3cret%0d%0aX: 1@index.example/")
+
+
+def test_a_url_that_was_given_leaves_its_password_for_its_origin_only() -> None:
+    assert keep_credential("https://me:word@index.example/simple/") == "https://index.example/simple/"
+    assert authorization_for("https://index.example/files/x.whl") == BASIC
+    for url in ("http://index.example/", "https://index.example:8443/", "https://files.index.example/"):
+        assert authorization_for(url) is None
+    assert known_credentials().keys() == {Origin.of("https://index.example")}
+
+
+def test_two_passwords_for_one_server_contradict_each_other() -> None:
+    keep_credential("https://me:word@index.example/a/")
+    with pytest.raises(UsageError, match=r"two URLs have different credentials for https://index\.example"):
+        keep_credential("https://me:other@index.example/b/")
+
+
+def test_an_index_that_is_examined_reaches_no_other_credential(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHEELMILL_TOKEN_OTHER_EXAMPLE", "secret")
+    own = own_credentials("https://me:word@index.example/simple/")
+    assert own("https://index.example/files/") == BASIC
+    assert own("https://other.example/") is None
+
+
+def test_the_command_of_github_is_asked_for_the_host_of_the_api(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "gh"
+    program.write_text('#!/bin/sh\n[ "$*" = "auth token --hostname github.example" ] && echo secret\n')
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert authorization_for("https://api.github.com/") is None
+    monkeypatch.setenv("GITHUB_API_URL", "https://github.example/api/v3")
+    assert authorization_for("https://github.example/api/v3/repos") == TOKEN
+    assert authorization_for("https://api.github.com/") is None
