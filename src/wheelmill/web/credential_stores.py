@@ -8,7 +8,6 @@ import os
 import shutil
 import stat
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -38,6 +37,8 @@ def read_credentials_file() -> Stored:
         UsageError: others may read the file, or it is named and cannot be read.
         ConfigurationError: it has faults; each is told with its key and without its value.
     """
+    import tomllib  # noqa: PLC0415 - hardly anybody has such a file
+
     named = os.environ.get(CREDENTIALS_VARIABLE)
     path = Path(named) if named else user_config_path("wheelmill") / "credentials.toml"
     try:
