@@ -59,7 +59,7 @@ class Pages:
             pending = [page.following for page in pages if page.following and page.following not in self._asked]
             if not pending:
                 return
-        self.warnings += (f"{without_credentials(url)}: more than {_MAX_CHAIN} pages lead to it" for url in pending)
+        self.warnings += (f"{url}: more than {_MAX_CHAIN} pages lead to it" for url in pending)
 
     def chain(self, url: str) -> list[CachedPage]:
         """A page that was read, and those that follow it."""
