@@ -130,10 +130,7 @@ def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]
     elif (goal := absolute(base, url)) is None or not _is_web(goal):
         yield "url", f"leads to {shown(without_credentials(url))}, which is no URL of http or https"
     elif sha256 is None and urlsplit(base).scheme == "https" != urlsplit(goal).scheme:
-        yield (
-            "url",
-            f"leads from https to {shown(without_credentials(goal))}, without a hash that its bytes could be compared with",
-        )
+        yield "url", f"leads from https to {shown(goal)}, without a hash that its bytes could be compared with"
     for key, digest in (("hashes", sha256), ("core-metadata", _sha256_in(link.core_metadata or link.legacy_metadata))):
         if digest is not None and not (len(digest) == 64 and _HEXADECIMAL.issuperset(digest)):  # noqa: PLR2004
             yield key, f"has the sha256 {digest!a:.80} in {key}, which is none"
