@@ -57,6 +57,7 @@ class VirtualEnvironment:
         """
         told = {**os.environ, **index_variables()}
         settings = {name: told[name] for name in told if name.startswith("PIP_") and name != "PIP_CONFIG_FILE"}
+        settings |= process.proxy_variables()
         wheels_only = any(without_credentials(value) != value for value in settings.values())
         names = ":all:" if wheels_only else ",".join(Requirement(text).name for text in requirements)
         sandbox.run(

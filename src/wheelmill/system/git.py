@@ -66,6 +66,5 @@ def _git(url: str, *arguments: str | Path, cwd: Path | None = None) -> str:
     """Run git without hooks, questions and settings of this machine, which could change the bytes."""
     local_files = ("-c", "protocol.file.allow=always") if url.startswith("file://") else ()
     settings = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
-    return process.run(
-        [*_GIT, *local_files, *arguments], cwd=cwd, env=process.environment_for_foreign_code() | settings
-    )
+    variables = process.environment_for_foreign_code() | process.proxy_variables() | settings
+    return process.run([*_GIT, *local_files, *arguments], cwd=cwd, env=variables)

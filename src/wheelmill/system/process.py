@@ -31,21 +31,19 @@ _FOREIGN_CODE_SEES: Final = frozenset(
         *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "LD_LIBRARY_PATH"),
         *("CC", "CXX", "CUDAHOSTCXX", "PYENV_ROOT"),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
     }
 )
+_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 
 
 def environment_for_foreign_code() -> dict[str, str]:
-    """This process's environment without anything that could be a secret: a setup.py sees no token.
+    """This process's environment without anything that could be a secret: a setup.py sees no token."""
+    return {name: value for name, value in os.environ.items() if name in _FOREIGN_CODE_SEES}
 
-    A proxy that wants a password is left out.
-    """
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name in _FOREIGN_CODE_SEES and not (name.lower().endswith("_proxy") and "@" in value)
-    }
+
+def proxy_variables() -> dict[str, str]:
+    """How this process reaches the network, for programs that must; a password may stand in it."""
+    return {name: os.environ[name] for name in _PROXIES if name in os.environ}
 
 
 def run(

@@ -41,6 +41,8 @@ def test_pip_knows_its_settings_and_what_it_builds_no_token(
         ("PIP_TIMEOUT", "9", "demo"),
         ("PIP_EXTRA_INDEX_URL", "https://me:word@other.example/simple", ":all:"),
         ("WHEELMILL_CREDENTIALS", "credentials.toml", ":all:"),
+        ("HTTPS_PROXY", "http://proxy.example:3128", "demo"),
+        ("HTTPS_PROXY", "http://me:word@proxy.example:3128", ":all:"),
     ],
 )
 def test_no_setup_py_runs_where_pip_knows_a_password(
