@@ -85,7 +85,7 @@ def _end(_number: int, _frame: FrameType | None) -> NoReturn:
 def _end_children() -> None:
     """End every child; those of a child that ends become our own."""
     while True:
-        for pid in _children():
+        for pid in children_of(os.getpid()):
             os.kill(pid, signal.SIGKILL)
         try:
             os.wait()
@@ -93,16 +93,16 @@ def _end_children() -> None:
             return
 
 
-def _children() -> list[int]:
-    """The processes whose parent is this one; https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html."""
-    own, found = str(os.getpid()), []
+def children_of(process: int) -> list[int]:
+    """The processes whose parent is a process; https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html."""
+    found = []
     for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
         try:
             with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
-                parent = file.read().rpartition(b") ")[2].split()[1].decode()
+                parent = int(file.read().rpartition(b") ")[2].split()[1])
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if parent == own:
+        if parent == process:
             found.append(int(name))
     return found
 

@@ -27,11 +27,14 @@ def info(*, as_json: JsonOption = False) -> None:
             files=found.files,
             bytes=found.size,
             oldest=found.oldest.isoformat() if found.oldest else None,
+            leftovers=found.leftovers,
         )
         return
     print(f"{found.folder}: {found.files} files, {found.size / 1e6:.1f} MB")  # noqa: T201 - the result
     if found.oldest:
         print(f"the oldest was last used {found.oldest:%Y-%m-%d %H:%M} UTC")  # noqa: T201
+    if found.leftovers:
+        print(f"killed commands left {found.leftovers / 1e6:.1f} MB")  # noqa: T201
 
 
 @app.command()
@@ -40,14 +43,16 @@ def clean(
     older_than: Annotated[
         str | None, typer.Option("--older-than", help="Only what was not used for 30m, 12h, 7d or 4w.", metavar="AGE")
     ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete what the cache holds, or what was not used for some time."""
-    done = clean_cache(_age(older_than) if older_than else None)
+    """Delete what the cache holds, or what was not used for some time; and what killed commands left."""
+    done = clean_cache(_age(older_than) if older_than else None, dry_run=dry_run)
     if as_json:
-        print_json("wheelmill.cache-clean/1", files=done.files, bytes=done.size)
-    else:
-        print(f"deleted {done.files} files, {done.size / 1e6:.1f} MB")  # noqa: T201
+        print_json("wheelmill.cache-clean/1", files=done.files, bytes=done.size, leftovers=done.leftovers)
+        return
+    left = f"{done.leftovers / 1e6:.1f} MB that killed commands left"
+    print(f"{'would delete' if dry_run else 'deleted'} {done.files} files, {done.size / 1e6:.1f} MB, and {left}")  # noqa: T201
 
 
 def _age(text: str) -> timedelta:

@@ -38,5 +38,17 @@ def test_all_of_the_client_is_deleted_and_nothing_of_builds(folder: Path) -> Non
     assert [path.name for path in folder.iterdir()] == ["build"]
 
 
+def test_what_killed_commands_left_is_deleted_too_and_counted_first(folder: Path) -> None:
+    left = folder / "build" / "demo-cu130"
+    left.mkdir()
+    (left / "object.o").write_bytes(b"123456")
+    (left.parent / ".demo-cu130.wheelmill-lock").touch()
+    assert measure_cache().leftovers == clean_cache(None, dry_run=True).leftovers == 6
+    assert measure_cache().files == 2
+    assert clean_cache(None).leftovers == 6
+    assert not left.exists()
+    assert measure_cache().leftovers == 0
+
+
 def test_no_cache_is_an_empty_one() -> None:
     assert measure_cache().files == clean_cache(None).files == 0
