@@ -16,7 +16,7 @@ from wheelmill.errors import SiteError
 from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.system.files import exchange, link_or_copy
 from wheelmill.system.folders import remove_tree
-from wheelmill.system.locks import hold
+from wheelmill.system.locks import hold, wait_silently
 
 MAX_BYTES: Final = 1_000_000_000
 """Of a published GitHub Pages site.
@@ -63,7 +63,7 @@ def write_site(pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path) ->
     directory = directory.resolve()
     new = _beside(directory, "new")
     try:
-        with hold(_beside(directory, "lock"), wait=lambda _holder: None):
+        with hold(_beside(directory, "lock"), wait=wait_silently):
             _finish_what_was_begun(directory)
             new.mkdir()
             try:

@@ -18,7 +18,7 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailure, KnownFailures, PastBuild
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.locks import hold
+from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.record_files import read_record, record_bytes, write_record
 from wheelmill.wheel.attestation import ATTESTATIONS
@@ -41,7 +41,7 @@ class FailureFile:
 
     def remember(self, inputs: Sha256, failure: KnownFailure) -> None:
         """Keep one more failed build."""
-        with hold(self.path.with_name(f".{self.path.name}.lock"), wait=lambda _holder: None):
+        with hold(self.path.with_name(f".{self.path.name}.lock"), wait=wait_silently):
             write_record(self.path, KnownFailures(by_inputs={**self.read().by_inputs, inputs: failure}))
 
 

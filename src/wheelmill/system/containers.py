@@ -21,7 +21,8 @@ from platformdirs import user_cache_path
 from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.system.locks import hold
+from wheelmill.system.guard import guarded
+from wheelmill.system.locks import hold, wait_silently
 
 LABEL: Final = "wheelmill"
 """Its value names the run. ``docker ps -a --filter label=wheelmill`` lists what is running."""
@@ -78,7 +79,7 @@ def claim_run() -> Iterator[Run]:
     place = sha256_of_bytes(f"{platform.node()} {locks.resolve()}".encode())[:12]
     _remove_abandoned(locks, place)
     run = Run(id=f"{place}-{uuid.uuid4().hex}")
-    with hold(locks / run.id, wait=None):
+    with hold(locks / run.id, wait=wait_silently):
         try:
             yield run
         finally:
@@ -132,7 +133,7 @@ def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[
         ProcessError: the client failed, or a program that it runs in a container.
     """
     try:
-        return process.run(["docker", *words], timeout=timeout, on_line=on_line)
+        return process.run(guarded(["docker", *words]), timeout=timeout, on_line=on_line)
     except ProcessError:
         check_daemon()
         raise

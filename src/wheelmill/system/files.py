@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from wheelmill.names import Sha256
-from wheelmill.system.locks import open_locked
+from wheelmill.system.locks import open_locked, wait_silently
 
 _HERE: Final = -100
 """``AT_FDCWD``: relative paths begin in the working folder."""
@@ -86,7 +86,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     What a killed process left of it lies beside it, and the next one that writes the file begins there.
     """
     partial = path.with_name(f".{path.name}.part")
-    descriptor = open_locked(partial, wait=lambda _holder: None)
+    descriptor = open_locked(partial, wait=wait_silently)
     try:
         os.ftruncate(descriptor, 0)
         with open(descriptor, "wb", closefd=False) as file:

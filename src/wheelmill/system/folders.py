@@ -16,7 +16,7 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
-from wheelmill.system.locks import hold
+from wheelmill.system.locks import hold, wait_silently
 
 _SUFFIX: Final = ".wheelmill-lock"
 
@@ -42,7 +42,7 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
     with hold(lock, wait=wait, inherited=True, remove=False):
         try:
             remove_tree(folder)
-            folder.mkdir()
+            folder.mkdir(mode=0o700)
             yield folder
         finally:
             remove_tree(folder)
@@ -57,7 +57,7 @@ def temporary_folder(place: Path | None = None) -> Iterator[Path]:
         place: the folder that gets it; None takes the one that this machine has for temporary files.
     """
     place = place or Path(tempfile.gettempdir())
-    with claim_folder(place / f".wheelmill-{uuid.uuid4().hex[:12]}", wait=None) as folder:
+    with claim_folder(place / f".wheelmill-{uuid.uuid4().hex[:12]}", wait=wait_silently) as folder:
         folder.chmod(0o700)
         yield folder
 
@@ -85,9 +85,10 @@ def sweep(place: Path, *, dry_run: bool = False) -> int:
     """
     size = 0
     for lock in list(place.glob(f".*{_SUFFIX}")):
-        folder = lock.with_name(lock.name.removeprefix(".").removesuffix(_SUFFIX))
+        name = lock.name.removeprefix(".").removesuffix(_SUFFIX)
+        folder = place / name
         with suppress(OSError):  # among them: it is held, or another sweep was quicker
-            if lock.lstat().st_uid != os.getuid():  # in a place that all people share
+            if not name.strip(".") or lock.lstat().st_uid != os.getuid():  # in a place that all people share
                 continue
             with hold(lock, wait=None, remove=False):
                 size += size_of(folder)

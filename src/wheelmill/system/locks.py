@@ -6,6 +6,7 @@ has ended as well.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import itertools
 import os
@@ -19,6 +20,8 @@ from typing import Final
 
 _LONGEST: Final = 200
 """Bytes of a lock that are shown."""
+_UNSUPPORTED: Final = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
+"""As file systems of clusters say that they have no locks."""
 
 _inherited: Final[set[int]] = set()
 _inheriting: Final = threading.Lock()
@@ -32,7 +35,8 @@ def hold(
 
     Args:
         path: the file, which is made when it is not there.
-        wait: is told who holds the lock, and then it is waited for; None does not wait.
+        wait: is told who holds the lock, and then it is waited for; None does not wait. Where the file system has no
+            locks, those who wait go on, and those who do not are told that somebody holds it.
         inherited: whether the programs that are started meanwhile hold it until they have ended.
         remove: whether the file is removed at the end; who removes it earlier does so while it is held.
 
@@ -72,12 +76,21 @@ def open_locked(path: Path, wait: Callable[[str], None] | None) -> int:
                     raise
                 wait(os.pread(descriptor, _LONGEST, 0).decode(errors="replace"))
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
+            except OSError as error:
+                if error.errno not in _UNSUPPORTED:
+                    raise
+                if wait is None:
+                    raise BlockingIOError(error.errno, error.strerror, str(path)) from None
             if _is_at(path, descriptor):
                 return descriptor
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)  # whoever held it removed or renamed the file
+
+
+def wait_silently(_holder: str) -> None:
+    """Wait for a lock that is held for moments only."""
 
 
 @contextmanager

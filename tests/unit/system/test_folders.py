@@ -33,6 +33,11 @@ def test_a_temporary_folder_is_empty_and_nothing_is_left_of_it(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_nobody_else_can_look_into_a_temporary_folder(tmp_path: Path) -> None:
+    with temporary_folder(tmp_path) as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
 def test_the_place_of_a_temporary_folder_is_that_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +79,16 @@ def test_nothing_else_of_a_place_is_swept(tmp_path: Path) -> None:
     (tmp_path / ".folder.lock").touch()
     assert sweep(tmp_path) == 0
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_lock_that_names_no_folder_in_its_place_sweeps_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "place").mkdir()
+    (tmp_path / "place" / f".{name}.wheelmill-lock").touch()
+    sweep(tmp_path / "place")
+    assert (tmp_path / "file").exists()
+    assert (tmp_path / "place").exists()
 
 
 def test_a_link_that_a_lock_stands_beside_is_not_followed(tmp_path: Path) -> None:

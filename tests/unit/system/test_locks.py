@@ -1,5 +1,7 @@
 """Locks that say who has them, and that children inherit."""
 
+import errno
+import fcntl
 import os
 import re
 import signal
@@ -12,11 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from wheelmill.system.files import write_bytes
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.locks import hold
 
 HOLD = """
 import pathlib, sys
 from wheelmill.system import process
+from wheelmill.system.files import write_bytes
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.locks import hold
 with hold(pathlib.Path(sys.argv[1]), wait=None, inherited=sys.argv[2] == "inherited"):
     process.run(["sh", "-c", "echo $$; exec sleep 60"], on_line=lambda line: print(line, flush=True))
@@ -98,6 +104,20 @@ def test_a_lock_that_is_not_for_programs_ends_with_its_holder(tmp_path: Path) ->
     lock = tmp_path / "lock"
     with killed_holder(lock, "own"), hold(lock, wait=None):
         assert lock.exists()
+
+
+def test_where_a_file_system_has_no_locks_files_are_written_and_nothing_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(_descriptor: int, _operation: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    write_bytes(tmp_path / "file", b"content")
+    with temporary_folder(tmp_path) as first, temporary_folder(tmp_path) as second:
+        assert first.exists()
+        assert second.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
