@@ -8,6 +8,7 @@ what ``gh attestation download`` writes and ``gh attestation verify --bundle`` r
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -104,7 +105,7 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
         UsageError: this machine lacks what verifying takes.
         NetworkError: Sigstore's keys cannot be had.
     """
-    verifier = _verifier()
+    verifier = _verifier(os.environ.get(TRUSTED_ROOT))
     files: dict[tuple[str, Sha256], bytes] = {}
     faults: list[str] = []
     for line in dict.fromkeys(line for content in bundles for line in content.splitlines() if line.strip()):
@@ -115,7 +116,9 @@ def verify_bundles(bundles: Iterable[bytes], signer: Signer, workflow: str) -> A
     return Attested(signer=signer, files=files, faults=tuple(faults))
 
 
-def _verifier() -> Verifier:
+@functools.cache  # making one asks for Sigstore's keys
+def _verifier(path: str | None) -> Verifier:
+    """What verifies with the keys in a file, or with those of the public instance."""
     try:
         from sigstore.errors import Error, TUFError  # noqa: PLC0415 - as above
         from sigstore.models import TrustedRoot  # noqa: PLC0415
@@ -125,7 +128,6 @@ def _verifier() -> Verifier:
             "attestations are verified with sigstore, which is not installed",
             hint="pip install 'wheelmill[attestations]'",
         ) from None
-    path = os.environ.get(TRUSTED_ROOT)
     try:
         return Verifier(trusted_root=TrustedRoot.from_file(path)) if path else Verifier.production()
     except TUFError as error:
