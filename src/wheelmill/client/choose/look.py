@@ -11,21 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.choose.inside import Inside
 from wheelmill.client.records import Candidate, SourceKind
-from wheelmill.errors import WheelmillError
+from wheelmill.errors import UnreadableError, WheelmillError
 from wheelmill.names import Architecture, read_requirement
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.label import Label
+from wheelmill.wheel.limits import MAX_METADATA
 
 if TYPE_CHECKING:
     from wheelmill.release.manifest import ManifestEntry
     from wheelmill.web.client import Web
     from wheelmill.wheel.elf import SharedObject
 
-_MOST_METADATA: Final = 1 << 20
 _MOST_CODE: Final = 4 << 20
 """Bytes. More compiled code than this, packed, is left for when the wheel is downloaded."""
 _MOST_UNPACKED: Final = 64 << 20
@@ -57,6 +58,8 @@ def _look_into_file(candidate: Candidate, web: Web) -> Inside:
             raise
         content, code = sidecar, None
     metadata = read_metadata(content)
+    if canonicalize_name(metadata.name) != candidate.project:
+        raise UnreadableError(f"its METADATA is of {metadata.name}")
     return _describe(
         tuple(map(str, metadata.requires_dist or ())),
         str(metadata.requires_python) if metadata.requires_python is not None else None,
@@ -65,19 +68,19 @@ def _look_into_file(candidate: Candidate, web: Web) -> Inside:
 
 
 def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
-    """The METADATA beside a wheel (PEP 658); None when there is none, or another one than was promised."""
+    """The METADATA beside a wheel (PEP 658); None when there is none."""
     if not candidate.has_metadata:
         return None
-    answer = web.get(f"{candidate.url}.metadata")
+    answer = web.get(f"{candidate.url}.metadata", limit=MAX_METADATA)
     promised = candidate.metadata_sha256
-    if not answer.ok or (promised and sha256_of_bytes(answer.content) != promised):
-        return None
-    return answer.content
+    if answer.ok and promised and (found := sha256_of_bytes(answer.content)) != promised:
+        raise UnreadableError(f"{answer.url} has sha256 {found}; the page says {promised}")
+    return answer.content if answer.ok else None
 
 
 def _metadata_in(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > _MOST_METADATA:
-        raise ValueError(f"{name} is larger than {_MOST_METADATA} bytes")
+    if archive.getinfo(name).file_size > MAX_METADATA:
+        raise UnreadableError(f"{name} is larger than {MAX_METADATA} bytes")
     return archive.read(name)
 
 

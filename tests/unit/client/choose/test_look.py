@@ -115,6 +115,31 @@ def test_the_sidecar_is_enough_where_a_server_gives_no_pieces(site: Site) -> Non
     assert choice.notes == ("its compiled code was not read",)
 
 
+@pytest.mark.parametrize(
+    ("sidecar", "problem"),
+    [
+        (b"Metadata-Version: 2.1\nName: other\nVersion: 1\n", "its METADATA is of other"),
+        (b"\xff\0", "METADATA cannot be read"),
+        (bytes(2 << 20), "has more than 1048576 bytes"),
+    ],
+)
+def test_a_hostile_sidecar_is_a_note_that_names_it(site: Site, sidecar: bytes, problem: str) -> None:
+    site.add(OLD)
+    site.server.pages[f"/{OLD}.metadata"] = Answer(sidecar)
+    page = site.server.pages["/"]
+    assert isinstance(page, Answer)
+    site.server.pages["/"] = Answer(page.body.replace(b"<a ", b'<a data-core-metadata="true" '))
+    (choice,) = site.resolve().choices.values()
+    assert problem in choice.notes[0]
+
+
+def test_a_sidecar_with_another_hash_is_a_note_that_names_it(site: Site) -> None:
+    site.add(OLD, sidecar=True)
+    site.server.pages[f"/{OLD}.metadata"] = Answer(b"Metadata-Version: 2.1\nName: demo\nVersion: 1\n")
+    (choice,) = site.resolve().choices.values()
+    assert f"{OLD}.metadata has sha256" in choice.notes[0]
+
+
 @pytest.mark.parametrize("answer", [Answer(b"whole", headers={}), Answer(b"", 404), Answer(b"x", 206, {})])
 def test_a_wheel_that_gives_no_pieces_is_chosen_by_its_name_with_a_note(site: Site, answer: Answer) -> None:
     site.add(OLD)
