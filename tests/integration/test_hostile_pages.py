@@ -1,13 +1,17 @@
 """A source that means harm: each command warns of what is wrong there, and goes on with the others."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from tests.hostile_pages import ANSWERS, NAMES
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
+from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import wheel_name
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.store import publish
 
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64", "--libc", "2.34")
 WHEEL = wheel_name("1.0.0")
@@ -55,3 +59,18 @@ def test_nothing_wrong_is_taken_where_nothing_else_is(wheelmill: Command, source
     hostile = " ".join(source for source in sources.split() if not source.endswith("/honest/"))
     done = wheelmill("resolve", "demo", *TARGET, "--json", exit_code=10, WHEELMILL_SOURCES=hostile)
     assert json.loads(done.stdout)["resolved"] == {}
+
+
+def test_a_hostile_manifest_is_named_and_the_other_releases_are_listed(python: Command, tmp_path: Path) -> None:
+    store = DirectoryStore(directory=tmp_path / "releases")
+    publish(store, [certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl")], now=NOW)
+    for number, content in enumerate((b"[" * 100_000, b"\xff", b'{"wheels": [{"size": 1e999}]}')):
+        folder = store.directory / f"v2026-11-2{number + 2}"
+        folder.mkdir()
+        (folder / "manifest.json").write_bytes(content)
+    build = ("index", "build", "--store", f"dir:{store.directory}", "--output", tmp_path / "site")
+    said = python("-m", "wheelmill", *build, exit_code=0).stderr
+    assert [f"v2026-11-2{number}/manifest.json is not a Manifest" in said for number in (1, 2, 3, 4)] == [0, 1, 1, 1]
+    assert (tmp_path / "site" / "simple" / "demo" / "index.html").exists()
+    said = python("-m", "wheelmill", "plan", "--store", f"dir:{store.directory}", exit_code=6).stderr
+    assert said.count("is not a Manifest") == 3

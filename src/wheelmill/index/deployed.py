@@ -40,7 +40,7 @@ def deployed_wheels(place: str) -> Mapping[str, Sha256]:
     """
     content = _fetch(place) if "://" in place else _read(Path(place) / WHEELS_JSON)
     try:
-        site = TypeAdapter(_Wheels).validate_json(content)
+        site = TypeAdapter(_Wheels).validate_json(content, strict=True)
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(map(str, problem["loc"])) or "the file"

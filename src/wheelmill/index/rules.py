@@ -16,8 +16,9 @@ from packaging.version import Version
 
 from wheelmill.config.model import Listing
 from wheelmill.index.tree import IndexFile
-from wheelmill.names import Architecture, ProjectName, Sha256
+from wheelmill.names import Architecture, ProjectName, Sha256, read_range, read_requirement
 from wheelmill.release.manifest import SIDECAR_SUFFIX, ManifestEntry
+from wheelmill.web.pages import MAX_DIGITS
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.reserved import reservation
 
@@ -38,14 +39,27 @@ def faults_of_entry(entry: ManifestEntry, name: WheelName, absent: Container[str
         faults.append(f"its manifest has no sha256 of its sidecar, but {entry.metadata_sha256!r}")
     if entry.attestation is not None and not entry.attestation.startswith("https://"):
         faults.append(f"its manifest says that its attestation is at {entry.attestation!r}, which is no https URL")
-    if entry.size <= 0:
+    if not 0 < entry.size < 10**MAX_DIGITS:
         faults.append(f"its manifest says that it has {entry.size} bytes")
+    if reason := _requirement_fault(entry.requires_python or "", entry.requires_dist):
+        faults.append(f"its manifest says what it requires: {reason}")
     evidence = entry.certificate.evidence
     if unknown := _unknown((*evidence.sass, *evidence.ptx)):
         faults.append(f"its manifest says that it has code for {', '.join(unknown)}, which is no GPU architecture")
     wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)
     faults.extend(f"its release has no {filename}" for filename in wanted if filename in absent)
     return faults
+
+
+@lru_cache(maxsize=4096)  # wheels of one version require the same
+def _requirement_fault(requires_python: str, requires_dist: tuple[str, ...]) -> str | None:
+    try:
+        read_range(requires_python)
+        for text in requires_dist:
+            read_requirement(text)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 @lru_cache(maxsize=4096)  # wheels that were built alike have code for the same

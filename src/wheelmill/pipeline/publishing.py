@@ -86,15 +86,14 @@ def build_index(
         signer: who must have attested a wheel that is listed; None lists all.
         catalogue: what else is known of packages; without it, pages for people show only what is built.
         sources: the ``sources.yml`` that clients of this site take.
-        warn: told of wheels that are not listed because nothing attests them.
+        warn: told of manifests that cannot be read, and of wheels that nothing attests; neither are listed.
 
     Raises:
-        ReleaseError: a manifest cannot be read.
         SiteError: with everything that must not be published; the old site stays as it is.
     """
 
     def pages() -> Iterator[Page]:  # read when no other process writes the site: who writes last knows most
-        manifests = store.manifests()
+        manifests = store.manifests(warn)
         if signer:
             manifests = tuple(attested_part(manifest, store, signer, warn) for manifest in manifests)
         deployed = deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED

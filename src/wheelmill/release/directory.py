@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
+from wheelmill.release.manifest import MANIFEST, Manifest, manifest_of, manifests_from
 from wheelmill.release.store import FailureFile, Publication, Quotas, date_tags, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import copy_file, sha256_of, write_bytes
@@ -42,12 +42,10 @@ class DirectoryStore:
         """None: a disk takes what fits on it."""
         return Quotas()
 
-    def manifests(self) -> tuple[Manifest, ...]:
+    def manifests(self, warn: Callable[[str], None] | None = None) -> tuple[Manifest, ...]:
         """See `Store.manifests`; by tag."""
-        return tuple(
-            manifest_from(path.read_bytes(), tag=path.parent.name, source=str(path))
-            for path in sorted(self.directory.glob(f"v*/{MANIFEST}"))
-        )
+        paths = sorted(self.directory.glob(f"v*/{MANIFEST}"))
+        return manifests_from(((path.parent.name, str(path), path.read_bytes()) for path in paths), warn)
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Store.assets`."""

@@ -6,7 +6,7 @@ What is new goes under a new tag; what is published stays as it is. Beside relea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -101,11 +101,15 @@ class Store(Protocol):
     def quotas(self) -> Quotas:
         """How much it takes."""
 
-    def manifests(self) -> tuple[Manifest, ...]:
+    def manifests(self, warn: Callable[[str], None] | None = None) -> tuple[Manifest, ...]:
         """The manifests of all releases.
 
+        Args:
+            warn: told of what is no manifest, and left out: for those who only list what is published. Who decides
+                what is built or published has to know all of it.
+
         Raises:
-            ReleaseError: one of them cannot be read.
+            ReleaseError: with all that are no manifests, where nobody is told of them.
         """
 
     def assets(self) -> Mapping[ReleaseTag, Container[str]]:

@@ -14,6 +14,9 @@ from wheelmill.system.files import write_bytes
 
 Record = TypeVar("Record")
 
+_MAX_TOLD: Final = 3
+"""Faults of a file. One that is no record at all has many."""
+
 
 def write_record(path: Path, record: object) -> None:
     """Keep a record as indented JSON."""
@@ -46,10 +49,17 @@ def record_from(content: bytes, record_type: type[Record], *, source: str) -> Re
         IntegrityError: it does not hold such a record.
     """
     try:
-        record: Record = _adapter(record_type).validate_json(content)
+        record: Record = _adapter(record_type).validate_json(content, strict=True)
     except ValidationError as error:
-        raise IntegrityError(f"{source} is not a {record_type.__name__}: {error}") from None
+        raise IntegrityError(f"{source} is not a {record_type.__name__}: {_problems(error)}") from None
     return record
+
+
+def _problems(error: ValidationError) -> str:
+    """Where the first few faults are, and what was expected there."""
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    told = [f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}" for fault in faults[:_MAX_TOLD]]
+    return "; ".join([*told, *([f"and {len(faults) - _MAX_TOLD} more"] if len(faults) > _MAX_TOLD else [])])
 
 
 _adapter: Final[Callable[[type], TypeAdapter[Any]]] = functools.cache(TypeAdapter)

@@ -36,6 +36,10 @@ def test_a_place_without_an_index_is_an_error_that_says_what_to_do(tmp_path: Pat
         ("<html>", "Invalid JSON"),
         ('{"schema": "wheelmill.wheels/2", "wheels": []}', "schema: Input should be 'wheelmill.wheels/1'"),
         ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "x"}]}', r"wheels\.0\.sha256: Field required"),
+        ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "x", "sha256": 5}]}', r"wheels\.0\.sha256: "),
+        ('{"schema": "wheelmill.wheels/1", "wheels": {}}', "wheels: Input should be a valid array"),
+        ('{"schema": "wheelmill.wheels/1", "wheels": [{"filename": "\\ud800", "sha256": "0"}]}', "Invalid JSON"),
+        ("[" * 100_000, "Invalid JSON"),
     ],
 )
 def test_what_is_no_wheels_json_is_refused(content: str, problem: str, tmp_path: Path) -> None:

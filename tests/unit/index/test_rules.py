@@ -47,6 +47,9 @@ def test_a_torch_of_ours_is_not_listed(release: Release) -> None:
     assert "the name torch is reserved" in fault
 
 
+REQUIRES = "its manifest says what it requires: "
+
+
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
@@ -54,6 +57,12 @@ def test_a_torch_of_ours_is_not_listed(release: Release) -> None:
         ({"sha256": "F" * 64}, f"its manifest has no sha256 of it, but '{'F' * 64}'"),
         ({"metadata_sha256": "none"}, "its manifest has no sha256 of its sidecar, but 'none'"),
         ({"size": 0}, "its manifest says that it has 0 bytes"),
+        ({"size": 10**30}, f"its manifest says that it has 1{'0' * 30} bytes"),
+        ({"requires_python": "three"}, f"{REQUIRES}expected a range such as '>=2.7,<3' (PEP 440), not 'three'"),
+        (
+            {"requires_dist": ("x; " + "(" * 3000,)},
+            f"{REQUIRES}expected a requirement that is not nested deeply, not 'x; {'(' * 37}...'",
+        ),
         (
             {"attestation": "javascript:alert(1)"},
             "its manifest says that its attestation is at 'javascript:alert(1)', which is no https URL",

@@ -6,7 +6,7 @@ And what GitHub takes: wheels that it would not take are not put there.
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
@@ -23,7 +23,7 @@ from wheelmill.release.github.claim import claim_tag, contents_of
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from, probe
 from wheelmill.release.github.drafts import all_releases, draft_of, publish_draft
-from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from, manifest_of
+from wheelmill.release.manifest import MANIFEST, Manifest, manifest_of, manifests_from
 from wheelmill.release.store import (
     FailureFile,
     Publication,
@@ -86,16 +86,14 @@ class GitHubStore:
         """Those of GitHub."""
         return QUOTAS
 
-    def manifests(self) -> tuple[Manifest, ...]:
+    def manifests(self, warn: Callable[[str], None] | None = None) -> tuple[Manifest, ...]:
         """See `Store.manifests`; the newest first."""
         with Calls(self.repository, self.pace, QUIET) as calls:
             tags = [release.tag_name for release in all_releases(calls) if not release.draft]
         with downloads_from(self.repository, self.pace.clock) as downloads:
-            return tuple(
-                manifest_from(downloads.read(tag, MANIFEST), tag=tag, source=self.repository.download(tag, MANIFEST))
-                for tag in tags
-                if is_date_tag(tag)
-            )
+            dated = filter(is_date_tag, tags)
+            found = ((tag, self.repository.download(tag, MANIFEST), downloads.read(tag, MANIFEST)) for tag in dated)
+            return manifests_from(found, warn)
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Store.assets`; the list of releases has them."""
