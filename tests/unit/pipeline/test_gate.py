@@ -12,12 +12,12 @@ from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
 from wheelmill.config.model import LockedRequirement, LockedSdist
 from wheelmill.names import Architecture, PythonVersion, Sha256
-from wheelmill.pipeline.gate import Gate, is_wheel_of, subjects_of
+from wheelmill.pipeline.gate import Gate, subjects_of
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence, certificate_path
 from wheelmill.system.record_files import write_record
 from wheelmill.wheel.attestation import Attested, Signer
-from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.name import WheelFile
 
 NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
 PROMISED = replace(PROVENANCE, expectations=TARGET.package.expectations)
@@ -108,23 +108,6 @@ def test_a_rebuilt_wheel_keeps_its_place_in_the_plan(deliver: Deliver) -> None:
 )
 def test_a_wheel_that_nobody_planned_is_refused(deliver: Deliver, name: str) -> None:
     assert reason_for(deliver(name)) == "is not in the plan"
-
-
-@pytest.mark.parametrize(
-    ("abi", "tag", "planned"),
-    [
-        ("abi3", "cp311-abi3", True),
-        ("abi3", "cp39-abi3", True),
-        ("abi3", "cp312-abi3", False),  # the oldest Python that it is for would not take it
-        ("abi3", "cp311-cp311", False),
-        ("none", "py3-none", True),
-        ("none", "cp311-abi3", False),
-    ],
-)
-def test_a_wheel_for_many_pythons_has_the_abi_that_was_planned(abi: Any, tag: str, planned: bool) -> None:  # noqa: FBT001 - a row of the table
-    pythons = (PythonVersion(3, 11), PythonVersion(3, 12))
-    target = replace(TARGET, package=replace(TARGET.package, abi=abi), pythons=pythons)
-    assert is_wheel_of(WheelName.parse(NAME.replace("cp311-cp311", tag)), target) is planned
 
 
 def test_a_fake_torch_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:

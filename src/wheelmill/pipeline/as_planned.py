@@ -1,0 +1,84 @@
+"""Whether a wheel, by its file name and by what is said of its build, is what a target asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.tags import Tag
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.build.provenance import Provenance
+from wheelmill.build.source import copy_folder, sha256_of_tree
+from wheelmill.config.model import LockedSdist
+from wheelmill.names import Platform, PythonVersion, Sha256
+from wheelmill.plan.targets import BuildTarget, Cell
+from wheelmill.system.files import sha256_of
+from wheelmill.system.folders import temporary_folder
+from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.platforms import tag_places
+
+
+def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) -> bool:
+    """Whether a file name is that of a wheel of a cell, which all Pythons that it is for accept."""
+    if (name.project, name.version) != (cell.project, cell.label.on(cell.version)):
+        return False
+    if {Platform.of_tag(platform) for platform in name.platforms} != {cell.platform}:
+        return False
+    tags = {Tag(tag.interpreter, tag.abi, str(cell.platform)) for tag in name.tags}
+    return all(tags & tag_places(python, cell.platform, None).keys() for python in (cell.python, *pythons))
+
+
+def is_wheel_of(name: WheelName, target: BuildTarget) -> bool:
+    """Whether a file name is what a target's build must give, whatever its build number and its policy."""
+    own = target.cell.python
+    abi = own.abi if target.package.abi == "cpython" else target.package.abi
+    if {tag.abi for tag in name.tags} != {abi}:
+        return False
+    if target.package.abi == "cpython" and {tag.interpreter for tag in name.tags} != {own.interpreter}:
+        return False
+    return is_named_for(name, target.cell, target.pythons)
+
+
+def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
+    """Name what is said of a build and is not as planned."""
+    planned = (
+        ("cell", target.cell, provenance.cell),
+        ("Python", target.pythons, provenance.pythons),
+        ("list of GPU architectures", target.architectures, provenance.architectures),
+        ("torch", target.torch_release, provenance.torch_release),
+        ("patches", tuple(sha256_of(patch) for patch in target.package.patches), provenance.patches),
+        ("expectations", target.package.expectations, provenance.expectations),
+        ("source", _sha256_of_source(target) or provenance.source_sha256, provenance.source_sha256),
+    )
+    yield from (word for word, wanted, said in planned if wanted != said)
+    locked = [Requirement(each.requirement) for each in target.requirements or ()]
+    for pinned in provenance.build_environment:
+        project, _, version = pinned.partition("==")
+        pins = [each.specifier for each in locked if canonicalize_name(each.name) == canonicalize_name(project)]
+        if pins and not any(_is_in(pin, version) for pin in pins):
+            yield f"version of {project} in the build, which packages.lock pins"
+
+
+def _is_in(versions: SpecifierSet, version: str) -> bool:
+    try:
+        return versions.contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _sha256_of_source(target: BuildTarget) -> Sha256 | None:
+    """The hash that the source of a target has; None for a commit, whose files are not here."""
+    match target.source:
+        case LockedSdist(sha256=sha256):
+            return sha256
+        case Path() as folder:
+            with temporary_folder() as place:
+                copy = place / folder.name
+                copy_folder(folder, copy)
+                return sha256_of_tree(copy)
+        case _:
+            return None
