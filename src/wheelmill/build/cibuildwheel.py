@@ -18,7 +18,6 @@ import tomlkit
 from wheelmill.build.repair import repair_arguments
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
-from wheelmill.system.guard import guarded
 from wheelmill.system.progress import Progress
 
 PACKAGES: Final = PurePosixPath("/opt/wheelmill/packages")
@@ -58,12 +57,13 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
     identifier = f"{build.target.cell.python.abi}-manylinux_{_machine(build.target)}"
     command = [sys.executable, "-I", "-m", "cibuildwheel", "--only", identifier, "--config-file", str(settings)]
     process.run(
-        guarded([*command, "--output-dir", str(output), source.name]),  # it starts Docker's clients
+        [*command, "--output-dir", str(output), source.name],
         cwd=source.parent,  # which holds nothing else, and which cibuildwheel copies to /project, a fixed path
         env={**_docker_environment(), **build.variables, "TMPDIR": str(workspace)},
         timeout=build.target.package.timeout,
         log=log,
         on_line=progress.line,
+        guard=True,  # it starts Docker's clients
     )
     (wheel,) = output.glob("*.whl")
     return wheel

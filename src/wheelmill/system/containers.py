@@ -21,7 +21,6 @@ from platformdirs import user_cache_path
 from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.system.guard import guarded
 from wheelmill.system.locks import hold, wait_silently
 
 LABEL: Final = "wheelmill"
@@ -133,7 +132,7 @@ def docker(*words: str | Path, timeout: float | None = None, on_line: Callable[[
         ProcessError: the client failed, or a program that it runs in a container.
     """
     try:
-        return process.run(guarded(["docker", *words]), timeout=timeout, on_line=on_line)
+        return process.run(["docker", *words], timeout=timeout, on_line=on_line, guard=True)
     except ProcessError:
         check_daemon()
         raise

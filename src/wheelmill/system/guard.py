@@ -20,7 +20,6 @@ import sys
 TYPE_CHECKING = False  # typing takes longer to import than all else
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
     from types import FrameType
     from typing import Final, NoReturn
 
@@ -30,9 +29,9 @@ _NO_SUCH_PROGRAM: Final = 127
 """As shells say it."""
 
 
-def guarded(argv: Sequence[str | Path]) -> Sequence[str | Path]:
+def guarded(words: Sequence[str]) -> Sequence[str]:
     """The command that runs a program under a guard of this process."""
-    return [sys.executable, "-IS", __file__, str(os.getpid()), *argv]
+    return [sys.executable, "-IS", __file__, str(os.getpid()), *words]
 
 
 def main(parent: int, argv: list[str]) -> NoReturn:

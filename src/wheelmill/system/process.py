@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import ProcessError, UsageError
+from wheelmill.system.guard import guarded
 from wheelmill.system.locks import inherited_locks
 from wheelmill.system.output import Output
 
@@ -54,6 +55,7 @@ def run(
     timeout: float | None = None,
     log: Path | None = None,
     on_line: Callable[[str], None] | None = None,
+    guard: bool = False,
 ) -> str:
     """Run a program to its end and return what it printed on both streams; with a log, the last lines of it.
 
@@ -66,13 +68,14 @@ def run(
         timeout: seconds after which it and all it started are ended; None lets it run.
         log: a file that everything printed is added to, as it comes.
         on_line: called with every line as it comes, to show progress.
+        guard: whether all that it starts ends with it and with this process, also what leaves its session.
 
     Raises:
-        UsageError: the program cannot be started.
+        UsageError: the program cannot be started; under a guard, that is a failure of exit code 127.
         ProcessError: it exited with a failure, was ended, or printed more than can be kept.
     """
     words = [str(word) for word in argv]
-    with Output(words, log, on_line) as output, _start(words, cwd=cwd, env=env) as child:
+    with Output(words, log, on_line) as output, _start(words, cwd=cwd, env=env, guard=guard) as child:
         try:
             late = _read(child, output, time.monotonic() + timeout if timeout else None)
         finally:
@@ -127,11 +130,13 @@ def _pause() -> None:
     select.select([], [], [], _INTERVAL)
 
 
-def _start(words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+def _start(
+    words: list[str], *, cwd: Path | None, env: Mapping[str, str] | None, guard: bool
+) -> subprocess.Popen[bytes]:
     try:
         with inherited_locks() as locks:
             return subprocess.Popen(
-                words,
+                guarded(words) if guard else words,
                 cwd=cwd,
                 env=env,
                 stdin=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """Where foreign code runs on this machine: namespaces of its own, made by bubblewrap.
 
 It sees the system read-only, no process but its own, an empty home, and of the disk that it may write only what it is
-given. When its parent dies, however that happens, the kernel ends all of it.
+given. When its parent dies, however that happens, all of it ends; see `guard`.
 https://github.com/containers/bubblewrap
 """
 
@@ -17,7 +17,6 @@ from typing import Final
 
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import process
-from wheelmill.system.guard import guarded
 
 ALLOW_VARIABLE: Final = "WHEELMILL_ALLOW_UNCONFINED"
 """Set, it lets foreign code run unconfined on GitHub's runners, too."""
@@ -73,7 +72,7 @@ class Sandbox:
             words = [program, *self._options(), "--chdir", self.inside(str(cwd)), "--"]
             argv = [*words, *(self.inside(str(word)) for word in argv)]
             env = {name: self.inside(value) for name, value in env.items()} | {"HOME": str(_HOME)}
-        return process.run(guarded(argv), cwd=cwd, env=env, timeout=timeout, log=log, on_line=on_line)
+        return process.run(argv, cwd=cwd, env=env, timeout=timeout, log=log, on_line=on_line, guard=True)
 
     def inside(self, text: str) -> str:
         """Write a text that may hold paths of this machine with the paths that foreign code sees."""
