@@ -14,18 +14,10 @@ from wheelmill.system import process
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
+from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
 
 AUTO: Final = "auto"
 """The policy that takes the oldest platform auditwheel grants."""
-
-PROVIDED_BY_OTHERS: Final = (
-    *("libtorch*.so*", "libc10*.so*", "libshm.so*"),
-    *("libcuda.so.*", "libnvidia-ml.so.*"),
-    *("libcudart.so.*", "libcublas*.so.*", "libcudnn*.so.*", "libcufft*.so.*", "libcufile*.so.*"),
-    *("libcupti.so.*", "libcurand.so.*", "libcusolver*.so.*", "libcusparse*.so.*", "libnccl.so.*", "libnvJitLink.so.*"),
-    *("libnvrtc*.so.*", "libnvToolsExt.so.*", "libnvshmem*.so.*"),
-)
-"""Libraries of torch, CUDA and the driver: torch brings them, and two copies in one process would clash."""
 
 
 def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:

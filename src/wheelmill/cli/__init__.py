@@ -48,7 +48,7 @@ _REFUSED: Final = frozenset(
 )
 """By a full disk, a protected folder, a file in the place of a folder; what else the system says is a bug of ours."""
 
-_FACTORY_MODULES: Final = frozenset({"auditwheel", "build", "github", "jinja2", "pypi_simple", "uv"})
+_FACTORY_MODULES: Final = frozenset({"abi3info", "auditwheel", "build", "github", "jinja2", "pypi_simple", "uv"})
 
 
 def application(words: Sequence[str]) -> typer.Typer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import zipfile
 from dataclasses import dataclass
 
@@ -15,7 +16,9 @@ from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.elf import SharedObject, shared_objects_of
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.glibc import newest
-from wheelmill.wheel.metadata import check_record, dist_info_of, read_metadata
+from wheelmill.wheel.installed import InstalledFile, installed_files
+from wheelmill.wheel.libraries import cuda_major_of
+from wheelmill.wheel.metadata import check_record, commands_of, dist_info_of, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
 
 
@@ -26,6 +29,13 @@ class Contents:
     file: WheelFile
     name: WheelName
     metadata: Metadata
+    dist_info: str
+    """The name of its ``.dist-info`` folder."""
+    metadata_file: bytes
+    commands: tuple[str, ...]
+    """The programs that an installer makes for its entry points."""
+    members: tuple[zipfile.ZipInfo, ...]
+    """Its files."""
     record_findings: tuple[Finding, ...]
     """Where RECORD and the files disagree."""
     shared_objects: tuple[SharedObject, ...]
@@ -33,13 +43,26 @@ class Contents:
     provenance: Provenance | None
     """How it was built; None for a wheel that was not built here."""
 
+    @functools.cached_property
+    def installed(self) -> tuple[InstalledFile, ...]:
+        """Its files, where installers put them."""
+        return tuple(installed_files(member.filename for member in self.members))
+
+    @property
+    def stable_since(self) -> PythonVersion | None:
+        """The oldest Python that an abi3 wheel is for; None for other wheels."""
+        try:
+            return min(PythonVersion.parse(tag.interpreter) for tag in self.name.tags if tag.abi == "abi3")
+        except ValueError:  # there is none, or its tag is that of another interpreter
+            return None
+
     @property
     def expectations(self) -> Expectations:
         """What packages.yml said of it; of a wheel that was not built here, that its packages are importable."""
         if self.provenance:
             return self.provenance.expectations
-        with zipfile.ZipFile(self.file.path) as archive:
-            initial = [name for name in archive.namelist() if name.endswith("/__init__.py") and name.count("/") == 1]
+        names = (member.filename for member in self.members)
+        initial = [name for name in names if name.endswith("/__init__.py") and name.count("/") == 1]
         return Expectations(imports=tuple(sorted(name.removesuffix("/__init__.py") for name in initial)))
 
     @property
@@ -70,8 +93,11 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
     try:
         with zipfile.ZipFile(file.path) as archive:
             dist_info = dist_info_of(archive)
-            metadata = read_metadata(archive.read(f"{dist_info}/METADATA"))
+            metadata_file = archive.read(f"{dist_info}/METADATA")
+            metadata = read_metadata(metadata_file)
             archive.getinfo(f"{dist_info}/WHEEL")
+            members = tuple(member for member in archive.infolist() if not member.is_dir())
+            commands = commands_of(archive, dist_info)
             record_findings = tuple(check_record(archive, dist_info))
     except (ValueError, KeyError) as error:
         return (Finding(code=Code.METADATA, detail=str(error)),)
@@ -83,11 +109,21 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
         file=file,
         name=name,
         metadata=metadata,
+        dist_info=dist_info,
+        metadata_file=metadata_file,
+        commands=commands,
+        members=members,
         record_findings=record_findings,
         shared_objects=shared_objects,
         evidence=_evidence_of(name, shared_objects),
         provenance=provenance,
     )
+
+
+def own_libraries(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
+    """The names by which shared objects of the wheel can need each other."""
+    names = (so.name.rpartition("/")[2] for so in shared_objects)
+    return frozenset([*names, *(so.soname for so in shared_objects if so.soname)])
 
 
 def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
@@ -105,7 +141,7 @@ def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
 
 
 def _evidence_of(name: WheelName, shared_objects: tuple[SharedObject, ...]) -> Evidence:
-    own = {shared_object.name.rpartition("/")[2] for shared_object in shared_objects}
+    own = own_libraries(shared_objects)
     needed = sorted({name for shared_object in shared_objects for name in shared_object.needed} - own)
     glibc, glibcxx = newest(shared_objects, "GLIBC"), newest(shared_objects, "GLIBCXX")
     return Evidence(
@@ -113,18 +149,11 @@ def _evidence_of(name: WheelName, shared_objects: tuple[SharedObject, ...]) -> E
         needed=tuple(needed),
         glibc=str(glibc) if glibc else None,
         glibcxx=str(glibcxx) if glibcxx else None,
-        cuda_major=next((major for name in needed if (major := cuda_major_of(name))), None),
+        cuda_major=cuda_major_of(needed),
         sass=_in_order({code for so in shared_objects for code in so.device_code.sass}),
         ptx=_in_order({code for so in shared_objects for code in so.device_code.ptx}),
         undefined_symbols=len(open_symbols(shared_objects)),
     )
-
-
-def cuda_major_of(library: str) -> int | None:
-    """The CUDA major that the runtime, cuBLAS and NVRTC name at the end of their sonames; None for other libraries."""
-    name, _, version = library.partition(".so.")
-    major = version.partition(".")[0]
-    return int(major) if name in ("libcudart", "libcublas", "libcublasLt", "libnvrtc") and major.isdigit() else None
 
 
 def _in_order(codes: set[str]) -> tuple[str, ...]:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from wheelmill.config.model import Need
 from wheelmill.smoke.environment import SmokeEnvironment, evaluate
 from wheelmill.smoke.evidence import Contents, open_symbols
 from wheelmill.wheel.findings import Code, Finding, some_of
-
-_DRIVER: Final = "libcuda.so.1"
-
-_MAY_BE_ABSENT: Final[Mapping[Need, tuple[str, ...]]] = {
-    "cuda": ("libcudart.", "libcublas.", "libcublasLt.", "libcufft.", "libcurand.", "libcusolver.", "libcusparse."),
-    "nvrtc": ("libnvrtc.",),
-}
+from wheelmill.wheel.libraries import DRIVER, is_of_toolkit
 
 _LOADABLE: Final = """
 import ctypes, json, sys
@@ -83,14 +77,20 @@ def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple
         environment: where torch is installed already, if the wheel needs it.
     """
     needs = contents.expectations.needs
-    prefixes = tuple(prefix for need in needs for prefix in _MAY_BE_ABSENT.get(need, ()))
-    of_the_machine = [name for name in contents.evidence.needed if name == _DRIVER or name.startswith(prefixes)]
-    if "driver" in needs and _DRIVER not in of_the_machine:
-        of_the_machine.append(_DRIVER)
+    of_the_machine = [name for name in contents.evidence.needed if name == DRIVER or _need_of(name) in needs]
+    if "driver" in needs and DRIVER not in of_the_machine:
+        of_the_machine.append(DRIVER)
     if not of_the_machine:
         return ()
     loadable = evaluate(environment, list[str], _LOADABLE, *of_the_machine)
     return tuple(name for name in of_the_machine if name not in loadable)
+
+
+def _need_of(library: str) -> Need | None:
+    """What packages.yml says of a package whose wheels leave a library of CUDA to the machine."""
+    if library.startswith("libnvrtc"):
+        return "nvrtc"
+    return "cuda" if is_of_toolkit(library) else None
 
 
 def gpus_in(environment: SmokeEnvironment) -> int:

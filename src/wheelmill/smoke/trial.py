@@ -11,17 +11,10 @@ from wheelmill.names import PythonVersion
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment, SmokeEnvironments, evaluate
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.machine import absent_libraries, gpus_in, undefined_symbols
+from wheelmill.smoke.modules import failed_extensions, failed_imports, overwritten_files, uncompiled_modules
 from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding, with_reasons
-
-_IMPORT: Final = """
-import importlib, json, sys
-for name in sys.argv[1:]:
-    importlib.import_module(name)
-print(json.dumps(sys.argv[1:]))
-"""
-"""Reports back: a module that ends the process with exit code 0 was not imported."""
 
 _DISTRIBUTIONS: Final = (
     "import importlib.metadata as m, json\n"
@@ -111,9 +104,12 @@ def _steps(
     yield _wrong_torch(contents, environment)
     yield undefined_symbols(contents, environment, without_cuda=bool(absent))
     yield _failed_install(environment, requirements)
+    yield overwritten_files(contents, environment)
+    yield uncompiled_modules(contents, environment)
     if absent:
         return
-    yield _failed_imports(contents, environment)
+    yield failed_imports(contents, environment)
+    yield failed_extensions(contents, environment)
     yield _failed_script(script, environment)
 
 
@@ -138,18 +134,6 @@ def _failed_install(environment: SmokeEnvironment, requirements: Sequence[str]) 
     after = evaluate(environment, dict[str, str], _DISTRIBUTIONS)
     if changed := sorted(project for project in before if after.get(project) != before[project]):
         yield Finding(code=Code.INSTALL, detail=f"installing it replaced {', '.join(changed)}")
-
-
-def _failed_imports(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
-    """Import the modules in one process, in order: many extensions load only after torch."""
-    modules = contents.expectations.imports
-    try:
-        imported = evaluate(environment, list[str], _IMPORT, *modules)
-    except ProcessError as error:
-        yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: {error.tail or error}")
-        return
-    if imported != list(modules):
-        yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: it reports {imported}")
 
 
 def _failed_script(script: str | None, environment: SmokeEnvironment) -> Iterator[Finding]:

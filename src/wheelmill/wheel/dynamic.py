@@ -17,7 +17,8 @@ from typing import Final
 from wheelmill.errors import UnreadableError
 from wheelmill.wheel.limits import MAX_SYMBOL_NAME
 
-_NEEDED: Final = 1
+_NEEDED, _SONAME, _TEXTREL, _FLAGS = 1, 14, 22, 30
+_TEXTREL_FLAG: Final = 4
 _UNDEFINED, _WEAK = 0, 2
 _SHARED: Final = 4
 """How many times as long as their table texts may be together: some are the ends of others."""
@@ -32,6 +33,18 @@ class Symbol:
     """``GLIBC_2.32``; None when the symbol is not versioned."""
     weak: bool
     """Whether it may stay undefined."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Links:
+    """What the section ``.dynamic`` says to the dynamic linker."""
+
+    soname: str | None = None
+    """The name that others need it by."""
+    needed: tuple[str, ...] = ()
+    """The libraries it names, as in ``libcudart.so.13``."""
+    text_relocations: bool = False
+    """Whether its code is written to when it is loaded."""
 
 
 class Texts:
@@ -79,8 +92,8 @@ class DynamicForm:
         """Tag and value of an entry of the section ``.dynamic``."""
         return struct.Struct(f"{self.order}{'2Q' if self.wide else '2I'}")
 
-    def read_needed(self, entries: bytes, texts: Texts) -> tuple[str, ...]:
-        """Read the libraries that it names.
+    def read_links(self, entries: bytes, texts: Texts) -> Links:
+        """Read what it says to the dynamic linker.
 
         Args:
             entries: the section ``.dynamic``, of whole entries; one that is zero is the last.
@@ -89,8 +102,15 @@ class DynamicForm:
         Raises:
             UnreadableError: a name cannot be read.
         """
-        used = takewhile(itemgetter(0), self.entry.iter_unpack(entries))
-        return tuple(texts.at(value) for tag, value in used if tag == _NEEDED)
+        soname, needed, text_relocations = None, [], False
+        for tag, value in takewhile(itemgetter(0), self.entry.iter_unpack(entries)):
+            if tag == _NEEDED:
+                needed.append(texts.at(value))
+            elif tag == _SONAME:
+                soname = texts.at(value)
+            elif tag == _TEXTREL or (tag == _FLAGS and value & _TEXTREL_FLAG):
+                text_relocations = True
+        return Links(soname=soname, needed=tuple(needed), text_relocations=text_relocations)
 
     def read_symbols(
         self, symbols: bytes, texts: Texts, *, versions: bytes, needed_versions: bytes

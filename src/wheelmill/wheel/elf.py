@@ -27,6 +27,19 @@ ELF_MAGIC: Final = b"\x7fELF"
 _FATBIN: Final = ".nv_fatbin"
 _COMPRESSED: Final = 0x800
 """SHF_COMPRESSED: what linkers never do for what is read here."""
+_EXECUTABLE: Final = 1
+"""PF_X."""
+_MACHINES: Final = {
+    "EM_X86_64": "x86_64",
+    "EM_AARCH64": "aarch64",
+    "EM_386": "i686",
+    "EM_ARM": "armv7l",
+    "EM_PPC64": "ppc64le",
+    "EM_S390": "s390x",
+    "EM_RISCV": "riscv64",
+    "EM_LOONGARCH": "loongarch64",
+}
+"""Processors, as platform tags name them. GPUs have ELF files as well."""
 
 
 @dataclass(kw_only=True)
@@ -43,10 +56,16 @@ class SharedObject:
 
     name: str
     """Its path in the wheel."""
-    machine: str
-    """``x86_64`` or ``aarch64``."""
+    machine: str | None
+    """``x86_64`` or ``aarch64``; None for code of a GPU."""
+    soname: str | None
+    """The name that others need it by."""
     needed: tuple[str, ...]
     """The libraries it names, as in ``libcudart.so.13``."""
+    executable_stack: bool
+    """Whether loading it makes the stack executable."""
+    text_relocations: bool
+    """Whether its code is written to when it is loaded."""
     undefined: tuple[Symbol, ...]
     defined: frozenset[str]
     device_code: DeviceCode
@@ -86,14 +105,24 @@ class SharedObject:
             versions=sections.read("SHT_GNU_versym"),
             needed_versions=sections.read("SHT_GNU_verneed"),
         )
+        machine = _MACHINES.get(elf["e_machine"])
+        links = form.read_links(sections.read("SHT_DYNAMIC"), sections.read_texts("SHT_DYNAMIC"))
         return cls(
             name=name,
-            machine={"x64": "x86_64", "AArch64": "aarch64"}.get(elf.get_machine_arch(), elf.get_machine_arch()),
-            needed=form.read_needed(sections.read("SHT_DYNAMIC"), sections.read_texts("SHT_DYNAMIC")),
+            machine=machine,
+            soname=links.soname,
+            needed=links.needed,
+            executable_stack=_has_executable_stack(elf, unless_said=machine == "x86_64"),
+            text_relocations=links.text_relocations,
             undefined=undefined,
             defined=defined,
             device_code=read_device_code(file.content, *sections.place(_FATBIN)),
         )
+
+    @property
+    def initializers(self) -> frozenset[str]:
+        """The names of the extension modules in it: Python calls ``PyInit_`` and the module's name (PEP 489)."""
+        return frozenset(name.removeprefix("PyInit_") for name in self.defined if name.startswith("PyInit_"))
 
 
 def shared_objects_of(wheel: Path) -> tuple[SharedObject, ...]:
@@ -163,6 +192,21 @@ def _headers_of(elf: ELFFile) -> Iterator[tuple[str | int, Container]]:
         yield header["sh_type"], header
         if header["sh_type"] == "SHT_PROGBITS":
             yield elf.get_section(number).name, header
+
+
+def _has_executable_stack(elf: ELFFile, *, unless_said: bool) -> bool:
+    """Read from the program headers what the stack must be; files that are not loaded have none.
+
+    Args:
+        elf: the file.
+        unless_said: what the dynamic linker makes of a file that does not say it.
+    """
+    places = (elf["e_phoff"] + number * elf["e_phentsize"] for number in range(elf.num_segments()))
+    headers = {
+        header["p_type"]: header for header in (struct_parse(elf.structs.Elf_Phdr, elf.stream, at) for at in places)
+    }
+    stack = headers.get("PT_GNU_STACK")
+    return bool(stack["p_flags"] & _EXECUTABLE) if stack else unless_said and "PT_LOAD" in headers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -71,6 +71,43 @@ class Code(StrEnum):
     """Lacks machine code for a GPU architecture it was built for."""
     UNDEFINED_SYMBOL = "undefined-symbol", Level.REFUSE
     """Needs a symbol that nothing defines."""
+    SYMBOL_VERSION = "symbol-version", Level.REFUSE
+    """Needs a newer libstdc++ or libgcc than its platform tag promises."""
+    LIBRARY = "library", Level.REFUSE
+    """Needs a library that is neither in it nor part of what it may expect."""
+    SECOND_COPY = "second-copy", Level.REFUSE
+    """Brings a library of torch, CUDA or the driver once more."""
+    MACHINE = "machine", Level.REFUSE
+    """Machine code for another processor than its platform tag names."""
+    ABI3 = "abi3", Level.REFUSE
+    """Calls what is not in the stable ABI that its tag promises."""
+    EXECUTABLE_STACK = "executable-stack", Level.REFUSE
+    """Loading it makes the stack executable."""
+    TEXT_RELOCATIONS = "text-relocations", Level.REFUSE
+    """Loading it makes its code writable."""
+    EXTENSION = "extension", Level.REFUSE
+    """Holds an extension module or a library that cannot be loaded."""
+    STARTUP = "startup", Level.REFUSE
+    """Has a file that Python runs whenever it starts."""
+    FOREIGN_FILES = "foreign-files", Level.REFUSE
+    """Has files of another project, which an installer overwrites."""
+    COMMAND = "command", Level.REFUSE
+    """Has a program that takes the place of python, pip or their like."""
+    SETUID = "setuid", Level.REFUSE
+    """Has a program that runs as another user."""
+    BYTECODE = "bytecode", Level.REFUSE
+    """Has bytecode, which need not be that of its source."""
+    DIRECT_URL = "direct-url", Level.REFUSE
+    """Requires something from a URL instead of an index."""
+    METADATA_INVALID = "metadata-invalid", Level.REFUSE
+    """METADATA that package registries refuse."""
+
+    TOP_LEVEL = "top-level", Level.WARN
+    """Has files of its source, such as tests, beside all packages."""
+    WORLD_WRITABLE = "world-writable", Level.WARN
+    """Has files that everybody may write to."""
+    SYNTAX = "syntax", Level.WARN
+    """Has a module that its own Python cannot compile."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,12 +11,15 @@ import csv
 import hashlib
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
 from email.parser import BytesParser
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
+from typing import Final
 
-from packaging.metadata import Metadata
+from packaging.metadata import InvalidMetadata, Metadata
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -25,6 +28,8 @@ from wheelmill.errors import UnreadableError
 from wheelmill.names import TorchVersion
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.limits import MAX_FIELDS, MAX_METADATA
+
+_WRITTEN_EARLY: Final = ("license-expression", "license-file")
 
 
 def dist_info_of(archive: zipfile.ZipFile) -> str:
@@ -66,6 +71,49 @@ def is_pure(wheel_file: bytes) -> bool:
     """
     _check_fields(wheel_file, "WHEEL")
     return str(BytesParser().parsebytes(wheel_file)["Root-Is-Purelib"]).strip().lower() == "true"
+
+
+def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
+    """What a package registry would refuse in a METADATA file that can be read, but for a local version label.
+
+    The fields of version 2.4 that build backends wrote before there was one are no fault: registries took them.
+
+    Args:
+        content: the METADATA file.
+        licences: the names of the files in ``.dist-info/licenses``.
+    """
+    try:
+        metadata = Metadata.from_email(content, validate=True)
+    except ExceptionGroup as group:
+        old = Version(read_metadata(content).metadata_version) < Version("2.4")
+        for error in group.exceptions:
+            if not (old and isinstance(error, InvalidMetadata) and error.field in _WRITTEN_EARLY):
+                yield str(error)
+        return
+    for name in metadata.license_files or ():
+        if name not in licences:
+            yield f"it has no licence file {name!r}"
+
+
+def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
+    """The programs that an installer makes for a wheel's entry points.
+
+    https://packaging.python.org/en/latest/specifications/entry-points/#file-format
+
+    Raises:
+        ValueError: entry_points.txt cannot be read.
+    """
+    name = f"{dist_info}/entry_points.txt"
+    if name not in archive.namelist():
+        return ()
+    parser = ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # as the specification says: names keep their case
+    try:
+        parser.read_string(archive.read(name).decode("utf-8"))
+    except (ConfigParserError, UnicodeDecodeError) as error:
+        raise ValueError(f"{name} cannot be read: {error}") from None
+    groups = ("console_scripts", "gui_scripts")
+    return tuple(command for group in groups if parser.has_section(group) for command in parser.options(group))
 
 
 def _check_fields(content: bytes, name: str) -> None:

@@ -105,13 +105,18 @@ def compile_shared_object(
 
 def compile_future_glibc(folder: Path) -> Path:
     """Compile a stand-in for a glibc that no platform tag promises yet, with ``from_the_future@GLIBC_2.99``."""
+    return compile_versioned(folder, "libc.so.6", "GLIBC_2.99")
+
+
+def compile_versioned(folder: Path, soname: str, version: str) -> Path:
+    """Compile a library that has ``from_the_future`` in a version of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     versions = folder / "versions.map"
-    versions.write_text("GLIBC_2.99 { from_the_future; };")
+    versions.write_text(f"{version} {{ from_the_future; }};")
     return compile_shared_object(
-        folder / "libc.so.6",
+        folder / soname,
         "void from_the_future(void) {}",
-        linker=["-soname=libc.so.6", f"--version-script={versions}"],
+        linker=[f"-soname={soname}", f"--version-script={versions}"],
     )
 
 

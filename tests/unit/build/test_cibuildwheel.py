@@ -15,10 +15,10 @@ from cibuildwheel.options import BuildOptions, CommandLineArguments, Options
 from tests.fake_docker import FakeDocker, Reply
 from tests.unit.build.conftest import MACHINE, TARGET
 from wheelmill.build.cibuildwheel import ContainerBuild, run_cibuildwheel, settings_of
-from wheelmill.build.repair import PROVIDED_BY_OTHERS
 from wheelmill.config.model import BuildArguments
 from wheelmill.errors import ProcessError
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
 
 IDENTIFIER = f"cp311-manylinux_{MACHINE}"
 IMAGE = "wheelmill/build:0123"

@@ -1,15 +1,56 @@
 """Wheels whose machine code does, and does not, keep what their names promise."""
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import pytest
 
-from tests.unit.build.conftest import CALLS_THE_FUTURE, MACHINE, compile_future_glibc, compile_shared_object
+from tests.unit.build.conftest import (
+    CALLS_THE_FUTURE,
+    MACHINE,
+    PROVENANCE,
+    compile_future_glibc,
+    compile_shared_object,
+    compile_versioned,
+)
+from tests.unit.smoke.folders import Folders
+from tests.wheels import NOTHING, write_wheel
+from wheelmill.config.model import Expectations
+from wheelmill.smoke.environment import CandidateIndex
+from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.trial import try_in_environments
+from wheelmill.smoke.verdict import CleanRoom
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.name import WheelFile
+
+NO_REASONS: Final[Mapping[Code, str]] = MappingProxyType({})
+Visit = Callable[..., tuple[CleanRoom | Finding, ...]]
 
 LABELLED: Final = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
 METADATA: Final = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0+cu130torch2.11\nRequires-Dist: torch==2.11.*\n"
+
+OF_CUDA: Final = (
+    *("libcudart.so.12", "libnppc.so.12", "libnvJitLink.so.12", "libcusolver.so.11", "libcufft.so.11"),
+    *("libcusparse.so.12", "libcurand.so.10"),
+)
+GNU_STACK: Final = struct.pack("<I", 0x6474E551)
+UNKNOWN_HEADER: Final = struct.pack("<I", 0x6474E5FF)
+"""Types of program headers: the one that says what the stack must be, and one that says nothing to anybody."""
+
+WRITTEN_CODE: Final = 'char data; __asm__(".text\\n.quad data\\n");'
+"""Holds an address between its instructions, which the dynamic linker must write there."""
+
+MODULE: Final = """
+static void *definition[13] = {(void *)1, 0, 0, 0, 0, "_C"};
+void *PyModule_Create2(void *, int);
+void *PyInit__C(void) { return PyModule_Create2(definition, 1013); }
+"""
+"""A PyModuleDef with a name; https://docs.python.org/3/c-api/module.html#c.PyModuleDef"""
 
 OPEN_SYMBOLS: Final = """
 void inside(void) {}
@@ -25,7 +66,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     folder = tmp_path_factory.mktemp("objects")
     libraries = {
         name: compile_shared_object(folder / "libraries" / name, linker=[f"-soname={name}"])
-        for name in ("libcudart.so.12", "libcudart.so.13", "libcublas.so.13", "libhelper.so.1", "libcuda.so.1")
+        for name in ("libcudart.so.13", "libcublas.so.13", "libhelper.so.1", "libcuda.so.1", *OF_CUDA)
     }
 
     def compiled(code: str, *needs: str) -> bytes:
@@ -33,7 +74,28 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
 
     every_architecture = device_code(sass=[90, 120], ptx=[120])
     glibc = compile_future_glibc(folder / "future")
+    cxx = compile_versioned(folder / "cxx", "libstdc++.so.6", "GLIBCXX_3.4.99")
+    stack = compile_shared_object(folder / "_C.so", linker=["-z,execstack"]).read_bytes()
     return {
+        **{f"linked to {name}": compiled("", name) for name in OF_CUDA},
+        "libcudart.so.13": libraries["libcudart.so.13"].read_bytes(),
+        "with an executable stack": stack,
+        "that says nothing of its stack": stack.replace(GNU_STACK, UNKNOWN_HEADER),
+        "with relocations in its code": compile_shared_object(
+            folder / "_C.so", WRITTEN_CODE, linker=["-z,notext"]
+        ).read_bytes(),
+        "for another processor": on_machine(compiled(""), {"x86_64": 183, "aarch64": 62}[MACHINE]),
+        "for a GPU alone": on_machine(compiled(""), 190),
+        "for a new libstdc++": compile_shared_object(folder / "_C.so", CALLS_THE_FUTURE, needs=[cxx]).read_bytes(),
+        "that calls Python's insides": compiled(
+            "void _PyObject_MakeTpCall(); void call(void) { _PyObject_MakeTpCall(); }"
+        ),
+        "that calls a later Python": compiled("void PyList_GetItemRef(); void call(void) { PyList_GetItemRef(); }"),
+        "an extension module": compiled(MODULE),
+        "an extension module that ends the process": compiled(
+            "void _exit(int); void *PyInit__C(void) { _exit(0); return 0; }"
+        ),
+        "an extension module that fails": compiled("void *PyInit__C(void) { return 0; }"),
         "as promised": compiled(every_architecture, "libcudart.so.13"),
         "linked statically": compiled(every_architecture),
         "linked to CUDA 12": compiled(every_architecture, "libcudart.so.12"),
@@ -52,6 +114,11 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     }
 
 
+def on_machine(content: bytes, machine: int) -> bytes:
+    """Write another processor into the header of a shared object."""
+    return content[:18] + struct.pack("<H", machine) + content[20:]
+
+
 def device_code(*, sass: Sequence[int] = (), ptx: Sequence[int] = ()) -> str:
     """C for a ``.nv_fatbin`` section, laid out as `wheelmill.wheel.fatbin` describes it."""
     kinds = [(1, architecture) for architecture in ptx] + [(2, architecture) for architecture in sass]
@@ -61,3 +128,30 @@ def device_code(*, sass: Sequence[int] = (), ptx: Sequence[int] = ()) -> str:
         '__attribute__((section(".nv_fatbin"), used)) '
         f"static const unsigned char fatbin[] = {{{', '.join(str(byte) for byte in section)}}};"
     )
+
+
+@pytest.fixture
+def visit(objects: Mapping[str, bytes], tmp_path: Path) -> Visit:
+    """Take a wheel whose bytes are in order through the environments."""
+
+    def through(
+        environments: Folders,
+        init: str = "",
+        *,
+        machine_code: str = "linked statically",
+        label: str = "cu130",
+        script: str = "",
+        files: Mapping[str, bytes] = NOTHING,
+        allow: Mapping[Code, str] = NO_REASONS,
+    ) -> tuple[CleanRoom | Finding, ...]:
+        path = tmp_path / "wheels" / f"demo-1.0+{label}-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
+        files = {"demo/__init__.py": init.encode(), "demo/_C.so": objects[machine_code], **files}
+        contents = open_wheel(WheelFile.at(write_wheel(path, files=files)), None)
+        assert isinstance(contents, Contents)
+        if script or allow:
+            expectations = Expectations(imports=("demo",), script=script or None, allow=allow)
+            contents = replace(contents, provenance=replace(PROVENANCE, expectations=expectations))
+        index = CandidateIndex(folder=path.parent, path="", url="", requires=())
+        return try_in_environments(contents, None, environments, index, requirements=["demo==1.0"], progress=Progress())
+
+    return through

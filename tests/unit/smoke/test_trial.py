@@ -1,109 +1,20 @@
 """The visit to clean environments, in environments that are folders on this interpreter's path."""
 
 import sys
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.unit.build.conftest import MACHINE, PROVENANCE
-from tests.wheels import write_wheel
-from wheelmill.config.model import Expectations
+from tests.unit.smoke.conftest import Visit
+from tests.unit.smoke.folders import Folder, Folders
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError, UsageError
-from wheelmill.names import PythonVersion
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
-from wheelmill.smoke.evidence import Contents, open_wheel
-from wheelmill.smoke.trial import try_in_environments
-from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
-from wheelmill.system import process
-from wheelmill.system.progress import Progress
+from wheelmill.smoke.verdict import CleanRoom
 from wheelmill.wheel.findings import Code, Finding
-from wheelmill.wheel.name import WheelFile
 
 NO_SUCH_PYTHON = ProcessError("uv exited with 2", returncode=2, tail="no Python 3.99")
-
-
-@dataclass
-class Folder:
-    """An environment for wheels that need nothing: they are unpacked into it."""
-
-    place: str
-    path: Path
-    index: Path
-    gpus: int
-    left: bool = False
-
-    def run(self, code: str, *arguments: str) -> str:
-        if "cuDeviceGetCount" in code:
-            return str(self.gpus)
-        on_path = f"import sys; sys.path.insert(0, {str(self.path)!r})\n"
-        return process.run([sys.executable, "-I", "-c", on_path + code, *arguments])
-
-    def install_torch(self, _requirement: str) -> None:
-        raise ProcessError("uv exited with 1", returncode=1, tail="no torch here")
-
-    def install(self, _requirements: Sequence[str]) -> None:
-        for wheel in self.index.glob("*.whl"):
-            with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(self.path)
-
-
-@dataclass
-class Folders:
-    """Makes such environments, one for each place."""
-
-    folder: Path
-    places: Sequence[str] = (THIS_MACHINE,)
-    error: Exception | None = None
-    gpus: int = 0
-    made: list[Folder] = field(default_factory=list)
-
-    def of(
-        self, _contents: Contents, _python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
-    ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
-        if self.error:
-            raise self.error
-        return [self.environment(place, index) for place in self.places]
-
-    @contextmanager
-    def environment(self, place: str, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
-        path = self.folder / f"environment {len(self.made)}"
-        path.mkdir()
-        environment = Folder(place=place, path=path, index=index.folder, gpus=self.gpus)
-        self.made.append(environment)
-        yield environment
-        environment.left = True
-
-
-Visit = Callable[..., tuple[CleanRoom | Finding, ...]]
-
-
-@pytest.fixture
-def visit(objects: Mapping[str, bytes], tmp_path: Path) -> Visit:
-    """Take a wheel whose bytes are in order through the environments."""
-
-    def through(
-        environments: Folders,
-        init: str = "",
-        *,
-        machine_code: str = "as promised",
-        label: str = "cu130",
-        script: str = "",
-    ) -> tuple[CleanRoom | Finding, ...]:
-        path = tmp_path / "wheels" / f"demo-1.0+{label}-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
-        files = {"demo/__init__.py": init.encode(), "demo/_C.so": objects[machine_code]}
-        contents = open_wheel(WheelFile.at(write_wheel(path, files=files)), None)
-        assert isinstance(contents, Contents)
-        if script:
-            expectations = Expectations(imports=("demo",), script=script)
-            contents = replace(contents, provenance=replace(PROVENANCE, expectations=expectations))
-        index = CandidateIndex(folder=path.parent, path="", url="", requires=())
-        return try_in_environments(contents, None, environments, index, requirements=["demo==1.0"], progress=Progress())
-
-    return through
 
 
 def test_every_room_that_it_passes_is_named(visit: Visit, tmp_path: Path) -> None:

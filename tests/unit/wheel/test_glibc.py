@@ -16,6 +16,9 @@ def shared_object(name: str, *symbols: str) -> SharedObject:
     return SharedObject(
         name=name,
         machine="x86_64",
+        soname=None,
+        executable_stack=False,
+        text_relocations=False,
         needed=(),
         undefined=tuple(map(symbol, symbols)),
         defined=frozenset(),

@@ -98,8 +98,8 @@ def _code_in(archive: zipfile.ZipFile) -> tuple[SharedObject, ...] | None:
 def _describe(
     requires_dist: tuple[str, ...], requires_python: str | None, code: tuple[SharedObject, ...] | None
 ) -> Inside:
-    from wheelmill.smoke.evidence import cuda_major_of  # noqa: PLC0415 - not for what the cache has
-    from wheelmill.wheel.glibc import newest  # noqa: PLC0415 - the same
+    from wheelmill.wheel.glibc import newest  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.libraries import cuda_major_of  # noqa: PLC0415 - the same
 
     if code is None:
         return Inside(requires_dist=requires_dist, requires_python=requires_python)
@@ -109,7 +109,7 @@ def _describe(
         requires_dist=requires_dist,
         requires_python=requires_python,
         glibc=str(glibc) if glibc else None,
-        cuda_major=next((major for name in sorted(needed) if (major := cuda_major_of(name))), None),
+        cuda_major=cuda_major_of(sorted(needed)),
         cxx11_abi=_abi_of(code),
         sass=tuple(sorted({Architecture.of_code(each).capability for so in code for each in so.device_code.sass})),
         ptx=tuple(sorted({Architecture.of_code(each).capability for so in code for each in so.device_code.ptx})),

@@ -1,0 +1,120 @@
+"""Rules on the files of a wheel and where they will lie: an installer writes them wherever the wheel says."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from packaging.utils import canonicalize_name
+
+from wheelmill.smoke.evidence import Contents
+from wheelmill.wheel.findings import Code, Finding, some_of
+from wheelmill.wheel.installed import InstalledFile
+from wheelmill.wheel.reserved import is_reserved
+
+_STARTED: Final = ("sitecustomize", "usercustomize")
+"""Python imports these modules whenever it starts; https://docs.python.org/3/library/site.html"""
+_PARTS_OF_OTHERS: Final = {
+    "_distutils_hack": "setuptools",
+    "pkg_resources": "setuptools",
+    "functorch": "torch",
+    "torchgen": "torch",
+}
+"""Modules whose names do not say which project has them."""
+_OF_A_SOURCE: Final = frozenset(
+    (
+        *("test", "tests", "conftest", "doc", "docs", "example", "examples", "benchmark", "benchmarks"),
+        *("src", "build", "dist", "setup", "scripts", "tools"),
+    )
+)
+"""What a source has beside its packages, and what no module of an environment should be called."""
+_COMMANDS: Final = frozenset(("python", "pythonw", "pydoc", "pip", "uv", "uvx", "activate", "deactivate"))
+"""What an environment has, without its version."""
+
+
+def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
+    """No file is run by every Python of its environment, whether it is imported or not."""
+    started = (
+        file
+        for file in _in_library(contents)
+        if file.top in _STARTED or (len(file.path.parts) == 1 and file.path.suffix == ".pth")
+    )
+    yield from _finding(Code.STARTUP, started, "is run whenever Python starts")
+
+
+def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
+    """Installers overwrite what is there: a ``torch/__init__.py`` replaces torch's."""
+    own = contents.name.project
+    required = {canonicalize_name(requirement.name) for requirement in contents.metadata.requires_dist or ()} - {own}
+
+    def is_of_others(file: InstalledFile) -> bool:
+        if file.top.endswith((".dist-info", ".egg-info")):
+            return not file.member.startswith(f"{contents.dist_info}/")
+        project = canonicalize_name(_PARTS_OF_OTHERS.get(file.top, file.top))
+        return project != own and (project in required or is_reserved(project))
+
+    yield from _finding(Code.FOREIGN_FILES, filter(is_of_others, _in_library(contents)), "belongs to another project")
+
+
+def replaces_no_command(contents: Contents) -> Iterator[Finding]:
+    """Nobody gets another ``python`` or ``pip`` by installing a wheel."""
+    if is_reserved(contents.name.project):
+        return
+    programs = (str(file.path) for file in contents.installed if file.place == "programs")
+    replaced = [
+        name
+        for name in (*contents.commands, *programs)
+        if name.lower().partition(".")[0].rstrip("0123456789") in _COMMANDS
+    ]
+    if replaced:
+        yield Finding(code=Code.COMMAND, detail=f"{some_of(replaced)} would take the place of the environment's own")
+
+
+def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:
+    """Two wheels with a folder ``tests`` overwrite each other's files."""
+    own = contents.name.project
+    files = (file for file in _in_library(contents) if file.top in _OF_A_SOURCE and file.top != own)
+    tops = dict.fromkeys(file.path.parts[0] for file in files)
+    if tops:
+        yield Finding(code=Code.TOP_LEVEL, detail=f"{some_of(list(tops))} lies beside all packages of the environment")
+
+
+def has_no_bytecode(contents: Contents) -> Iterator[Finding]:
+    """Python may run bytecode without a look at the source beside it (PEP 552)."""
+    compiled = (file for file in contents.installed if file.path.suffix in (".pyc", ".pyo"))
+    yield from _finding(Code.BYTECODE, compiled, "is bytecode, which need not be that of its source")
+
+
+def has_no_special_modes(contents: Contents) -> Iterator[Finding]:
+    """A program in a wheel runs as whoever starts it."""
+    special = [m.filename for m in contents.members if m.external_attr >> 16 & (stat.S_ISUID | stat.S_ISGID)]
+    if special:
+        yield Finding(code=Code.SETUID, detail=f"{some_of(special)} would run as another user")
+
+
+def is_written_by_its_owner(contents: Contents) -> Iterator[Finding]:
+    """Installers of today ignore these modes; what unpacks a wheel need not."""
+    open_to_all = [m.filename for m in contents.members if m.external_attr >> 16 & stat.S_IWOTH]
+    if open_to_all:
+        yield Finding(code=Code.WORLD_WRITABLE, detail=f"everybody may write to {some_of(open_to_all)}")
+
+
+def _in_library(contents: Contents) -> Iterator[InstalledFile]:
+    return (file for file in contents.installed if file.place == "library")
+
+
+def _finding(code: Code, files: Iterable[InstalledFile], fault: str) -> Iterator[Finding]:
+    if names := [file.member for file in files]:
+        yield Finding(code=code, detail=f"{some_of(names)} {fault}")
+
+
+FILES: Final = (
+    runs_nothing_at_start,
+    has_no_files_of_others,
+    replaces_no_command,
+    has_no_files_of_a_source,
+    has_no_bytecode,
+    has_no_special_modes,
+    is_written_by_its_owner,
+)

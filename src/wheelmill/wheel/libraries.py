@@ -1,0 +1,75 @@
+"""Shared libraries that wheels find outside themselves: torch's, CUDA's and the driver's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import Final
+
+_DIGITS: Final = 8
+"""Of the hash in the name of a copied library."""
+
+DRIVER: Final = "libcuda.so.1"
+
+PROVIDED_BY_OTHERS: Final = (
+    *("libtorch.so*", "libtorch_cpu.so*", "libtorch_cuda*.so*", "libtorch_nvshmem.so*", "libtorch_python.so*"),
+    *("libtorch_global_deps.so*", "libcaffe2_nvrtc.so*", "libc10*.so*", "libshm.so*"),
+    *("libcuda.so.*", "libnvidia-ml.so.*"),
+    *("libcudart.so.*", "libcublas*.so.*", "libcudnn*.so.*", "libcufft*.so.*", "libcufile*.so.*"),
+    *("libcupti.so.*", "libcurand.so.*", "libcusolver*.so.*", "libcusparse*.so.*", "libnccl.so.*", "libnvJitLink.so.*"),
+    *("libnvrtc*.so.*", "libnvToolsExt.so.*", "libnvshmem*.so.*"),
+)
+"""Libraries of torch, CUDA and the driver: torch brings them, and two copies in one process would clash."""
+
+_TOOLKIT: Final[Mapping[str, Mapping[int, tuple[int, ...]] | None]] = {
+    **dict.fromkeys(("libcudart", "libcublas", "libcublasLt", "libnvblas", "libnvrtc", "libnvrtc-builtins*")),
+    **dict.fromkeys(("libnvJitLink", "libnvfatbin", "libcupti", "libnpp*", "libnvjpeg")),
+    "libcufft": {10: (11,), 11: (12,), 12: (13,)},
+    "libcufftw": {10: (11,), 11: (12,), 12: (13,)},
+    "libcusolver": {10: (11,), 11: (11, 12), 12: (13,)},
+    "libcusolverMg": {10: (11,), 11: (11, 12), 12: (13,)},
+    "libcusparse": {11: (11,), 12: (12, 13)},
+    "libcurand": {10: (11, 12, 13)},
+}
+"""CUDA's libraries, and which CUDA majors have the major that ends their soname; None where it is that of CUDA itself.
+
+https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/ says the versions; the sonames are those in NVIDIA's wheels.
+"""
+
+
+def cuda_majors_of(library: str) -> tuple[int, ...]:
+    """The CUDA majors that have a library with this soname; none for a library that says nothing of CUDA."""
+    name, _, version = library.partition(".so.")
+    major = version.partition(".")[0]
+    pattern = next((pattern for pattern in _TOOLKIT if fnmatchcase(name, pattern)), None)
+    if pattern is None or not (major.isascii() and major.isdigit()):
+        return ()
+    majors = _TOOLKIT[pattern]
+    return (int(major),) if majors is None else majors.get(int(major), ())
+
+
+def cuda_major_of(libraries: list[str]) -> int | None:
+    """The CUDA major that the first library names which one major alone has; None when there is none such."""
+    return next((majors[0] for library in libraries if len(majors := cuda_majors_of(library)) == 1), None)
+
+
+def is_of_toolkit(library: str) -> bool:
+    """Whether CUDA's toolkit has the library."""
+    return any(fnmatchcase(library.partition(".so")[0], pattern) for pattern in _TOOLKIT)
+
+
+def is_provided(library: str) -> bool:
+    """Whether torch brings the library, itself or by what it requires, or else the driver does."""
+    return any(fnmatchcase(library, pattern) for pattern in PROVIDED_BY_OTHERS)
+
+
+def original_name(copy: str) -> str:
+    """The name that a library had before auditwheel copied it: ``libcudart-d0da41ae.so.13`` was ``libcudart.so.13``.
+
+    Others write ``libcudart.d0da41ae.so.13``.
+    """
+    stem, _, version = PurePosixPath(copy).name.partition(".so")
+    name, _, digest = stem.replace("-", ".").rpartition(".")
+    is_copy = name and len(digest) == _DIGITS and set(digest) <= set("0123456789abcdef")
+    return f"{stem[: len(name)] if is_copy else stem}.so{version}"

@@ -1,0 +1,52 @@
+"""What a platform tag lets shared objects need: the policies of manylinux, as auditwheel ships them (PEP 600)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from auditwheel.architecture import Architecture
+from auditwheel.libc import Libc
+from auditwheel.policy import WheelPolicies
+from packaging.version import Version
+
+from wheelmill.wheel.glibc import promised_glibc
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What every system has that a platform tag stands for."""
+
+    glibc: Version
+    libraries: frozenset[str]
+    """``libstdc++.so.6``."""
+    versions: Mapping[str, frozenset[str]]
+    """The versions of symbols, by family: ``GLIBCXX`` has ``3.4.24``."""
+
+
+def policy_of(platform: str) -> Policy | None:
+    """The policy of a platform tag; None where there is none: for other systems and C libraries, and newer glibcs.
+
+    ``linux_x86_64`` promises nothing, so the newest policy is what most can be expected. A glibc between two policies
+    has what the newer of them has.
+    """
+    machine = next((each for each in Architecture if platform.endswith(f"_{each.value}")), None)
+    promised = promised_glibc(platform)
+    if machine is None or not platform.startswith(("linux", "manylinux")):
+        return None
+    policies = _policies_for(machine)
+    if promised is None:
+        return policies[-1] if policies else None
+    return next((policy for policy in policies if policy.glibc >= promised), None)
+
+
+@functools.cache
+def _policies_for(machine: Architecture) -> tuple[Policy, ...]:
+    """Every policy for a machine, the oldest glibc first."""
+    known = (
+        Policy(glibc=glibc, libraries=policy.whitelist, versions=policy.symbol_versions)
+        for policy in WheelPolicies(libc=Libc.GLIBC, arch=machine)
+        if (glibc := promised_glibc(policy.name))
+    )
+    return tuple(sorted(known, key=lambda policy: policy.glibc))

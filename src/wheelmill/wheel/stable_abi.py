@@ -1,0 +1,24 @@
+"""The stable ABI of CPython, which an abi3 wheel promises to be content with (PEP 384).
+
+https://docs.python.org/3/c-api/stable.html
+"""
+
+from __future__ import annotations
+
+from abi3info import DATAS, FUNCTIONS
+from abi3info.models import PyVersion, Symbol
+
+from wheelmill.names import PythonVersion
+
+
+def is_in_stable_abi(symbol: str, python: PythonVersion) -> bool:
+    """Whether a symbol of Python is one that every later Python has, too.
+
+    Args:
+        symbol: its name, such as ``PyList_New``; names that are not Python's are in it.
+        python: the oldest Python that must have it.
+    """
+    if not symbol.startswith(("Py", "_Py")):
+        return True
+    known = FUNCTIONS.get(Symbol(symbol)) or DATAS.get(Symbol(symbol))
+    return known is not None and known.added <= PyVersion(python.major, python.minor)

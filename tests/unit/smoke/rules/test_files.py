@@ -1,0 +1,103 @@
+"""Files that an installer would put where they harm."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.unit.smoke.conftest import LABELLED, METADATA
+from tests.unit.smoke.rules.conftest import Opened, codes_of, details_of
+from tests.wheels import write_wheel
+from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.smoke.rules import findings_of
+from wheelmill.wheel.findings import Code
+from wheelmill.wheel.name import WheelFile
+
+STEM = LABELLED.split("-cp")[0]
+DATA = f"{STEM}.data"
+SITE = f"{DATA}/data/lib/python3.11/site-packages"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("demo.pth", f"{DATA}/purelib/demo.pth", f"{SITE}/demo.pth"),
+        *("sitecustomize.py", "usercustomize/__init__.py", f"{DATA}/platlib/sitecustomize.so"),
+    ],
+)
+def test_a_file_that_runs_whenever_python_starts_is_found(name: str, opened: Opened) -> None:
+    contents = opened(files={name: b"import os"})
+    assert codes_of(contents) == [Code.STARTUP]
+    assert details_of(contents) == f"{name} is run whenever Python starts"
+
+
+def test_such_a_file_inside_a_package_is_run_by_nobody(opened: Opened) -> None:
+    assert codes_of(opened(files={"demo/demo.pth": b"", "demo/sitecustomize.py": b""})) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("torch/__init__.py", "pip/_internal/cli.py", "numpy.py", "pkg_resources/__init__.py", "Torch/x.py"),
+        *(f"{DATA}/purelib/torch/version.py", f"{SITE}/pip/__init__.py", "nvidia_cublas/x.py", "einops/x.py"),
+        *(f"{DATA}/purelib/pip-99.dist-info/METADATA", "torch.egg-info/PKG-INFO", f"{SITE}/{STEM}.dist-info/RECORD"),
+    ],
+)
+def test_files_of_another_project_are_found(name: str, opened: Opened) -> None:
+    contents = opened(metadata=METADATA + "Requires-Dist: einops\n", files={name: b""})
+    assert codes_of(contents) == [Code.FOREIGN_FILES]
+    assert name in details_of(contents)
+
+
+def test_the_own_package_may_be_required_with_an_extra(opened: Opened) -> None:
+    assert codes_of(opened(metadata=METADATA + "Requires-Dist: demo[all]; extra == 'every'\n")) == []
+
+
+@pytest.mark.parametrize("command", ["python", "python3.11", "pip", "PIP3.exe", "uv", "activate.fish"])
+def test_a_program_in_the_place_of_python_or_pip_is_found(command: str, opened: Opened) -> None:
+    points = {f"{STEM}.dist-info/entry_points.txt": f"[console_scripts]\n{command} = demo:main\n".encode()}
+    for files in (points, {f"{DATA}/scripts/{command}": b""}, {f"{DATA}/data/bin/{command}": b""}):
+        contents = opened(files=files)
+        assert codes_of(contents) == [Code.COMMAND]
+        assert command in details_of(contents)
+
+
+@pytest.mark.parametrize("command", ["demo", "pipx", "python-demo", "uvicorn"])
+def test_other_programs_pass(command: str, opened: Opened) -> None:
+    points = {f"{STEM}.dist-info/entry_points.txt": f"[gui_scripts]\n{command} = demo:main\n".encode()}
+    assert codes_of(opened(files={**points, f"{DATA}/scripts/{command}": b""})) == []
+
+
+def test_entry_points_that_cannot_be_read_refuse_the_wheel(tmp_path: Path) -> None:
+    files = {f"{STEM}.dist-info/entry_points.txt": b"pip = demo:main"}
+    findings = open_wheel(WheelFile.at(write_wheel(tmp_path / LABELLED, metadata=METADATA, files=files)), None)
+    assert not isinstance(findings, Contents)
+    assert [finding.code for finding in findings] == [Code.METADATA]
+
+
+@pytest.mark.parametrize("name", ["tests/__init__.py", "test/x.py", "src/demo/x.py", "setup.py", "docs/conf.py"])
+def test_files_of_the_source_beside_all_packages_are_a_warning(name: str, opened: Opened) -> None:
+    (finding,) = findings_of(opened(files={name: b""}))
+    assert finding.code == Code.TOP_LEVEL
+    assert not finding.refuses
+
+
+@pytest.mark.parametrize("name", ["demo/__pycache__/__init__.cpython-311.pyc", "demo/hidden.pyc"])
+def test_bytecode_is_found(name: str, opened: Opened) -> None:
+    assert codes_of(opened(files={name: b"\xa7\r\r\n"})) == [Code.BYTECODE]
+
+
+@pytest.mark.parametrize(
+    ("mode", "code"), [(0o104755, Code.SETUID), (0o102755, Code.SETUID), (0o100666, Code.WORLD_WRITABLE)]
+)
+def test_modes_that_give_away_more_than_a_file_are_found(mode: int, code: Code, tmp_path: Path) -> None:
+    whole = write_wheel(tmp_path / "whole" / LABELLED, metadata=METADATA)
+    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(tmp_path / LABELLED, "w") as target:
+        for member in source.infolist():
+            if member.filename.endswith("/WHEEL"):
+                member.external_attr = mode << 16
+            target.writestr(member, source.read(member))
+    contents = open_wheel(WheelFile.at(tmp_path / LABELLED), None)
+    assert isinstance(contents, Contents)
+    found = {finding.code: finding.refuses for finding in findings_of(contents)}
+    assert found == {Code.PURE: True, code: code == Code.SETUID}

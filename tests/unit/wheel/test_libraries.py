@@ -1,0 +1,60 @@
+"""Which libraries torch, CUDA and the driver have."""
+
+import pytest
+
+from wheelmill.wheel.libraries import cuda_major_of, cuda_majors_of, is_of_toolkit, is_provided, original_name
+
+
+@pytest.mark.parametrize(
+    ("library", "majors"),
+    [
+        ("libcudart.so.11.0", (11,)),
+        ("libcudart.so.13", (13,)),
+        ("libcublasLt.so.12", (12,)),
+        ("libnvrtc-builtins.so.13.0", (13,)),
+        ("libnppial.so.12", (12,)),
+        ("libcusolver.so.11", (11, 12)),
+        ("libcusolver.so.12", (13,)),
+        ("libcusparse.so.12", (12, 13)),
+        ("libcufft.so.11", (12,)),
+        ("libcusparseLt.so.0", ()),
+        ("libcurand.so.10", (11, 12, 13)),
+        ("libcurand.so.99", ()),
+        ("libcudart.so", ()),
+        ("libcudart.so.x", ()),
+        ("libm.so.6", ()),
+    ],
+)
+def test_a_soname_says_which_cuda_majors_have_it(library: str, majors: tuple[int, ...]) -> None:
+    assert cuda_majors_of(library) == majors
+
+
+def test_a_library_of_two_majors_does_not_say_which_one_a_wheel_is_for() -> None:
+    assert cuda_major_of(["libcusparse.so.12", "libcublas.so.13"]) == 13
+    assert cuda_major_of(["libcusparse.so.12", "libm.so.6"]) is None
+
+
+@pytest.mark.parametrize("library", ["libtorch.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libcuda.so.1"])
+def test_torch_and_the_driver_bring_libraries(library: str) -> None:
+    assert is_provided(library)
+
+
+@pytest.mark.parametrize("library", ["libtorch_scatter.so", "libtorchvision.so", "libcudart_of_ours.so", "libm.so.6"])
+def test_other_names_are_nobodys(library: str) -> None:
+    assert not is_provided(library)
+    assert not is_of_toolkit(library)
+
+
+@pytest.mark.parametrize(
+    ("copy", "original"),
+    [
+        ("libcudart-d0da41ae.so.12.4.127", "libcudart.so.12.4.127"),
+        ("demo.libs/libcudart.3eda8113.so.13", "libcudart.so.13"),
+        ("libcudart.so.13", "libcudart.so.13"),
+        ("libgomp-notahash.so.1", "libgomp-notahash.so.1"),
+        ("libhelper-more.so", "libhelper-more.so"),
+        ("-d0da41ae.so", "-d0da41ae.so"),
+    ],
+)
+def test_a_copied_library_is_known_by_the_name_it_had(copy: str, original: str) -> None:
+    assert original_name(copy) == original
