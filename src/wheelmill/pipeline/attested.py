@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.pipeline.gate import delivered_in, subjects_of
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
-from wheelmill.release.store import Store
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.wheel.attestation import ATTESTATIONS, MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
+from wheelmill.wheel.attestation import MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
 
 
 def checksums_of(wheels: Iterable[TestedWheel]) -> str:
@@ -30,23 +28,19 @@ def attested_in(directory: Path, signer: Signer) -> Attested:
     return verify_bundles((path.read_bytes() for path in paths), signer, WHEELS_WORKFLOW)
 
 
-def attested_part(manifest: Manifest, store: Store, signer: Signer, warn: Callable[[str], None]) -> Manifest:
+def attested_part(manifest: Manifest, bundles: bytes, signer: Signer, warn: Callable[[str], None]) -> Manifest:
     """Leave out the wheels of a release that are not attested, each with its sidecar.
 
     Args:
         manifest: what the release says of itself, which whoever could write to it may have forged.
-        store: has the release, with its attestations.
+        bundles: the attestations that the release has; nothing where it has none.
         signer: who must have attested.
         warn: told of each wheel that is left out.
 
     Raises:
         UsageError: this machine lacks what verifying takes.
+        NetworkError: Sigstore's keys cannot be had.
     """
-    try:
-        bundles = store.read(manifest.tag, ATTESTATIONS)
-    except (ReleaseError, NetworkError) as error:
-        warn(str(error))
-        bundles = b""
     files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
     wheels = []
     for entry in manifest.wheels:

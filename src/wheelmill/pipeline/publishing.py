@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ from wheelmill.release.store import Publication, Store, publish
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import Progress
-from wheelmill.wheel.attestation import Signer
+from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile
 
@@ -90,14 +90,16 @@ def build_index(
 
     Raises:
         SiteError: with everything that must not be published; the old site stays as it is.
+        NetworkError: a release's attestations, or the keys that they are verified with, cannot be had now.
     """
 
     def pages() -> Iterator[Page]:  # read when no other process writes the site: who writes last knows most
-        manifests = store.manifests(warn)
+        manifests, there = store.manifests(warn), store.assets()
         if signer:
-            manifests = tuple(attested_part(manifest, store, signer, warn) for manifest in manifests)
+            kept = {tag: store.read(tag, ATTESTATIONS) for tag, names in there.items() if ATTESTATIONS in names}
+            manifests = tuple(attested_part(each, kept.get(each.tag, b""), signer, warn) for each in manifests)
         deployed = deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED
-        site = site_of_releases(manifests, base_url, listing, absent=_absent(manifests, store), deployed=deployed)
+        site = site_of_releases(manifests, base_url, listing, absent=_absent(manifests, there), deployed=deployed)
         listed = pages_of_sources(sources) if sources is not None else ()
         yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue))
 
@@ -131,9 +133,10 @@ def _without_cycles() -> Iterator[None]:
             gc.enable()
 
 
-def _absent(manifests: Sequence[Manifest], store: Store) -> dict[ReleaseTag, frozenset[str]]:
+def _absent(
+    manifests: Sequence[Manifest], there: Mapping[ReleaseTag, Container[str]]
+) -> dict[ReleaseTag, frozenset[str]]:
     """What manifests name and their releases lack."""
-    there = store.assets()
     return {
         manifest.tag: frozenset(
             filename
