@@ -56,9 +56,11 @@ def write_wheel(
     own_name = f"{dist_info}/RECORD"
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-        archive.writestr(own_name, record if record is not None else record_of(members, own_name))
+        record = record if record is not None else record_of(members, own_name)
+        for name, content in [*members.items(), (own_name, record)]:
+            member = zipfile.ZipInfo(name)  # of 1980, so that the same content gives the same bytes
+            member.external_attr = 0o644 << 16
+            archive.writestr(member, content, zipfile.ZIP_DEFLATED)
     return path
 
 

@@ -12,7 +12,7 @@ Damage = Callable[[bytes], bytes]
 
 _places = st.integers(0, 1 << 20)
 _lengths = st.integers(1, 64) | st.integers(1, 1 << 14)
-NUMBERS = (
+_numbers = (
     st.sampled_from([0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, (1 << 63) - 1, (1 << 64) - 1])
     | st.integers(0, 63).map(lambda bit: 1 << bit)
     | st.integers(0, 1 << 16)
@@ -31,7 +31,7 @@ def mutated(seeds: Sequence[bytes], words: Sequence[bytes] = (b"\0", b"\n")) -> 
         st.builds(_cut, _places),
         st.builds(_drop, _places, _lengths),
         st.builds(_put, _places, st.sampled_from(words) | st.binary(max_size=8)),
-        st.builds(_put_number, _places, NUMBERS, st.sampled_from("BHIQ"), st.sampled_from("<>")),
+        st.builds(_put_number, _places, _numbers, st.sampled_from("BHIQ"), st.sampled_from("<>")),
         st.builds(_repeat, _places, _lengths, st.sampled_from([1, 2, 16, 256, 4096])),
         st.builds(_splice, _places, st.sampled_from(seeds), _places),
     )
@@ -43,6 +43,23 @@ def mutated_text(seeds: Sequence[str], words: Sequence[str] = ("\0", "\n")) -> s
     return mutated([seed.encode() for seed in seeds], [word.encode() for word in words]).map(
         lambda content: content.decode(errors="replace")
     )
+
+
+def with_numbers(seed: bytes, places: Sequence[tuple[int, str]]) -> st.SearchStrategy[bytes]:
+    """A sound input with up to six of its numbers changed.
+
+    Args:
+        seed: the sound input.
+        places: where its numbers are, and their forms: ``(26, "<H")``.
+    """
+
+    def change(numbers: list[tuple[tuple[int, str], int]]) -> bytes:
+        changed = bytearray(seed)
+        for (place, form), number in numbers:
+            struct.pack_into(form, changed, place, number % (1 << 8 * struct.calcsize(form)))
+        return bytes(changed)
+
+    return st.builds(change, st.lists(st.tuples(st.sampled_from(places), _numbers), min_size=1, max_size=6))
 
 
 def _damage(content: bytes, damages: list[Damage]) -> bytes:

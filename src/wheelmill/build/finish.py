@@ -5,15 +5,14 @@ The three must agree: pip refuses a wheel whose METADATA names another version; 
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-from wheelmill.errors import BuildError
+from wheelmill.errors import BuildError, UnreadableError
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.wheel.archive import check_archive, pack, unpack
+from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
 from wheelmill.wheel.elf import shared_objects_of
-from wheelmill.wheel.metadata import add_label, dist_info_of, is_pure, read_metadata, record_of
+from wheelmill.wheel.metadata import add_label, is_pure, metadata_in, read_metadata, record_of, wheel_file_in
 from wheelmill.wheel.name import WheelFile, WheelName
 
 
@@ -57,12 +56,11 @@ def check_built(wheel: Path, target: BuildTarget) -> None:
         raise BuildError(f"{broken}: {'; '.join(finding.detail for finding in findings)}")
     try:
         name = WheelName.parse(wheel.name)
-        with zipfile.ZipFile(wheel) as archive:
-            dist_info = dist_info_of(archive)
-            read_metadata(archive.read(f"{dist_info}/METADATA"))
-            pure = is_pure(archive.read(f"{dist_info}/WHEEL"))
+        with wheel.open("rb") as file, open_archive(file) as archive:
+            read_metadata(metadata_in(archive))
+            pure = is_pure(wheel_file_in(archive))
         shared_objects = shared_objects_of(wheel)
-    except (ValueError, KeyError) as error:
+    except UnreadableError as error:
         raise BuildError(f"{broken}: {error}") from None
     if name.project != cell.project:
         raise BuildError(f"{cell.project} {cell.version} came out as a wheel of {name.project}: {wheel.name}")

@@ -5,33 +5,20 @@ from __future__ import annotations
 import hashlib
 import io
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import IO, Final
 
-from wheelmill.conformance.fetch import MAX_PART, Fetcher
+from wheelmill.conformance.fetch import Fetcher
 from wheelmill.conformance.served import Document, ExaminedFile
 from wheelmill.conformance.values import is_hash, is_secure
 from wheelmill.errors import WheelmillError
 from wheelmill.web.pages import Link
 from wheelmill.web.ranges import RangeFile
-from wheelmill.wheel.archive import COMPRESSIONS
-from wheelmill.wheel.metadata import dist_info_of
+from wheelmill.wheel.archive import open_archive
+from wheelmill.wheel.metadata import metadata_in
 
 MAX_HASHED: Final = 32 << 20
 """Bytes. Of larger files METADATA is read and no hash computed, unless every byte is asked for."""
-
-_UNREADABLE: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    WheelmillError,
-    ValueError,
-    KeyError,
-    RuntimeError,
-)
 
 
 def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bool) -> ExaminedFile:
@@ -86,9 +73,7 @@ def _metadata_in(link: Link, file: IO[bytes] | io.RawIOBase) -> bytes | None:
     if not link.filename.endswith(".whl"):
         return None
     try:
-        with zipfile.ZipFile(file) as archive:
-            member = archive.getinfo(f"{dist_info_of(archive)}/METADATA")
-            readable = member.file_size <= MAX_PART and member.compress_type in COMPRESSIONS
-            return archive.read(member) if readable else None
-    except _UNREADABLE:
+        with open_archive(file) as archive:
+            return metadata_in(archive)
+    except (WheelmillError, OSError):
         return None

@@ -10,15 +10,23 @@ from packaging.metadata import Metadata
 
 from wheelmill.build.provenance import Provenance
 from wheelmill.config.model import Expectations
+from wheelmill.errors import UnreadableError
 from wheelmill.names import PythonVersion
 from wheelmill.smoke.verdict import Evidence
-from wheelmill.wheel.archive import check_archive
+from wheelmill.wheel.archive import check_archive, open_archive
 from wheelmill.wheel.elf import SharedObject, shared_objects_of
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.glibc import newest
 from wheelmill.wheel.installed import InstalledFile, installed_files
 from wheelmill.wheel.libraries import cuda_major_of
-from wheelmill.wheel.metadata import check_record, commands_of, dist_info_of, read_metadata
+from wheelmill.wheel.metadata import (
+    check_record,
+    commands_of,
+    dist_info_of,
+    metadata_in,
+    read_metadata,
+    wheel_file_in,
+)
 from wheelmill.wheel.name import WheelFile, WheelName
 
 
@@ -91,15 +99,15 @@ def open_wheel(file: WheelFile, provenance: Provenance | None) -> Contents | tup
     if findings := check_archive(file.path):
         return findings
     try:
-        with zipfile.ZipFile(file.path) as archive:
-            dist_info = dist_info_of(archive)
-            metadata_file = archive.read(f"{dist_info}/METADATA")
+        with file.path.open("rb") as opened, open_archive(opened) as archive:
+            metadata_file = metadata_in(archive)
             metadata = read_metadata(metadata_file)
-            archive.getinfo(f"{dist_info}/WHEEL")
+            wheel_file_in(archive)
             members = tuple(member for member in archive.infolist() if not member.is_dir())
+            dist_info = dist_info_of(archive)
             commands = commands_of(archive, dist_info)
             record_findings = tuple(check_record(archive, dist_info))
-    except (ValueError, KeyError) as error:
+    except UnreadableError as error:
         return (Finding(code=Code.METADATA, detail=str(error)),)
     try:
         shared_objects = shared_objects_of(file.path)

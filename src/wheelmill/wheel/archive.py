@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import stat
@@ -9,65 +10,139 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import IO, Final, cast
 
-from wheelmill.system.files import atomic_write
+from wheelmill.errors import UnreadableError
+from wheelmill.system.files import MAX_FILENAME, atomic_write
 from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.layout import check_members, find_directory
+from wheelmill.wheel.limits import (
+    MAX_DIRECTORY,
+    MAX_FINDINGS,
+    MAX_MEMBERS,
+    MAX_PATH,
+    MAX_RATIO,
+    MAX_UNPACKED,
+)
 
 COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 """What a wheel's members may be packed with: every installer reads these."""
-MAX_MEMBERS: Final = 100_000
-MAX_UNPACKED: Final = 16 << 30
-"""Bytes. The largest CUDA wheels unpack to about 4 GiB."""
-MAX_RATIO: Final = 100
-"""Unpacked over packed. Machine code packs 2 to 20 times; bombs start at 1,000."""
 
-_UNREADABLE: Final = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
+_BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
+"""What zipfile raises: ``RuntimeError`` for encrypted members, and one of its kind for compressions that it lacks."""
+
+
+def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
+    """Open the zip that a wheel is, here or on a server, without reading its members.
+
+    Raises:
+        UnreadableError: it is none, or has more members than any wheel.
+    """
+    directory = find_directory(file)
+    if directory.size > MAX_DIRECTORY:
+        raise UnreadableError(f"the list of its members has {directory.size} bytes, more than {MAX_DIRECTORY}")
+    try:
+        archive = zipfile.ZipFile(cast("IO[bytes]", file))
+    except _BROKEN as error:
+        raise UnreadableError(f"not a readable zip: {error}") from None
+    members = archive.infolist()
+    if len(members) > MAX_MEMBERS:
+        raise UnreadableError(f"it has {len(members)} members, more than {MAX_MEMBERS}")
+    if len(members) != directory.members or any(each.header_offset >= directory.start for each in members):
+        raise UnreadableError("not a readable zip: the list of its members and its end disagree")
+    return archive
+
+
+@contextmanager
+def open_member(archive: zipfile.ZipFile, member: str | zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    """Open a member; no more can be read of it than it says to have.
+
+    Raises:
+        UnreadableError: it is not there, or what is read of it is broken.
+    """
+    try:
+        with archive.open(member) as file:
+            yield file
+    except UnreadableError:
+        raise
+    except KeyError:
+        raise UnreadableError(f"it has no {member}") from None
+    except _BROKEN as error:
+        raise UnreadableError(f"{member} cannot be unpacked: {error}") from None
+
+
+def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """Read a member as a whole.
+
+    Args:
+        archive: an opened wheel.
+        name: the member's name.
+        most: how many bytes it may have.
+
+    Raises:
+        UnreadableError: it is not there, is broken or larger.
+    """
+    with open_member(archive, name) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UnreadableError(f"{name} has more than {most} bytes")
+    return content
 
 
 def check_archive(path: Path) -> tuple[Finding, ...]:
-    """Say why a file must not be unpacked: no zip, unsafe names, duplicates, links, encryption, bombs.
+    """Say why a file must not be unpacked: no zip, or two in one, unsafe names, duplicates, links, encryption, bombs.
 
-    zipfile reads no more than the sizes that were declared, so checking those is enough.
+    Every byte of a file without findings was read.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            refusals = tuple(_refusals(path, archive.infolist()))
-            if refusals:
+        with path.open("rb") as file, open_archive(file) as archive:
+            members = archive.infolist()
+            if refusals := tuple(islice(_refusals(path, members), MAX_FINDINGS)):
                 return refusals
-            broken = archive.testzip()
-    except _UNREADABLE as error:
-        return (Finding(code=Code.ARCHIVE, detail=f"not a readable zip: {error}"),)
-    if broken is not None:
-        return (Finding(code=Code.ARCHIVE, detail=f"{broken!r} does not match its checksum"),)
+            check_members(file, members)
+    except (UnreadableError, OSError) as error:
+        return (Finding(code=Code.ARCHIVE, detail=str(error)),)
     return ()
 
 
 def _refusals(path: Path, members: list[zipfile.ZipInfo]) -> Iterator[Finding]:
-    if len(members) > MAX_MEMBERS:
-        yield Finding(code=Code.ARCHIVE, detail=f"{len(members)} members, more than {MAX_MEMBERS}")
-        return
-    for name, count in Counter(str(PurePosixPath(member.filename)) for member in members).items():
+    names = Counter(str(PurePosixPath(member.filename)) for member in members)
+    for name, count in names.items():
         if count > 1:
             yield Finding(code=Code.ARCHIVE, detail=f"{name!r} stands in it {count} times")
+    files = {str(PurePosixPath(member.filename)) for member in members if not member.is_dir()}
+    for name in files.intersection(str(parent) for each in names for parent in PurePosixPath(each).parents[:-1]):
+        yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is a file, and a folder with others")
     for member in members:
-        if not _is_safe(member.orig_filename):
-            yield Finding(code=Code.PATH, detail=f"{member.orig_filename!r} leads out of its folder")
-        if stat.S_ISLNK(member.external_attr >> 16):
-            yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is a symbolic link")
-        if member.flag_bits & 0x1:
-            yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is encrypted")
-        if member.compress_type not in COMPRESSIONS:
-            yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is neither stored nor deflated")
+        yield from _refusals_of(member)
     unpacked = sum(member.file_size for member in members)
     if unpacked > MAX_UNPACKED or unpacked > MAX_RATIO * max(path.stat().st_size, 1 << 20):
         yield Finding(code=Code.ARCHIVE, detail=f"unpacks to {unpacked} bytes, which looks like a zip bomb")
 
 
+def _refusals_of(member: zipfile.ZipInfo) -> Iterator[Finding]:
+    if not _is_safe(member.orig_filename):
+        yield Finding(
+            code=Code.PATH,
+            detail=f"{member.orig_filename!r} leads out of its folder",
+        )
+    if len(member.filename) > MAX_PATH or any(len(part.encode()) > MAX_FILENAME for part in member.filename.split("/")):
+        yield Finding(code=Code.PATH, detail=f"{member.filename[:40]!r}... is a longer name than disks hold")
+    if stat.S_ISLNK(member.external_attr >> 16):
+        yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is a symbolic link")
+    if member.flag_bits & 0x1:
+        yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is encrypted")
+    if member.compress_type not in COMPRESSIONS:
+        yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is neither stored nor deflated")
+
+
 def _is_safe(name: str) -> bool:
     parts = PurePosixPath(name).parts
-    return bool(parts) and not name.startswith("/") and ".." not in parts and not set(name) & set("\\:\0")
+    is_plain = not any(character in "\\:\x7f" or character < " " for character in name)
+    return bool(parts) and not name.startswith("/") and ".." not in parts and is_plain
 
 
 SOURCE_DATE_EPOCH: Final = 315_532_800

@@ -19,6 +19,7 @@ from elftools.elf.elffile import ELFFile
 
 from wheelmill.errors import UnreadableError
 from wheelmill.system.folders import temporary_folder
+from wheelmill.wheel.archive import open_archive, open_member
 from wheelmill.wheel.dynamic import DynamicForm, Symbol, Texts
 from wheelmill.wheel.fatbin import DeviceCode, read_device_code
 from wheelmill.wheel.limits import MAX_READS, MAX_SECTIONS, MAX_SYMBOLS
@@ -131,7 +132,7 @@ def shared_objects_of(wheel: Path) -> tuple[SharedObject, ...]:
     Raises:
         UnreadableError: one of them is not readable; names it.
     """
-    with zipfile.ZipFile(wheel) as archive:
+    with wheel.open("rb") as file, open_archive(file) as archive:
         return read_members(archive, archive.infolist())
 
 
@@ -146,7 +147,7 @@ def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -
     with temporary_folder() as folder:
         unpacked = folder / "member"
         for member in members:
-            with archive.open(member) as source:
+            with open_member(archive, member) as source:
                 if (first := source.read(len(ELF_MAGIC))) != ELF_MAGIC:
                     continue
                 with unpacked.open("wb") as target:

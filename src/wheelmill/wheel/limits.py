@@ -4,6 +4,21 @@ from typing import Final
 
 MAX_TAGS: Final = 1_000
 """Of a file name, whose compressed sets multiply (PEP 425). Real names stand for some dozens."""
+
+MAX_MEMBERS: Final = 100_000
+MAX_DIRECTORY: Final = 16 << 20
+"""Bytes of the list of members. The largest CUDA wheels have 3 MB."""
+MAX_PATH: Final = 1_000
+"""Characters of a member's name."""
+MAX_UNPACKED: Final = 16 << 30
+"""Bytes. The largest CUDA wheels unpack to about 4 GiB."""
+MAX_RATIO: Final = 100
+"""Unpacked over packed. Machine code packs 2 to 20 times; bombs start at 1,000."""
+MAX_FINDINGS: Final = 100
+"""Of one kind that are told."""
+
+MAX_RECORD: Final = 16 << 20
+"""Bytes: 100,000 members with names of ordinary length."""
 MAX_METADATA: Final = 1 << 20
 """Bytes, also of WHEEL. Long descriptions have a quarter of it."""
 MAX_FIELDS: Final = 4_000

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from email.parser import BytesParser
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -26,8 +26,9 @@ from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import TorchVersion
+from wheelmill.wheel.archive import open_archive, read_member
 from wheelmill.wheel.findings import Code, Finding
-from wheelmill.wheel.limits import MAX_FIELDS, MAX_METADATA
+from wheelmill.wheel.limits import MAX_FIELDS, MAX_FINDINGS, MAX_MEMBERS, MAX_METADATA, MAX_RECORD
 
 _WRITTEN_EARLY: Final = ("license-expression", "license-file")
 
@@ -36,7 +37,7 @@ def dist_info_of(archive: zipfile.ZipFile) -> str:
     """The name of the wheel's one ``.dist-info`` folder.
 
     Raises:
-        ValueError: there is none, or more than one.
+        UnreadableError: there is none, or more than one.
     """
     folders = {
         parts[0]
@@ -44,7 +45,7 @@ def dist_info_of(archive: zipfile.ZipFile) -> str:
         if len(parts) > 1 and parts[0].endswith(".dist-info")
     }
     if len(folders) != 1:
-        raise ValueError(f"expected one .dist-info folder, found {sorted(folders) or 'none'}")
+        raise UnreadableError(f"expected one .dist-info folder, found {sorted(folders) or 'none'}")
     return folders.pop()
 
 
@@ -101,7 +102,7 @@ def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
     https://packaging.python.org/en/latest/specifications/entry-points/#file-format
 
     Raises:
-        ValueError: entry_points.txt cannot be read.
+        UnreadableError: entry_points.txt cannot be read.
     """
     name = f"{dist_info}/entry_points.txt"
     if name not in archive.namelist():
@@ -109,9 +110,9 @@ def commands_of(archive: zipfile.ZipFile, dist_info: str) -> tuple[str, ...]:
     parser = ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # as the specification says: names keep their case
     try:
-        parser.read_string(archive.read(name).decode("utf-8"))
+        parser.read_string(read_member(archive, name, MAX_METADATA).decode("utf-8"))
     except (ConfigParserError, UnicodeDecodeError) as error:
-        raise ValueError(f"{name} cannot be read: {error}") from None
+        raise UnreadableError(f"{name} cannot be read: {error}") from None
     groups = ("console_scripts", "gui_scripts")
     return tuple(command for group in groups if parser.has_section(group) for command in parser.options(group))
 
@@ -167,18 +168,37 @@ def _is_plain_torch(requirement: bytes) -> bool:
 
 
 def metadata_bytes(wheel: Path) -> bytes:
-    """The METADATA of a wheel that can be read, as it stands in it: what a PEP 658 sidecar holds."""
-    with zipfile.ZipFile(wheel) as archive:
-        return archive.read(f"{dist_info_of(archive)}/METADATA")
+    """The METADATA of a wheel, as it stands in it: what a PEP 658 sidecar holds.
+
+    Raises:
+        UnreadableError: it cannot be read, or is not there.
+    """
+    try:
+        with wheel.open("rb") as file, open_archive(file) as archive:
+            return metadata_in(archive)
+    except UnreadableError as error:
+        raise UnreadableError(f"{wheel.name} cannot be read as a wheel: {error}") from None
+
+
+def metadata_in(archive: zipfile.ZipFile) -> bytes:
+    """The METADATA of an opened wheel.
+
+    Raises:
+        UnreadableError: it cannot be read, or is not there.
+    """
+    return read_member(archive, f"{dist_info_of(archive)}/METADATA", MAX_METADATA)
+
+
+def wheel_file_in(archive: zipfile.ZipFile) -> bytes:
+    """The WHEEL file of an opened wheel; raises as `metadata_in` does."""
+    return read_member(archive, f"{dist_info_of(archive)}/WHEEL", MAX_METADATA)
 
 
 def requires_dist_of(wheel: Path) -> tuple[str, ...]:
     """What a wheel requires.
 
     Raises:
-        ValueError: its METADATA cannot be read, or is not there.
-        KeyError: the same.
-        zipfile.BadZipFile: it is no wheel.
+        UnreadableError: it is no wheel, or its METADATA cannot be read.
     """
     return tuple(map(str, read_metadata(metadata_bytes(wheel)).requires_dist or ()))
 
@@ -207,15 +227,19 @@ def check_record(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Finding]:
     own_name = f"{dist_info}/RECORD"
     signatures = {f"{own_name}.jws", f"{own_name}.p7s"}
     try:
-        rows = list(csv.reader(io.StringIO(archive.read(own_name).decode("utf-8"))))
+        content = read_member(archive, own_name, MAX_RECORD).decode("utf-8")
+        rows = list(islice(csv.reader(io.StringIO(content)), MAX_MEMBERS + 1))
         listed = {name: digest for name, digest, _size in rows}
-    except (KeyError, UnicodeDecodeError, csv.Error, ValueError) as error:
+    except (csv.Error, ValueError) as error:
         yield Finding(code=Code.RECORD, detail=f"{own_name} is missing or unreadable: {error}")
         return
+    if len(listed) < len(rows) or len(rows) > MAX_MEMBERS:
+        yield Finding(code=Code.RECORD, detail=f"{own_name} lists a file twice, or more than {MAX_MEMBERS} files")
+        return
     present = {member.filename for member in archive.infolist() if not member.is_dir()} - signatures
-    for name in sorted(present - listed.keys()):
+    for name in sorted(present - listed.keys())[:MAX_FINDINGS]:
         yield Finding(code=Code.RECORD, detail=f"{name!r} is not listed")
-    for name in sorted(listed.keys() - present):
+    for name in sorted(listed.keys() - present)[:MAX_FINDINGS]:
         yield Finding(code=Code.RECORD, detail=f"{name!r} is listed and not there")
     for name in sorted((listed.keys() & present) - {own_name}):
         with archive.open(name) as file:

@@ -1,15 +1,21 @@
+import io
 import os
 import stat
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from tests.wheels import write_wheel
+from wheelmill.errors import UnreadableError
 from wheelmill.wheel import archive
-from wheelmill.wheel.archive import SOURCE_DATE_EPOCH, check_archive, pack
+from wheelmill.wheel.archive import SOURCE_DATE_EPOCH, check_archive, open_archive, pack, read_member
 from wheelmill.wheel.findings import Code
+from wheelmill.wheel.limits import MAX_DIRECTORY, MAX_FINDINGS, MAX_RATIO
 
 CENTRAL_ENTRY = b"PK\1\2"
 FLAGS_AT = 8
@@ -22,6 +28,10 @@ def wheel(tmp_path: Path) -> Path:
 
 def codes_of(path: Path) -> list[Code]:
     return [finding.code for finding in check_archive(path)]
+
+
+def told_of(path: Path) -> list[str]:
+    return [finding.detail for finding in check_archive(path)]
 
 
 def add(path: Path, name: str, content: bytes = b"added", *, mode: int = 0o100644, method: int = 0) -> Path:
@@ -77,7 +87,7 @@ def test_a_compression_that_installers_lack_is_refused(wheel: Path, method: int)
 
 
 def test_a_bomb_is_refused(wheel: Path) -> None:
-    add(wheel, "demo/zeros", bytes(archive.MAX_RATIO + 1 << 20), method=zipfile.ZIP_DEFLATED)
+    add(wheel, "demo/zeros", bytes(MAX_RATIO + 1 << 20), method=zipfile.ZIP_DEFLATED)
 
     assert codes_of(wheel) == [Code.ARCHIVE]
 
@@ -187,3 +197,181 @@ def test_a_folder_that_cannot_be_packed_leaves_nothing_behind(folder: Path, tmp_
         pack(folder, tmp_path / "new" / "demo.whl")
 
     assert list((tmp_path / "new").iterdir()) == []
+
+
+def rewritten(path: Path, change: Callable[[bytes], bytes]) -> Path:
+    path.write_bytes(change(path.read_bytes()))
+    return path
+
+
+def moved(content: bytes, added: bytes, *, at: int) -> bytes:
+    """A zip with bytes added before its list of members, whose end record knows where the list is now."""
+    *head, start, comment = struct.unpack("<4sHHHHIIH", content[-22:])
+    end = struct.pack("<4sHHHHIIH", *head, start + len(added), comment)
+    return content[:at] + added + content[at:-22] + end
+
+
+def start_of_list(content: bytes) -> int:
+    return int.from_bytes(content[-6:-2], "little")
+
+
+def local_entry(name: bytes, content: bytes) -> bytes:
+    sizes = (zlib.crc32(content), len(content), len(content), len(name), 0)
+    return struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 20, 0, 0, 0, 0, *sizes) + name + content
+
+
+def test_two_zips_in_one_file_are_refused(wheel: Path, tmp_path: Path) -> None:
+    other = write_wheel(tmp_path / "other" / wheel.name, files={"demo/evil.py": b""}).read_bytes()
+
+    assert codes_of(rewritten(wheel, lambda content: other + content)) == [Code.ARCHIVE]
+
+
+@pytest.mark.parametrize("behind", [b"x", b"\0" * 22, b"PK\5\6" + bytes(18)], ids=["text", "zeros", "a second end"])
+def test_bytes_behind_the_end_are_refused(wheel: Path, behind: bytes) -> None:
+    assert codes_of(rewritten(wheel, lambda content: content + behind)) == [Code.ARCHIVE]
+
+
+def test_bytes_before_the_first_member_are_refused(wheel: Path) -> None:
+    assert codes_of(rewritten(wheel, lambda content: b"#!/bin/sh\n" + content)) == [Code.ARCHIVE]
+
+
+def test_a_member_that_only_has_a_header_of_its_own_is_refused(wheel: Path) -> None:
+    hidden = local_entry(b"demo/__init__.py", b"evil")
+    start = start_of_list(wheel.read_bytes())
+
+    rewritten(wheel, lambda content: moved(content, hidden, at=start))
+
+    assert told_of(wheel) == [f"its bytes at {start} belong to no member of its list"]
+
+
+def test_a_member_that_hides_behind_the_packed_bytes_of_another_is_refused(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("demo/x", b"text" * 100)
+    content = wheel.read_bytes()
+    with zipfile.ZipFile(wheel) as file:
+        before = struct.pack("<I", file.getinfo("demo/x").compress_size)
+    hidden = local_entry(b"demo/__init__.py", b"evil")
+    longer = struct.pack("<I", int.from_bytes(before, "little") + len(hidden))
+    at = content.rindex(b"demo/x", 0, start_of_list(content))
+    sizes = (at - 12, content.rindex(b"demo/x") - 26)
+    content = moved(content, hidden, at=start_of_list(content))
+    for place in (sizes[0], sizes[1] + len(hidden)):
+        assert content[place : place + 4] == before
+        content = content[:place] + longer + content[place + 4 :]
+    wheel.write_bytes(content)
+
+    assert told_of(wheel) == ["'demo/x' has other bytes behind its packed ones"]
+
+
+def test_a_member_whose_own_header_has_another_name_is_refused(wheel: Path) -> None:
+    rewritten(wheel, lambda content: content.replace(b"demo/a b.txt", b"demo/evil.py", 1))
+
+    assert told_of(wheel) == ["'demo/a b.txt' has another name or method in its own header than in the list"]
+
+
+def test_a_member_that_unpacks_to_more_than_it_says_is_refused(wheel: Path) -> None:
+    add(wheel, "demo/zeros", bytes(1 << 20), method=zipfile.ZIP_DEFLATED)
+    short = struct.pack("<II", zlib.crc32(b""), 0)
+    true = struct.pack("<I", zlib.crc32(bytes(1 << 20)))
+    with zipfile.ZipFile(wheel) as file:
+        packed = struct.pack("<I", file.getinfo("demo/zeros").compress_size)
+    lie = short[:4] + packed + short[4:]
+
+    rewritten(wheel, lambda content: content.replace(true + packed + struct.pack("<I", 1 << 20), lie))
+
+    assert told_of(wheel) == ["'demo/zeros' unpacks to more than the 0 bytes it names"]
+
+
+def test_two_members_of_the_same_bytes_are_refused(wheel: Path) -> None:
+    content = wheel.read_bytes()
+    start = start_of_list(content)
+    entry = content[start : content.index(b"PK\1\2", start + 4)]
+    twin = entry.replace(b"demo/__init__.py", b"demo/__twin__.py")
+    signature, disk, other, here, members, size, at, comment = struct.unpack("<4sHHHHIIH", content[-22:])
+    end = struct.pack("<4sHHHHIIH", signature, disk, other, here + 1, members + 1, size + len(twin), at, comment)
+    wheel.write_bytes(content[:-22] + twin + end)
+
+    assert told_of(wheel) == ["its bytes at 48 belong to no member of its list, or to two"]
+
+
+def test_a_second_name_in_an_extra_field_is_refused(wheel: Path) -> None:
+    member = zipfile.ZipInfo("demo/x")
+    member.extra = struct.pack("<HHBI", 0x7075, 5 + 6, 1, zlib.crc32(b"demo/x")) + b"evil.p"
+    with zipfile.ZipFile(wheel, "a") as file:
+        file.writestr(member, b"")
+
+    assert told_of(wheel) == ["'demo/x' has a second name, in an extra field"]
+
+
+@pytest.mark.parametrize("name", ["demo/" + "x" * 256, "x/" * 600 + "x"], ids=["part", "path"])
+def test_a_name_that_no_disk_holds_is_refused(wheel: Path, name: str) -> None:
+    assert codes_of(add(wheel, name)) == [Code.PATH]
+
+
+def test_a_file_that_is_a_folder_of_others_is_refused(wheel: Path) -> None:
+    assert told_of(add(wheel, "demo/a b.txt/x")) == ["'demo/a b.txt' is a file, and a folder with others"]
+
+
+def test_no_more_findings_are_told_than_somebody_reads(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel, "a") as file:
+        for number in range(MAX_FINDINGS + 10):
+            file.writestr(f"../{number}", b"")
+
+    assert len(check_archive(wheel)) == MAX_FINDINGS
+
+
+def test_a_list_of_members_that_fills_memory_is_not_read(wheel: Path) -> None:
+    content = wheel.read_bytes()
+    signature, disk, other, *_ = struct.unpack("<4sHHHHIIH", content[-22:])
+    end = struct.pack("<4sHHHHIIH", signature, disk, other, 1, 1, MAX_DIRECTORY + 1, 0, 0)
+    wheel.write_bytes(bytes(MAX_DIRECTORY + 1) + end)
+
+    assert told_of(wheel) == [f"the list of its members has {MAX_DIRECTORY + 1} bytes, more than {MAX_DIRECTORY}"]
+
+
+class Unseekable(io.RawIOBase):
+    """What makes zipfile write sizes behind members."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: bytes) -> int:  # type: ignore[override]  # what zipfile gives
+        return self._file.write(content)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_wheel_whose_sizes_stand_behind_its_members_is_let_through(tmp_path: Path, *, wide: bool) -> None:
+    path = tmp_path / "demo.whl"
+    with path.open("wb") as out, zipfile.ZipFile(Unseekable(out), "w", zipfile.ZIP_DEFLATED) as file:
+        for name in ("demo/__init__.py", "demo/ä.txt"):
+            with file.open(name, "w", force_zip64=wide) as member:
+                member.write(b"text" * 1000)
+
+    assert check_archive(path) == ()
+
+
+def test_a_wheel_with_zip64_records_is_let_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 1)
+    path = tmp_path / "demo.whl"
+    with zipfile.ZipFile(path, "w") as file:
+        for name in ("demo/a", "demo/b"):
+            with file.open(name, "w", force_zip64=True) as member:
+                member.write(b"text")
+
+    assert b"PK\6\6" in path.read_bytes()
+    assert check_archive(path) == ()
+
+
+def test_a_missing_member_is_named(wheel: Path) -> None:
+    with wheel.open("rb") as file, open_archive(file) as opened, pytest.raises(UnreadableError, match="it has no x"):
+        read_member(opened, "x", 10)
+
+
+def test_a_member_larger_than_wanted_is_not_read(wheel: Path) -> None:
+    add(wheel, "demo/zeros", bytes(1 << 20), method=zipfile.ZIP_DEFLATED)
+
+    with wheel.open("rb") as file, open_archive(file) as opened, pytest.raises(UnreadableError, match="more than 10 b"):
+        read_member(opened, "demo/zeros", 10)

@@ -6,7 +6,6 @@ The manifest of its release says what is in it; else METADATA is read, and the c
 from __future__ import annotations
 
 import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
@@ -16,7 +15,7 @@ from packaging.version import Version
 
 from wheelmill.client.choose.inside import Inside
 from wheelmill.client.records import Candidate, SourceKind
-from wheelmill.errors import UnreadableError, WheelmillError
+from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
 from wheelmill.names import Architecture, read_requirement
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.label import Label
@@ -40,20 +39,21 @@ def look_into(candidate: Candidate, web: Web) -> Inside | str:
     """Read what can be read without downloading; else say why not: no pieces from the server, an unreadable wheel."""
     try:
         return _look_into_manifest(candidate, web) or _look_into_file(candidate, web)
-    except (WheelmillError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+    except (WheelmillError, ValueError, OSError) as error:
         return f"could not be looked into: {error}"
 
 
 def _look_into_file(candidate: Candidate, web: Web) -> Inside:
     from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
-    from wheelmill.wheel.metadata import dist_info_of, read_metadata  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.archive import open_archive  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.metadata import metadata_in, read_metadata  # noqa: PLC0415 - the same
 
     sidecar = _sidecar(candidate, web)
     try:
-        with zipfile.ZipFile(RangeFile(web, candidate.url, piece=_PIECE, budget=_MOST_READ)) as archive:
-            content = sidecar or _metadata_in(archive, f"{dist_info_of(archive)}/METADATA")
+        with open_archive(RangeFile(web, candidate.url, piece=_PIECE, budget=_MOST_READ)) as archive:
+            content = sidecar or metadata_in(archive)
             code = _code_in(archive)
-    except (WheelmillError, OSError):
+    except (NetworkError, OSError):
         if sidecar is None:
             raise
         content, code = sidecar, None
@@ -76,12 +76,6 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
     if answer.ok and promised and (found := sha256_of_bytes(answer.content)) != promised:
         raise UnreadableError(f"{answer.url} has sha256 {found}; the page says {promised}")
     return answer.content if answer.ok else None
-
-
-def _metadata_in(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > MAX_METADATA:
-        raise UnreadableError(f"{name} is larger than {MAX_METADATA} bytes")
-    return archive.read(name)
 
 
 def _code_in(archive: zipfile.ZipFile) -> tuple[SharedObject, ...] | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from packaging.pylock import Package, PackageWheel, Pylock
 from packaging.requirements import Requirement
@@ -117,13 +115,6 @@ def _complete(resolution: Resolution, cache: WheelCache, progress: Progress) -> 
         choices[project] = replace(
             choice,
             candidate=replace(candidate, sha256=wheel.sha256, size=wheel.size),
-            requires_dist=_requires_dist(wheel.path),
+            requires_dist=requires_dist_of(wheel.path),
         )
     return replace(resolution, choices=choices)
-
-
-def _requires_dist(wheel: Path) -> tuple[str, ...]:
-    try:
-        return requires_dist_of(wheel)
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise IntegrityError(f"{wheel.name} cannot be read as a wheel: {error}") from None
