@@ -23,9 +23,6 @@ MAX_BYTES: Final = 1_000_000_000
 https://docs.github.com/en/pages/getting-started-with-github-pages/github-pages-limits
 """
 
-_FOLDERS: Final = ("simple", "packages", "about", "static")
-"""Of every site; the others are named after a CUDA."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class SiteSize:
@@ -103,7 +100,11 @@ def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> SiteSi
 
 
 def _swap(new: Path, directory: Path) -> None:
-    """Let the new folder and the old one take each other's place; foreign folders are then still in the old one."""
+    """Let the new folder and the old one take each other's place, with what is foreign in the old one in both.
+
+    A foreign folder, such as one of releases, stays where it is, since others may be writing to it: then each page and
+    each tree of the site is replaced by itself.
+    """
     if not directory.exists():
         new.rename(directory)
         return
@@ -114,29 +115,40 @@ def _swap(new: Path, directory: Path) -> None:
             f"{directory} has {', '.join(replaced)}, which the site would replace, and is not one itself",
             hint="give another folder",
         )
+    if any(entry.is_dir() and not entry.is_symlink() for entry in foreign):
+        gone = [name for name in replaced if not (new / name).exists()]
+        for entry in list(new.iterdir()):
+            _put(entry, directory / entry.name)
+        for name in gone:
+            (directory / name).rename(new / name)
+        return
     for entry in foreign:
-        if entry.is_symlink() or not entry.is_dir():
-            link_or_copy(entry, new / entry.name)
+        link_or_copy(entry, new / entry.name)
     if not exchange(new, directory):
         directory.rename(_beside(directory, "old"))
         new.rename(directory)
 
 
+def _put(entry: Path, place: Path) -> None:
+    """Put a page or a tree of the new site into its place, and what was there out of it."""
+    if not entry.is_dir() or not place.exists():
+        entry.replace(place)
+    elif not exchange(entry, place):
+        place.rename(entry.with_name(f"{entry.name}.old"))
+        entry.rename(place)
+
+
 def _finish_what_was_begun(directory: Path) -> None:
-    """Have a whole site in its place with all that is foreign, and nothing beside it, whenever a writer was killed."""
+    """Have the old site or the new one in its place, and nothing beside it, wherever a writer was killed."""
     new, old = _beside(directory, "new"), _beside(directory, "old")
     if old.exists() and not directory.exists():
         old.rename(directory)
-    for left in (new, old):
-        if left.exists() and directory.exists():
-            for entry in left.iterdir():
-                if entry.is_dir() and not entry.is_symlink() and not _is_of_a_site(entry, directory):
-                    entry.rename(directory / entry.name)
-        remove_tree(left)
+    remove_tree(new)
+    remove_tree(old)
 
 
-def _is_of_a_site(entry: Path, site: Path) -> bool:
-    """Whether a site has such a page or folder, too, or it is the tree of a CUDA that the site lacks."""
-    if (site / entry.name).exists() or entry.name in _FOLDERS:
+def _is_of_a_site(entry: Path, new: Path) -> bool:
+    """Whether the new site has such a page or folder, or it is the tree of a CUDA that the new site lacks."""
+    if (new / entry.name).exists() or entry.name in ("simple", "packages"):
         return True
     return entry.name.startswith("cu") and any((*entry.glob("simple"), *entry.glob("torch*/simple")))
