@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -45,22 +44,28 @@ print(json.dumps(sys.argv[1:]))
 """Reports back: a module that ends the process with exit code 0 was not imported."""
 
 _LOAD: Final = """
-import ctypes, importlib, importlib.metadata, json, sys
-project, imports, modules, libraries = json.loads(sys.argv[1])
-for name in imports:
+import ctypes, importlib, importlib.metadata, json, mmap, sys
+for name in sys.argv[2:]:
     importlib.import_module(name)
-where = importlib.metadata.distribution(project).locate_file
+def load(file):
+    path, stem = str(file.locate()), file.name.partition(".")[0]
+    with open(path, "rb") as opened:
+        if opened.read(4) != b"\\x7fELF":
+            return
+        with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            is_module = content.find(f"PyInit_{stem}\\0".encode()) >= 0
+    if is_module:
+        importlib.import_module(".".join((*file.parts[:-1], stem)))
+    else:
+        ctypes.CDLL(path)
 faults = []
-def load(name, function, argument):
-    print("loading", name, file=sys.stderr, flush=True)  # the last words, where it ends the process
-    try:
-        function(argument)
-    except BaseException as error:
-        faults.append(f"{name}: {type(error).__name__}: {error}")
-for name in modules:
-    load(name, importlib.import_module, name)
-for name in libraries:
-    load(name, ctypes.CDLL, str(where(name)))
+for file in importlib.metadata.distribution(sys.argv[1]).files or ():
+    if ".so" in file.suffixes:
+        print("loading", file, file=sys.stderr, flush=True)  # the last words, where it ends the process
+        try:
+            load(file)
+        except BaseException as error:
+            faults.append(f"{file}: {type(error).__name__}: {error}")
 print(json.dumps(faults))
 """
 
@@ -93,30 +98,12 @@ def failed_imports(contents: Contents, environment: SmokeEnvironment) -> Iterato
 
 def failed_extensions(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
     """Load every extension module and every other library in it, after what packages.yml says is imported."""
-    modules, libraries = _loadable(contents)
-    if not (modules or libraries):
+    if not contents.shared_objects:
         return
-    task = json.dumps([contents.name.project, contents.expectations.imports, modules, libraries])
     try:
-        faults = evaluate(environment, list[str], _LOAD, task)
+        faults = evaluate(environment, list[str], _LOAD, contents.name.project, *contents.expectations.imports)
     except ProcessError as error:
         yield Finding(code=Code.EXTENSION, detail=f"it ends the process: {error.tail}\n{error}")
         return
     if faults:
         yield Finding(code=Code.EXTENSION, detail=some_of(faults))
-
-
-def _loadable(contents: Contents) -> tuple[list[str], list[str]]:
-    """The names of the extension modules, and the paths of the other libraries."""
-    paths = {file.member: file.path for file in contents.installed if file.place == "library"}
-    modules, libraries = [], []
-    for so in contents.shared_objects:
-        path = paths.get(so.name)
-        if path is None or so.machine is None or ".so" not in path.suffixes:
-            continue
-        stem = path.name.partition(".")[0]
-        if stem in so.initializers:
-            modules.append(".".join((*path.parts[:-1], stem)))
-        else:
-            libraries.append(str(path))
-    return sorted(set(modules)), sorted(libraries)

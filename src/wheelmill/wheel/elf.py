@@ -120,11 +120,6 @@ class SharedObject:
             device_code=read_device_code(file.content, *sections.place(_FATBIN)),
         )
 
-    @property
-    def initializers(self) -> frozenset[str]:
-        """The names of the extension modules in it: Python calls ``PyInit_`` and the module's name (PEP 489)."""
-        return frozenset(name.removeprefix("PyInit_") for name in self.defined if name.startswith("PyInit_"))
-
 
 def shared_objects_of(wheel: Path) -> tuple[SharedObject, ...]:
     """Read every shared object in a wheel whose archive was checked.

@@ -53,7 +53,7 @@ def test_a_torch_for_another_cuda_is_a_finding(objects: Mapping[str, bytes], tmp
 
 @pytest.mark.real
 def test_a_wheel_that_installs_and_imports_passes(objects: Mapping[str, bytes], tmp_path: Path) -> None:
-    verdict = verdict_on(tmp_path, machine_code=objects["as promised"])
+    verdict = verdict_on(tmp_path, machine_code=objects["linked statically"])
     assert verdict.findings == ()
     (environment,) = verdict.clean_rooms
     assert environment.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
@@ -77,7 +77,7 @@ def test_what_needs_a_driver_is_not_imported_where_there_is_none(objects: Mappin
     ("machine_code", "init", "finding"),
     [
         ("with open symbols", b"", "undefined-symbol: nothing defines outside;"),
-        ("as promised", b"import demo.gone", "import: import demo: Traceback"),
+        ("linked statically", b"import demo.gone", "import: import demo: Traceback"),
     ],
 )
 def test_the_first_thing_that_goes_wrong_is_the_finding(

@@ -29,7 +29,7 @@ def test_an_extension_module_that_can_be_loaded_passes(visit: Visit, tmp_path: P
 def test_an_extension_module_that_nobody_imports_is_loaded(visit: Visit, tmp_path: Path) -> None:
     finding = finding_of(visit(Folders(tmp_path), machine_code="an extension module that fails"))
     assert finding.code == Code.EXTENSION
-    assert finding.detail.startswith("demo._C: SystemError:")
+    assert finding.detail.startswith("demo/_C.so: SystemError:")
 
 
 def test_an_extension_module_that_ends_the_process_well_is_found(visit: Visit, tmp_path: Path) -> None:
@@ -41,10 +41,11 @@ def test_an_extension_module_that_ends_the_process_well_is_found(visit: Visit, t
 def test_an_extension_module_for_another_python_is_found(
     visit: Visit, objects: Mapping[str, bytes], tmp_path: Path
 ) -> None:
-    files = {"demo/_C.cpython-34-other.so": objects["an extension module"]}
-    finding = finding_of(visit(Folders(tmp_path), files={**files, "demo/_C.so": b"none"}))
+    files = {"demo/_C.so": b"none", "demo/notes.so": b"", "demo/_C.cpython-34.so": objects["an extension module"]}
+    finding = finding_of(visit(Folders(tmp_path), files=files))
     assert finding.code == Code.EXTENSION
-    assert finding.detail.startswith("demo._C: ImportError:")
+    assert "notes" not in finding.detail
+    assert finding.detail.startswith("demo/_C.cpython-34.so: ImportError:")
 
 
 def test_a_library_that_needs_what_is_not_there_is_found(visit: Visit, tmp_path: Path) -> None:

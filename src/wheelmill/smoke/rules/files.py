@@ -38,7 +38,7 @@ def runs_nothing_at_start(contents: Contents) -> Iterator[Finding]:
     started = (
         file
         for file in _in_library(contents)
-        if file.top in _STARTED or (len(file.path.parts) == 1 and file.path.suffix == ".pth")
+        if file.top in _STARTED or (len(file.path.parts) == 1 and file.path.name.endswith(".pth"))
     )
     yield from _finding(Code.STARTUP, started, "is run whenever Python starts")
 
@@ -58,17 +58,17 @@ def has_no_files_of_others(contents: Contents) -> Iterator[Finding]:
 
 
 def replaces_no_command(contents: Contents) -> Iterator[Finding]:
-    """Nobody gets another ``python`` or ``pip`` by installing a wheel."""
+    """Nobody gets another ``python`` or ``pip`` by installing a wheel, nor a program outside of the folder for them."""
     if is_reserved(contents.name.project):
         return
-    programs = (str(file.path) for file in contents.installed if file.place == "programs")
+    programs = [str(file.path) for file in contents.installed if file.place == "programs"]
     replaced = [
         name
         for name in (*contents.commands, *programs)
-        if name.lower().partition(".")[0].rstrip("0123456789") in _COMMANDS
+        if name.lower().partition(".")[0].rstrip("0123456789") in _COMMANDS or "/" in name.replace("\\", "/")
     ]
     if replaced:
-        yield Finding(code=Code.COMMAND, detail=f"{some_of(replaced)} would take the place of the environment's own")
+        yield Finding(code=Code.COMMAND, detail=f"{some_of(replaced)} would take another program's place")
 
 
 def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ SITE = f"{DATA}/data/lib/python3.11/site-packages"
 @pytest.mark.parametrize(
     "name",
     [
-        *("demo.pth", f"{DATA}/purelib/demo.pth", f"{SITE}/demo.pth"),
+        *("demo.pth", ".pth", f"{DATA}/purelib/demo.pth", f"{SITE}/demo.pth"),
         *("sitecustomize.py", "usercustomize/__init__.py", f"{DATA}/platlib/sitecustomize.so"),
     ],
 )
@@ -60,6 +60,12 @@ def test_a_program_in_the_place_of_python_or_pip_is_found(command: str, opened: 
         contents = opened(files=files)
         assert codes_of(contents) == [Code.COMMAND]
         assert command in details_of(contents)
+
+
+@pytest.mark.parametrize("command", ["../lib/python3.11/site-packages/sitecustomize.py", "..\\\\python.exe"])
+def test_an_entry_point_that_is_a_path_is_found(command: str, opened: Opened) -> None:
+    points = {f"{STEM}.dist-info/entry_points.txt": f"[console_scripts]\n{command} = demo:main\n".encode()}
+    assert codes_of(opened(files=points)) == [Code.COMMAND]
 
 
 @pytest.mark.parametrize("command", ["demo", "pipx", "python-demo", "uvicorn"])
