@@ -6,16 +6,19 @@ import hashlib
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from packaging.utils import NormalizedName, parse_sdist_filename, parse_wheel_filename
+from packaging.utils import NormalizedName, parse_sdist_filename
 from packaging.version import Version
+
+from wheelmill.wheel.name import WheelName
 
 
 def parse_filename(filename: str) -> tuple[NormalizedName, Version, *tuple[object, ...]] | None:
     """Read the name of a wheel or a source distribution; None when it is neither."""
     try:
-        return parse_wheel_filename(filename) if filename.endswith(".whl") else parse_sdist_filename(filename)
+        name = WheelName.parse(filename) if filename.endswith(".whl") else parse_sdist_filename(filename)
     except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
         return None
+    return name if isinstance(name, tuple) else (name.project, name.version, name.build, name.tags)
 
 
 def name_and_version(filename: str) -> tuple[NormalizedName, Version] | None:

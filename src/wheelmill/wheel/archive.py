@@ -53,6 +53,8 @@ def open_archive(file: IO[bytes] | io.RawIOBase) -> zipfile.ZipFile:
         raise UnreadableError(f"it has {len(members)} members, more than {MAX_MEMBERS}")
     if len(members) != directory.members or any(each.header_offset >= directory.start for each in members):
         raise UnreadableError("not a readable zip: the list of its members and its end disagree")
+    if not all(each.filename for each in members):
+        raise UnreadableError("not a readable zip: a member has no name")
     return archive
 
 
@@ -64,14 +66,18 @@ def open_member(archive: zipfile.ZipFile, member: str | zipfile.ZipInfo) -> Iter
         UnreadableError: it is not there, or what is read of it is broken.
     """
     try:
-        with archive.open(member) as file:
+        listed = archive.getinfo(member) if isinstance(member, str) else member
+    except KeyError:
+        raise UnreadableError(f"it has no {member}") from None
+    if listed.compress_type not in COMPRESSIONS:
+        raise UnreadableError(f"{listed.filename} is neither stored nor deflated")
+    try:
+        with archive.open(listed) as file:
             yield file
     except UnreadableError:
         raise
-    except KeyError:
-        raise UnreadableError(f"it has no {member}") from None
     except _BROKEN as error:
-        raise UnreadableError(f"{member} cannot be unpacked: {error}") from None
+        raise UnreadableError(f"{listed.filename} cannot be unpacked: {error}") from None
 
 
 def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:

@@ -220,6 +220,10 @@ def local_entry(name: bytes, content: bytes) -> bytes:
     return struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 20, 0, 0, 0, 0, *sizes) + name + content
 
 
+def test_a_member_without_a_name_is_refused(wheel: Path) -> None:
+    assert told_of(add(wheel, "")) == ["not a readable zip: a member has no name"]
+
+
 def test_two_zips_in_one_file_are_refused(wheel: Path, tmp_path: Path) -> None:
     other = write_wheel(tmp_path / "other" / wheel.name, files={"demo/evil.py": b""}).read_bytes()
 
@@ -368,6 +372,14 @@ def test_a_wheel_with_zip64_records_is_let_through(tmp_path: Path, monkeypatch: 
 def test_a_missing_member_is_named(wheel: Path) -> None:
     with wheel.open("rb") as file, open_archive(file) as opened, pytest.raises(UnreadableError, match="it has no x"):
         read_member(opened, "x", 10)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_that_installers_cannot_unpack_is_not_read(wheel: Path, method: int) -> None:
+    add(wheel, "demo/x", b"x" * 100, method=method)
+
+    with wheel.open("rb") as file, open_archive(file) as opened, pytest.raises(UnreadableError, match="neither stored"):
+        read_member(opened, "demo/x", 1000)
 
 
 def test_a_member_larger_than_wanted_is_not_read(wheel: Path) -> None:

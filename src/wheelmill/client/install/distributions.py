@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.system import process
+from wheelmill.wheel.name import WheelName
 
 _DISTRIBUTIONS: Final = """
 import importlib.metadata, json
@@ -63,7 +64,7 @@ def _version_with_label(written: str, origin: str | None) -> str:
         return written
     try:
         filename = unquote(urlsplit(json.loads(origin or "{}")["url"]).path).rpartition("/")[2]
-        named = parse_wheel_filename(filename)[1]
+        named = WheelName.parse(filename).version
     except (ValueError, KeyError, TypeError):  # from an index, from a folder, or anything that somebody wrote there
         return str(version)
     return str(named if named.public == str(version) else version)

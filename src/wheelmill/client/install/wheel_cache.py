@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
-
 from wheelmill.client.records import Candidate
-from wheelmill.errors import IntegrityError, UsageError
+from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import atomic_write, sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import WheelName
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -52,7 +51,7 @@ class CachedWheel:
     @property
     def project(self) -> ProjectName:
         """The name that it is installed under."""
-        return parse_wheel_filename(self.path.name)[0]
+        return WheelName.parse(self.path.name).project
 
     @property
     def reference(self) -> str:
@@ -127,8 +126,8 @@ class WheelCache:
 def _check_filename(filename: str) -> str:
     """Refuse a name that is no wheel's: it becomes part of a path."""
     try:
-        parse_wheel_filename(filename)
-    except InvalidWheelFilename as error:
+        WheelName.parse(filename)
+    except UnreadableError as error:
         raise IntegrityError(f"not the file name of a wheel: {error}") from None
     if "/" in filename or "\\" in filename:
         raise IntegrityError(f"not a plain file name: {filename!r}")

@@ -10,7 +10,6 @@ from typing import Final
 import tomlkit
 from packaging.pylock import Package, Pylock, PylockValidationError
 from packaging.requirements import Requirement
-from packaging.utils import parse_wheel_filename
 
 from wheelmill.client.lock.markers import marker_environment
 from wheelmill.client.records import Choice, TargetEnvironment
@@ -18,6 +17,7 @@ from wheelmill.errors import InstallError, UsageError
 from wheelmill.installers.uv import compile_requirements, find_uv, run_installer
 from wheelmill.names import CudaTag, ProjectName
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import PLATFORMS
 
 _GLIBC_MINORS: Final = (17, 28, *range(31, 41))
@@ -95,7 +95,7 @@ def _preferences(known: Pylock) -> dict[str, object]:
 def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Package:
     """An entry without source distributions and other platforms' wheels: nothing is built while a lock is installed."""
     tags = environment.tag_places.keys()
-    wheels = [wheel for wheel in package.wheels or () if parse_wheel_filename(wheel.filename)[3] & tags]
+    wheels = [wheel for wheel in package.wheels or () if WheelName.parse(wheel.filename).tags & tags]
     if not wheels:
         raise UsageError(f"{package.name} {package.version} has no wheel for this environment, so it cannot be locked")
     return Package(name=package.name, version=package.version, index=package.index, wheels=wheels)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from packaging.pylock import Package, PackageWheel, Pylock
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.utils import canonicalize_name
 
 from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
 from wheelmill.client.lock.closure import closure_of, requirements_of_choice
@@ -16,6 +16,7 @@ from wheelmill.errors import IntegrityError
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.metadata import requires_dist_of
+from wheelmill.wheel.name import WheelName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +42,11 @@ def package_of(candidate: Candidate) -> Package:
     """
     if candidate.sha256 is None:
         raise IntegrityError(f"{candidate.url}: its source gives no sha256, so it cannot be locked")
-    name, version, _, _ = parse_wheel_filename(candidate.filename)
+    named = WheelName.parse(candidate.filename)
     simple = candidate.source.kind is SourceKind.SIMPLE
     return Package(
-        name=name,
-        version=version,
+        name=named.project,
+        version=named.version,
         index=candidate.source.url if simple else None,
         wheels=[
             PackageWheel(

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from packaging.requirements import Requirement
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
-from wheelmill.errors import IntegrityError, UsageError
+from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.names import CudaVersion, ProjectVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import Link
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.metadata import read_metadata
+from wheelmill.wheel.name import WheelName
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -86,11 +87,12 @@ def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVers
 def _wheel(file: Link) -> _TorchWheel | None:
     """Read the name of a file; None for one that does not count."""
     try:
-        _, version, _, tags = parse_wheel_filename(file.filename)
-    except (InvalidWheelFilename, InvalidVersion):
+        name = WheelName.parse(file.filename)
+    except UnreadableError:
         return None
-    platforms = frozenset(tag.platform for tag in tags if _is_linux_x86_64(tag.platform))
-    pythons = frozenset(python for tag in tags if (python := _cpython(tag.abi)))
+    platforms = frozenset(tag.platform for tag in name.tags if _is_linux_x86_64(tag.platform))
+    pythons = frozenset(python for tag in name.tags if (python := _cpython(tag.abi)))
+    version = name.version
     if file.yanked is not None or version.is_prerelease or version.local or not platforms or not pythons:
         return None
     return _TorchWheel(file=file, version=version, pythons=pythons, platforms=platforms)
