@@ -4,7 +4,7 @@ from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated_text
 from wheelmill.client.sources.links import group_links
 from wheelmill.client.sources.listing import tags_in, version_of
-from wheelmill.web.pages import Link
+from wheelmill.web.pages import Form, Link, Page, with_sound_links
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import WheelName
 
@@ -17,7 +17,8 @@ WORDS = ["-", ".", "_", "+", "cu", "torch", "pt", "py3", "1!", "cp312", ".whl", 
 
 
 def read(name: str) -> None:
-    for (project, local, tags), links in group_links([Link(name, f"https://index.example/{name}")]).items():
+    page = Page(form=Form.HTML, base="https://index.example/", links=[Link(name, "x.whl")])
+    for (project, local, tags), links in group_links(with_sound_links(page, (".whl",)).links).items():
         assert project is not None
         BuiltFor.parse(local)
         tags_in(tags)

@@ -139,12 +139,12 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
     try:
         answer = web.get(url)
         wheels = record_from(answer.content, Manifest, source=url).wheels if answer.ok else ()
-        return next((_inside_of_entry(each) for each in wheels if each.sha256 == candidate.sha256), None)
+        return next((inside_of_entry(each) for each in wheels if each.sha256 == candidate.sha256), None)
     except (WheelmillError, ValueError):
         return None
 
 
-def _inside_of_entry(entry: ManifestEntry) -> Inside:
+def inside_of_entry(entry: ManifestEntry) -> Inside:
     """What an entry says, in the client's words.
 
     Raises:

@@ -153,7 +153,7 @@ def read_lock(path: Path) -> Pylock:
         return Pylock.from_dict(content)
     except FileNotFoundError:
         raise UsageError(f"there is no {path}", hint="'wheelmill lock' writes it") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, PylockValidationError) as error:
+    except (ValueError, RecursionError, PylockValidationError) as error:
         raise UsageError(f"{path} is not a lock (PEP 751): {error}") from None
 
 

@@ -65,12 +65,12 @@ class _Registry(BaseModel):
 def _read_registry(path: Path) -> tuple[Source, ...]:
     try:
         registry = _Registry.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError((f"{path.name}: {error}",)) from None
     except ValidationError as error:
         raise ConfigurationError(
             tuple(f"{path.name}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError((f"{path.name}: {error}",)) from None
     found, faults = [], []
     for number, entry in enumerate(registry.sources):
         try:

@@ -71,7 +71,14 @@ def test_nothing_is_locked_without_a_hash() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["not toml [", "lock-version = 3\n", 'lock-version = "9"\ncreated-by = "x"\npackages = []\n']
+    "text",
+    [
+        "not toml [",
+        "lock-version = 3\n",
+        'lock-version = "9"\ncreated-by = "x"\npackages = []\n',
+        f"packages = {'[' * 5000}",
+        f"lock-version = {'9' * 5000}",
+    ],
 )
 def test_what_is_no_lock_is_named(tmp_path: Path, text: str) -> None:
     """gpkg 0.4.3 ends in a traceback where its own lock has a quote in it."""

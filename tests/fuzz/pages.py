@@ -1,0 +1,52 @@
+"""What the client and `index check` do with a page that was read."""
+
+import json
+from typing import Final
+
+from packaging.requirements import Requirement
+
+from wheelmill.client.choose.fit import mismatches
+from wheelmill.client.choose.resolve import read_facts
+from wheelmill.client.lock.pins import pins_of
+from wheelmill.client.records import Choice, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.client.sources.links import group_links
+from wheelmill.client.sources.listing import Place, candidates_of
+from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.client.sources.pages import Pages
+from wheelmill.conformance.rules import DETAIL_CHECKS
+from wheelmill.conformance.served import Document, ProjectDetail
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
+from wheelmill.web.pages import Page
+from wheelmill.wheel.platforms import Libc
+
+ADDRESS: Final = "https://index.example/simple/demo/"
+TARGET: Final = TargetEnvironment(
+    python=PythonVersion(3, 12),
+    python_release="3.12.4",
+    interpreter=None,
+    platform=Platform.parse("linux_x86_64"),
+    libc=Libc("glibc", 2, 34),
+    torch=TorchVersion(2, 8),
+    cuda=CudaVersion(12, 8),
+)
+DEMO: Final = project_name("demo")
+FACTS: Final = read_facts()
+SOURCE: Final = Source(name="fuzz", kind=SourceKind.FIND_LINKS, url=ADDRESS)
+
+
+def look_at(page: Page) -> Page:
+    """Choose from a page, and check it; returns it."""
+    document = Document(url=ADDRESS, final_url=ADDRESS, status=200, content_type="", content=b"")
+    detail = ProjectDetail(document=document, project=DEMO, page=page)
+    said = [violation.message for check in DETAIL_CHECKS for violation in check(detail)]
+    json.dumps([*said, *(fault.problem for fault in page.faults)], ensure_ascii=False).encode()
+    with PageCache(None) as cache:
+        groups = group_links(page.links)
+        cache.store(ADDRESS, base=page.base, following=None, etag=None, modified=None, lifetime=600, groups=groups)
+        for candidate in candidates_of(DEMO, [Place(source=SOURCE, url=ADDRESS)], Pages(cache)):
+            assert candidate.url.startswith(("https://", "http://"))
+            reasons = [each.reason for each in mismatches(candidate, Requirement("demo>=1"), TARGET, FACTS)]
+            assert all(reason.isprintable() for reason in reasons)
+            choices = {DEMO: Choice(project=DEMO, candidate=candidate)}
+            pins_of([Resolution(environment=TARGET, choices=choices, unresolved={})])
+    return page
