@@ -128,5 +128,6 @@ def test_machines_of_our_own_are_named_by_a_variable(tmp_path: Path) -> None:
             "--input",
             "platforms=linux_x86_64",
         )
+        own |= {"WHEELMILL_ATTEST": "false"}  # act skips the build, and takes the text of its output for the output
         given = replace(host, variables=host.variables | own)
         assert "`-P machine-of-ours=...`" in given.run("workflow_dispatch", "wheels", "--job", "build", *one_group)
