@@ -23,7 +23,6 @@ from tests.wheels import write_wheel
 from wheelmill.client.install.installer import Pip
 from wheelmill.installers.package_index import configured_index
 from wheelmill.system.progress import Progress
-from wheelmill.web.credential_stores import ask_keyring
 
 WHEEL, BESIDE = "demo-1.0-py3-none-any.whl", "beside-1.0-py3-none-any.whl"
 INDEX, FILES = "https://index.example", "https://files.example"
@@ -244,7 +243,6 @@ def test_pip_installs_from_a_private_index_what_uv_is_not_there_for(
     for name, value in private.items():
         monkeypatch.setenv(name, value)
     configured_index.cache_clear()
-    ask_keyring.cache_clear()
     pip = Pip(python=tmp_path / ".venv" / "bin" / "python", progress=Progress())
     pip.install([], ["beside"], alone=False, torch_backend=None)
     assert any((tmp_path / ".venv").rglob("beside-1.0.dist-info"))

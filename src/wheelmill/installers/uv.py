@@ -88,7 +88,7 @@ def _credentials_folder() -> Path | None:
     """Where uv keeps what ``uv auth login`` was told; None for a uv that has no such command."""
     uv = find_uv()
     try:
-        return Path(process.run([uv, "auth", "dir"]).strip()) if uv else None
+        return Path(process.run([uv, "auth", "dir", "--color", "never"]).strip()) if uv else None
     except ProcessError:
         return None
 

@@ -1,6 +1,6 @@
 """Credentials as uv reads them: a file that says what each server is shown.
 
-https://docs.astral.sh/uv/concepts/authentication/cli/, since uv 0.8.15
+https://docs.astral.sh/uv/concepts/authentication/cli/
 """
 
 from __future__ import annotations

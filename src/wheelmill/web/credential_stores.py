@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,8 @@ _TOKEN: Final = "WHEELMILL_TOKEN_"  # noqa: S105 - the beginning of a variable's
 _KEYRING_SECONDS: Final = 60.0
 """A keyring that is locked asks its owner."""
 _GH_SECONDS: Final = 10.0
+_asking: Final = threading.Lock()
+"""Held while a program is asked, so that requests that run side by side ask once."""
 
 Stored = Mapping[Origin, Credential | str]
 """What there is for servers; a text is the name of a user whose password the keyring has."""
@@ -142,16 +145,20 @@ def ask_netrc(origin: Origin) -> Credential | None:
         raise UsageError(f"netrc: {error}") from None
 
 
-@functools.cache
 def ask_keyring(origin: Origin, username: str) -> str | None:
     """The password that the ``keyring`` command has for a user of a server; None without it, and over plain http.
 
     As uv and pip do, it is asked for the URL and for the host (https://pypi.org/project/keyring/).
     """
-    beside = Path(sys.executable).parent
-    program = shutil.which("keyring") or shutil.which("keyring", path=beside)
+    program = shutil.which("keyring") or shutil.which("keyring", path=Path(sys.executable).parent)
     if program is None or not origin.is_secure:
         return None
+    with _asking:
+        return _password_in_keyring(program, origin, username)
+
+
+@functools.cache
+def _password_in_keyring(program: str, origin: Origin, username: str) -> str | None:
     environment = dict(os.environ) | {"PYTHONWARNINGS": "ignore", "PYTHONIOENCODING": "utf-8"}
     for service in (str(origin), origin.netloc):
         try:
@@ -168,17 +175,18 @@ def ask_github(api: Origin) -> Credential | None:
     Raises:
         UsageError: it is no token.
     """
-    token = os.environ.get("GITHUB_TOKEN") or _ask_gh(api.host.removeprefix("api."))
+    token = os.environ.get("GITHUB_TOKEN")
+    if not token and (program := shutil.which("gh")):
+        with _asking:
+            token = _token_of_gh(program, api.host.removeprefix("api."))
     try:
         return Credential(username=None, secret=token) if token else None
     except ValueError as error:
         raise UsageError(f"GITHUB_TOKEN: {error}") from None
 
 
-def _ask_gh(host: str) -> str | None:
-    program = shutil.which("gh")
-    if program is None:
-        return None
+@functools.cache
+def _token_of_gh(program: str, host: str) -> str | None:
     try:
         return process.run([program, "auth", "token", "--hostname", host], timeout=_GH_SECONDS).strip()
     except WheelmillError:  # nobody is logged in

@@ -1,13 +1,13 @@
 """Each credential belongs to one origin; every test is a way to get at it from another one."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.files import write_private
 from wheelmill.errors import ConfigurationError, UsageError
-from wheelmill.web import credential_stores
 from wheelmill.web.credential_stores import variable_for
 from wheelmill.web.credentials import authorization_for, keep_credential, known_credentials, own_credentials
 from wheelmill.web.origin import Origin
@@ -32,7 +32,6 @@ def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.write_text(f'#!/bin/sh\necho "$*" >>{asked}\n[ "$*" = "get index.example me" ] && echo word\n')
     program.chmod(0o700)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    credential_stores.ask_keyring.cache_clear()
     return asked
 
 
@@ -163,6 +162,13 @@ def test_the_keyring_has_the_password_of_a_user_who_is_named(keyring: Path, cred
     assert authorization_for("https://index.example/") == BASIC
     assert authorization_for("https://me@index.example/") == BASIC
     assert keyring.read_text().splitlines() == ["get https://index.example me", "get index.example me"]
+
+
+def test_requests_side_by_side_ask_the_keyring_once(keyring: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = [*threads.map(authorization_for, [f"https://me@index.example/{number}" for number in range(8)])]
+    assert found == [BASIC] * 8
+    assert len(keyring.read_text().splitlines()) == 2
 
 
 def test_the_keyring_is_not_asked_over_plain_http_nor_for_other_origins(keyring: Path) -> None:

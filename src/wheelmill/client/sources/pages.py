@@ -12,7 +12,7 @@ from wheelmill.client.sources.page_cache import CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.web.credential_stores import variable_for
 from wheelmill.web.credentials import github_api
-from wheelmill.web.origin import Origin
+from wheelmill.web.origin import Origin, without_credentials
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
 def _next_page(answer: Answer) -> str | None:
     """The next page of a list (RFC 8288), if it is of the same server."""
     try:
-        url = urljoin(answer.url, answer.following) if answer.following else None
+        url = without_credentials(urljoin(answer.url, answer.following)) if answer.following else None
         return url if url and Origin.of(url) == Origin.of(answer.url) else None
     except ValueError:  # no URL
         return None
