@@ -123,21 +123,41 @@ def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]
     filename, url, sha256, size = link[:4]
     if len(filename) > MAX_FILENAME or not _is_clean(filename) or "/" in filename or "\\" in filename:
         yield "filename", "has a name that no file can have"
-    if len(url) > _MAX_TEXT or not _is_clean(url):
-        yield "url", f"has the URL {shown(url)}, which is none"
-    elif from_web and ":" not in url and not url.startswith("//"):
-        pass  # most links: relative to where their page came from
-    elif (goal := absolute(base, url)) is None or not _is_web(goal):
-        yield "url", f"leads to {shown(without_credentials(url))}, which is no URL of http or https"
-    elif sha256 is None and urlsplit(base).scheme == "https" != urlsplit(goal).scheme:
-        yield "url", f"leads from https to {shown(goal)}, without a hash that its bytes could be compared with"
-    for key, digest in (("hashes", sha256), ("core-metadata", _sha256_in(link.core_metadata or link.legacy_metadata))):
-        if digest is not None and not (len(digest) == 64 and _HEXADECIMAL.issuperset(digest)):  # noqa: PLR2004
-            yield key, f"has the sha256 {digest!a:.80} in {key}, which is none"
+    if fault := _fault_of_url(url, base, from_web=from_web, has_hash=sha256 is not None):
+        yield "url", fault
+    if sha256 is not None and not _is_sha256(sha256):
+        yield "hashes", f"has the sha256 {sha256!a:.80}, which is none"
+    metadata = link.core_metadata or link.legacy_metadata
+    if metadata and metadata.startswith("sha256=") and not _is_sha256(metadata.removeprefix("sha256=")):
+        yield "core-metadata", f"has METADATA with {metadata!a:.80}, which is no hash"
     if size is not None and not 0 <= size < 10**MAX_DIGITS:
         yield "size", f"has the size {size}"
-    if max(map(len, filter(None, (link.requires_python, link.upload_time, link.yanked))), default=0) > _MAX_TEXT:
-        yield "", f"has texts of more than {_MAX_TEXT} characters"
+    for text in link.requires_python, link.upload_time, link.yanked:
+        if text is not None and len(text) > _MAX_TEXT:
+            yield "", f"has a text of {len(text)} characters"
+
+
+def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str | None:
+    """What is wrong with the URL of a link.
+
+    Args:
+        url: as the link has it.
+        base: what it is relative to.
+        from_web: whether the base is a URL of http or https.
+        has_hash: whether the bytes behind the link can be compared with a hash.
+    """
+    if len(url) > _MAX_TEXT or not _is_clean(url):
+        return f"has the URL {shown(url)}, which is none"
+    if from_web and ":" not in url and not url.startswith("//"):  # relative to where the page came from
+        return None
+    if url.startswith("https://") and _is_web(url):
+        return None
+    goal = absolute(base, url)
+    if goal is None or not _is_web(goal):
+        return f"leads to {shown(url)}, which is no URL of http or https"
+    if not has_hash and urlsplit(base).scheme == "https" != urlsplit(goal).scheme:
+        return f"leads from https to {shown(url)}, without a hash that its bytes could be compared with"
+    return None
 
 
 def _is_clean(text: str) -> bool:
@@ -145,8 +165,8 @@ def _is_clean(text: str) -> bool:
     return text.isprintable() and "\ufffd" not in text
 
 
-def _sha256_in(metadata: str | None) -> str | None:
-    return metadata[7:] if metadata and metadata.startswith("sha256=") else None
+def _is_sha256(text: str) -> bool:
+    return len(text) == 64 and _HEXADECIMAL.issuperset(text)  # noqa: PLR2004
 
 
 def _is_web(url: str) -> bool:
