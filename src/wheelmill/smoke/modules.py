@@ -44,9 +44,11 @@ print(json.dumps(sys.argv[1:]))
 """Reports back: a module that ends the process with exit code 0 was not imported."""
 
 _LOAD: Final = """
-import ctypes, importlib, importlib.metadata, json, mmap, sys
-for name in sys.argv[2:]:
-    importlib.import_module(name)
+import ctypes, importlib, importlib.metadata, json, mmap, os, sys
+try:
+    import torch  # which loads the libraries that most extensions need
+except ImportError:
+    pass
 def load(file):
     path, stem = str(file.locate()), file.name.partition(".")[0]
     with open(path, "rb") as opened:
@@ -58,16 +60,30 @@ def load(file):
         importlib.import_module(".".join((*file.parts[:-1], stem)))
     else:
         ctypes.CDLL(path)
-faults = []
-for file in importlib.metadata.distribution(sys.argv[1]).files or ():
-    if ".so" in file.suffixes:
-        print("loading", file, file=sys.stderr, flush=True)  # the last words, where it ends the process
+def fault_after(imports, file):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
         try:
+            for name in imports:
+                importlib.import_module(name)
             load(file)
+            said = "loaded"
         except BaseException as error:
-            faults.append(f"{file}: {type(error).__name__}: {error}")
-print(json.dumps(faults))
+            said = f"{type(error).__name__}: {error}"
+        os.write(writer, said.encode(errors="replace")[:4000])
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as opened:
+        said = opened.read().decode(errors="replace")
+    os.waitpid(child, 0)
+    return None if said == "loaded" else f"{file}: {said or 'it ends the process'}"
+files = [file for file in importlib.metadata.distribution(sys.argv[1]).files or () if ".so" in file.suffixes]
+faults = [fault_after([], file) and fault_after(sys.argv[2:], file) for file in files]
+print(json.dumps([fault for fault in faults if fault]))
 """
+"""Loads each in a process of its own: a variant for CPUs and one for GPUs register the same names. Some load only after
+their package."""
 
 
 def overwritten_files(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
@@ -97,13 +113,13 @@ def failed_imports(contents: Contents, environment: SmokeEnvironment) -> Iterato
 
 
 def failed_extensions(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
-    """Load every extension module and every other library in it, after what packages.yml says is imported."""
+    """Load every extension module and every other library in it, beside torch or after what packages.yml imports."""
     if not contents.shared_objects:
         return
     try:
         faults = evaluate(environment, list[str], _LOAD, contents.name.project, *contents.expectations.imports)
     except ProcessError as error:
-        yield Finding(code=Code.EXTENSION, detail=f"it ends the process: {error.tail}\n{error}")
+        yield Finding(code=Code.EXTENSION, detail=f"its extension modules and libraries: {error.tail or error}")
         return
     if faults:
         yield Finding(code=Code.EXTENSION, detail=some_of(faults))

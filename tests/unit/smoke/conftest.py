@@ -52,6 +52,17 @@ void *PyInit__C(void) { return PyModule_Create2(definition, 1013); }
 """
 """A PyModuleDef with a name; https://docs.python.org/3/c-api/module.html#c.PyModuleDef"""
 
+ALONE: Final = """
+char *getenv(const char *);
+int setenv(const char *, const char *, int);
+void abort(void);
+__attribute__((constructor)) static void start(void) {
+    if (getenv("WHEELMILL_TEST_ALONE")) abort();
+    setenv("WHEELMILL_TEST_ALONE", "1", 1);
+}
+"""
+"""Ends a process that has loaded another copy of it, as two registrations of one operator of torch do."""
+
 OPEN_SYMBOLS: Final = """
 void inside(void) {}
 void outside(void);
@@ -95,6 +106,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         "an extension module that ends the process": compiled(
             "void _exit(int); void *PyInit__C(void) { _exit(0); return 0; }"
         ),
+        "a library that is alone in its process": compiled(ALONE),
         "an extension module that fails": compiled("void *PyInit__C(void) { return 0; }"),
         "as promised": compiled(every_architecture, "libcudart.so.13"),
         "linked statically": compiled(every_architecture),

@@ -35,7 +35,26 @@ def test_an_extension_module_that_nobody_imports_is_loaded(visit: Visit, tmp_pat
 def test_an_extension_module_that_ends_the_process_well_is_found(visit: Visit, tmp_path: Path) -> None:
     finding = finding_of(visit(Folders(tmp_path), machine_code="an extension module that ends the process"))
     assert finding.code == Code.EXTENSION
-    assert finding.detail.startswith("it ends the process: ")
+    assert finding.detail == "demo/_C.so: it ends the process"
+
+
+def test_variants_that_cannot_be_in_one_process_pass(
+    visit: Visit, objects: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    variant = objects["a library that is alone in its process"]
+    init = "import ctypes, pathlib; ctypes.CDLL(str(pathlib.Path(__file__).with_name('_cpu.so')))"
+    (room,) = visit(Folders(tmp_path), init, files={"demo/_cpu.so": variant, "demo/_cuda.so": variant})
+    assert isinstance(room, CleanRoom)
+
+
+def test_a_library_that_loads_only_after_its_package_passes(
+    visit: Visit, objects: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    init = "import ctypes, pathlib; ctypes.CDLL(str(pathlib.Path(__file__).with_name('helper.so')))"
+    (room,) = visit(
+        Folders(tmp_path), init, machine_code="linked to its helper", files={"demo/helper.so": objects["helper"]}
+    )
+    assert isinstance(room, CleanRoom)
 
 
 def test_an_extension_module_for_another_python_is_found(
