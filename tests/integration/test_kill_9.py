@@ -20,7 +20,7 @@ import pytest
 from tests.integration.test_known_failures import PROJECT
 from tests.unit.build.conftest import package_index_of, write_toolkit
 from tests.unit.release.conftest import certified_wheel
-from tests.wheel_site import add_wheel, write_site
+from tests.wheel_site import write_site
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
 from wheelmill.index.serve import serve_folder
@@ -184,7 +184,6 @@ def package_site(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The variables with which a site of this test is the only index of wheels."""
     tag = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{MACHINE}"
     write_site(tmp_path / "packages", tag)
-    add_wheel(tmp_path / "packages", f"plain-1.0+cu130-{tag}.whl")
     with serve_folder(tmp_path / "packages") as url:
         yield {
             "UV_DEFAULT_INDEX": f"{url}simple/",
