@@ -5,7 +5,8 @@ from typing import Final
 MAX_TAGS: Final = 1_000
 """Of a file name, whose compressed sets multiply (PEP 425). Real names stand for some dozens."""
 
-MAX_MEMBERS: Final = 100_000
+MAX_MEMBERS: Final = 50_000
+"""The largest CUDA wheels have some 15,000."""
 MAX_DIRECTORY: Final = 16 << 20
 """Bytes of the list of members. The largest CUDA wheels have 3 MB."""
 MAX_PATH: Final = 1_000
@@ -18,7 +19,7 @@ MAX_FINDINGS: Final = 100
 """Of one kind that are told."""
 
 MAX_RECORD: Final = 16 << 20
-"""Bytes: 100,000 members with names of ordinary length."""
+"""Bytes: as many members as there may be, with long names."""
 MAX_METADATA: Final = 1 << 20
 """Bytes, also of WHEEL. Long descriptions have a quarter of it."""
 MAX_FIELDS: Final = 4_000
