@@ -24,6 +24,8 @@ MAX_METADATA: Final = 1 << 20
 """Bytes, also of WHEEL. Long descriptions have a quarter of it."""
 MAX_FIELDS: Final = 4_000
 """Of METADATA. Real ones have some hundreds of requirements at most."""
+MAX_CONTENT_TYPE: Final = 255
+"""Characters. email's parser takes hours for a megabyte of parameters."""
 
 MAX_SYMBOLS: Final = 1_000_000
 """In all shared objects of a wheel. All of torch's together have half as many."""

@@ -19,7 +19,7 @@ from itertools import islice, takewhile
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from packaging.metadata import InvalidMetadata, Metadata
+from packaging.metadata import InvalidMetadata, Metadata, parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -28,8 +28,10 @@ from wheelmill.errors import UnreadableError
 from wheelmill.names import TorchVersion
 from wheelmill.wheel.archive import open_archive, read_member
 from wheelmill.wheel.findings import Code, Finding
-from wheelmill.wheel.limits import MAX_FIELDS, MAX_FINDINGS, MAX_MEMBERS, MAX_METADATA, MAX_RECORD
+from wheelmill.wheel.limits import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_FINDINGS, MAX_MEMBERS, MAX_METADATA, MAX_RECORD
 
+_SHOWN: Final = 200
+"""Characters of a fault: it may quote a whole field."""
 _WRITTEN_EARLY: Final = ("license-expression", "license-file")
 
 
@@ -83,13 +85,20 @@ def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
         content: the METADATA file.
         licences: the names of the files in ``.dist-info/licenses``.
     """
+    raw, _ = parse_email(content)
+    if len(raw.get("description_content_type", "")) > MAX_CONTENT_TYPE:
+        yield f"'description-content-type' has more than {MAX_CONTENT_TYPE} characters"
+        return
     try:
         metadata = Metadata.from_email(content, validate=True)
+    except RecursionError:
+        yield "it nests too deep"
+        return
     except ExceptionGroup as group:
         old = Version(read_metadata(content).metadata_version) < Version("2.4")
         for error in group.exceptions:
             if not (old and isinstance(error, InvalidMetadata) and error.field in _WRITTEN_EARLY):
-                yield str(error)
+                yield str(error)[:_SHOWN]
         return
     for name in metadata.license_files or ():
         if name not in licences:

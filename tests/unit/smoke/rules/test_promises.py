@@ -102,6 +102,7 @@ def test_a_requirement_that_passes_every_index_is_found(requirement: str, opened
         ("License-File: ../../LICENSE", "license-file"),
         ("Description-Content-Type: text/word", "description-content-type"),
         ("Colour: green", "unrecognized field: 'colour'"),
+        ("Description-Content-Type: " + "a;" * 200_000, "more than 255 characters"),
         ("Dynamic: Version", "dynamic"),
     ],
 )
