@@ -2,7 +2,8 @@
 # A compiler, called through ccache: installed under the names nvcc, g++, gcc, c++ and cc.
 #
 # WHEELMILL_COMPILERS is a folder with ccache and with python-include, a link to the headers of this build's Python.
-# Without it the compiler is called as it is.
+# Without it nothing is cached.
+# WHEELMILL_CXX_STANDARD is the C++ standard, such as 20, that older ones are raised to. Without it they stay.
 set -eu
 
 name=${0##*/}
@@ -23,16 +24,38 @@ if [ "$name" != nvcc ]; then
     [ -n "$real" ] || { echo "$name: not found" >&2 && exit 127; }
 fi
 compilers=${WHEELMILL_COMPILERS:-}
+standard=${WHEELMILL_CXX_STANDARD:-}
 
-compile='' output='' dependencies='' host='' overflow='' previous=''
+# raise NAME: the standard of C++ that a name such as c++17 or gnu++1z is for, or the one that is asked for.
+raise() {
+    year=${1#*++}
+    case $year in
+    98 | 03 | 0x) year=3 ;;
+    1y) year=14 ;;
+    1z) year=17 ;;
+    2a) year=20 ;;
+    *[!0-9]*) year=$standard ;;
+    esac
+    if [ "$year" -lt "$standard" ]; then echo "${1%%++*}++$standard"; else echo "$1"; fi
+}
+
+compile='' output='' dependencies='' host='' overflow='' cxx='' chosen='' previous=''
 for word; do
     shift
     case $word in
     -c | --compile) compile=yes ;;
     -ccbin | -ccbin=* | --compiler-bindir | --compiler-bindir=*) host=given ;;
     -MD | -MMD | --generate-*dependencies-with-compile) dependencies=given ;;
+    *.cpp | *.cc | *.cxx | *.cu) cxx=yes ;;
     # One path for the headers of every Python: what does not include them has one key then.
-    -I*/include/python3.*) [ -z "$compilers" ] || word=-I$compilers/python-include ;;
+    -I*/include/python3.* | -isystem*/include/python3.*)
+        [ -z "$compilers" ] || word=${word%%/*}$compilers/python-include
+        ;;
+    /*/include/python3.*)
+        case $previous in
+        -I | -isystem | --include-path | --system-include) [ -z "$compilers" ] || word=$compilers/python-include ;;
+        esac
+        ;;
     # CPython 3.12 changed one of these for the other; one of them gives one key, and the same code everywhere.
     -fwrapv | -fno-strict-overflow)
         overflow=given
@@ -40,10 +63,23 @@ for word; do
         ;;
     esac
     case $previous in -o | --output-file) output=$word ;; esac
+    # A flag of the host compiler may stand among others: -Xcompiler=-fPIC,-std=c++17
+    case $previous,$word in
+    *,*-std=c++* | *,*-std=gnu++*) flag=${word%%-std=*}-std= ;;
+    -std,* | --std,*) flag='' ;;
+    *) flag=none ;;
+    esac
+    if [ "$flag" != none ]; then
+        chosen=yes
+        rest=${word#"$flag"}
+        asked=${rest%%,*}
+        [ -z "$standard" ] || word=$flag$(raise "$asked")${rest#"$asked"}
+    fi
     previous=$word
     set -- "$@" "$word"
 done
 [ -z "$overflow" ] || set -- -fno-strict-overflow "$@"
+[ -z "$standard" ] || [ -z "$cxx" ] || [ -n "$chosen" ] || set -- "-std=c++$standard" "$@"
 
 if [ "$name" = nvcc ]; then
     # ccache does not know these variables: what they say must stand on the command line.

@@ -127,6 +127,7 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
             build_environment=tuple(f"{name}=={version}" for name, version in compiled.packages.items()),
             images=compiled.images,
             seconds=round(time.monotonic() - started, 1),
+            cxx_standard=target.cxx_standard,
         ),
     )
     keep_provenance(built)

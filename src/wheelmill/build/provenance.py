@@ -38,6 +38,8 @@ class Provenance:
     """Wall time of the build."""
     inputs: Sha256 | None = None
     """The identity of everything that decided how the build went; None for wheels of earlier versions of ours."""
+    cxx_standard: int | None = None
+    """The C++ standard that flags for an older one were raised to; None where none was."""
 
 
 @dataclass(frozen=True, kw_only=True)

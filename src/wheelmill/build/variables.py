@@ -37,6 +37,7 @@ def variables_of(target: BuildTarget, parallelism: Parallelism) -> dict[str, str
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "LC_ALL": "C.UTF-8",
+        **({"WHEELMILL_CXX_STANDARD": str(target.cxx_standard)} if target.cxx_standard else {}),
         **_own_arch_variable(package.arch_variable, target.architectures),
         **dict(package.env),
     }

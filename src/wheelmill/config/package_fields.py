@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from wheelmill.config.annotations import Items, Read, ReadIn
 from wheelmill.config.fields import NUMBER, text_of, text_that, whole_number
@@ -18,6 +18,7 @@ from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
 _GIT_URL: Final = re.compile(r"(https://[A-Za-z0-9.-]+(:[0-9]+)?|file://)(/[A-Za-z0-9._~+-]+)+/?")
 _GIT_REF: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+!-]*")
 _RUNNERS: Final = tuple(runner for platform in BUILT_FOR for runner in PLATFORMS[platform].runners)
+_CXX_STANDARDS: Final = ("as-is", "17", "20", "23")
 _ALLOWED_CODES: Final = {code.value: code for code in Code if code.level is not Level.ALWAYS}
 _ENV_REFUSED: Final = re.compile(
     r"BASH_ENV|HOME|PATH|(LD_|GITHUB_|ACTIONS_|RUNNER_|PYTHON|PIP_|UV_|CIBW_|DOCKER_|WHEELMILL_).*", re.IGNORECASE
@@ -122,6 +123,13 @@ def _allowed_code(value: object) -> Code:
     raise ValueError(f"expected a code such as 'glibc', which docs/smoke.md explains, not {text!r}")
 
 
+def _cxx_standard(value: object) -> int | str:
+    text = str(value)
+    if text not in _CXX_STANDARDS:
+        raise ValueError(f"expected one of {', '.join(_CXX_STANDARDS)}, not {value!r}")
+    return int(text) if text.isdigit() else text
+
+
 def _runner(value: object) -> str:
     text = text_of(value)
     if text not in _RUNNERS:
@@ -133,6 +141,8 @@ def _runner(value: object) -> str:
 
 
 AllowedCode = Annotated[Code, Read(_allowed_code, {"type": "literal", "expected": [*_ALLOWED_CODES]})]
+_CXX_WRITTEN: Final = [int(text) if text.isdigit() else text for text in _CXX_STANDARDS]
+CxxStandard = Annotated[int | Literal["as-is"], Read(_cxx_standard, {"type": "literal", "expected": _CXX_WRITTEN})]
 Arguments = Annotated[BuildArguments, Read(_build_arguments)]
 Variable = Annotated[str, Read(_variable)]
 Module = Annotated[str, text_that(_is_module, "a module such as 'flash_attn'")]

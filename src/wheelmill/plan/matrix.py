@@ -126,6 +126,7 @@ def _target(cell: Cell, package: Package, config: Config) -> BuildTarget:
         torch_release=facts.torch[cell.torch].release if cell.torch else None,
         torch_backend=facts.torch_backend(cell.torch, cell.cuda, cell.platform) if cell.torch else None,
         architectures=architectures_for(package, cell.cuda, facts),
+        cxx_standard=cxx_standard_for(package, cell.torch, facts),
         requirements=requirements.pinned if requirements else None,
         pythons=(cell.python,),
     )
@@ -164,6 +165,13 @@ def architectures_for(package: Package, cuda: CudaVersion, compatibility: Compat
     """The package's GPU architectures that a CUDA release can compile."""
     known = compatibility.cuda[cuda].architectures
     return tuple(architecture for architecture in package.architectures if architecture.capability in known)
+
+
+def cxx_standard_for(package: Package, torch: TorchVersion | None, compatibility: Compatibility) -> int | None:
+    """The oldest C++ standard that a package is compiled with; None leaves the choice to its source."""
+    if package.cxx_standard == "as-is":
+        return None
+    return package.cxx_standard or (compatibility.cxx_standard(torch) if torch else None)
 
 
 def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:

@@ -68,6 +68,8 @@ class BuildTarget:
     """What uv calls the index that has torch for this CUDA; None where the usual one gives that torch."""
     architectures: tuple[Architecture, ...]
     """The package's GPU architectures that this CUDA can compile."""
+    cxx_standard: int | None = None
+    """The C++ standard that is compiled with where the source asks for an older one; None leaves it to the source."""
     requirements: tuple[LockedRequirement, ...] | None = None
     """All that the build installs beside torch and CUDA; None when nothing is locked."""
     pythons: tuple[PythonVersion, ...]

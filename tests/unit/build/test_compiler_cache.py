@@ -104,6 +104,38 @@ def test_what_links_does_not_go_through_the_cache(home: Path, tmp_path: Path) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "raised"),
+    [
+        ("-std=c++17 -O2", "-std=c++20 -O2"),
+        ("--std=gnu++1z", "--std=gnu++20"),
+        ("-std c++14", "-std c++20"),
+        ("-Xcompiler=-fPIC,-std=c++0x,-O2", "-Xcompiler=-fPIC,-std=c++20,-O2"),
+        ("-Xcompiler -std=c++11 -std=c++17", "-Xcompiler -std=c++20 -std=c++20"),
+        ("-std=c++20", "-std=c++20"),
+        ("-std=c++23", "-std=c++23"),
+        ("-std=c++2b", "-std=c++2b"),
+        ("-std=c11 a.c", "-std=c11 a.c"),
+        ("a.cpp", "-std=c++20 a.cpp"),
+        ("-std=gnu++14 a.cu", "-std=gnu++20 a.cu"),
+        ("a.c", "a.c"),
+    ],
+)
+def test_an_older_standard_is_raised(given: str, raised: str, home: Path) -> None:
+    assert called(home / "bin" / "nvcc", *given.split(), WHEELMILL_CXX_STANDARD="20") == raised.split()
+    assert called(home / "bin" / "nvcc", *given.split()) == given.split()
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["-I /py/include/python3.12", "-isystem /py/include/python3.12", "-isystem/py/include/python3.12t",
+     "--include-path /py/include/python3.12", "-I/py/include/python3.12"],
+)  # fmt: skip
+def test_the_headers_of_every_python_have_one_path(given: str, home: Path, tmp_path: Path) -> None:
+    words = called(home / "bin" / "nvcc", *given.split(), "a.o", WHEELMILL_COMPILERS=str(tmp_path))
+    assert "".join(words) == given.replace(" ", "").partition("/")[0] + f"{tmp_path}/python-includea.o"
+
+
 @pytest.mark.parametrize("flag", ["-fwrapv", "-fno-strict-overflow"])
 def test_pythons_that_differ_in_a_flag_share_their_objects(flag: str, cache: CompilerCache, tmp_path: Path) -> None:
     write_program(tmp_path / "bin" / "g++")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -19,6 +20,7 @@ from tests.unit.plan.examples import (
     PLAIN,
     PY_12,
     PY_13T,
+    TORCH_9,
     TORCH_11,
     V1,
     V2,
@@ -60,6 +62,28 @@ def test_torch_comes_from_its_own_index_where_the_usual_one_has_none_for_the_cud
     assert target(filters=replace(ONE, cudas=(CUDA_12,))).torch_backend == "cu128"
     (on_arm,) = {each.torch_backend for each in make_plan(CONFIG, replace(ONE, platforms=(ARM,)), {}).targets}
     assert on_arm == "cu130"
+
+
+@pytest.mark.parametrize(("wanted", "standard"), [(None, 20), ("as-is", None), (23, 23)])
+def test_a_torch_decides_the_oldest_cxx_standard_unless_the_package_does(
+    wanted: Literal["as-is"] | int | None, standard: int | None
+) -> None:
+    releases = {TORCH_9: replace(FACTS.torch[TORCH_9], cxx=20), TORCH_11: FACTS.torch[TORCH_11]}
+    facts = replace(FACTS, torch=replace(FACTS.torch, releases=releases))
+    package = replace(PACKAGE, cxx_standard=wanted)
+    config = replace(CONFIG, compatibility=facts, packages={DEMO: package})
+    assert target(config).cxx_standard == standard, "what an older torch asks for holds for a newer one"
+    assert target().cxx_standard is None
+
+
+def test_every_entry_that_ships_is_planned_for_the_newest_torch() -> None:
+    """Or says in its own words why it is not."""
+    config = load_config(Path(__file__).parents[3] / "config")
+    newest = max(config.compatibility.torch)
+    planned = {each.package.name for each in make_plan(config, Filters(torches=(newest,)), {}).targets}
+    excluded = {name for name, package in config.packages.items() if any(rule.torch for rule in package.exclude)}
+    needing = {name for name, package in config.packages.items() if package.needs_torch}
+    assert needing - planned - excluded == set()
 
 
 def test_what_is_not_locked_yet_is_planned_without_a_source() -> None:

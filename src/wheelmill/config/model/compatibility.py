@@ -54,6 +54,8 @@ class TorchRelease(Entry):
     See https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html."""
     glibc: Numbers
     """The oldest glibc that its wheels run on: 2.28."""
+    cxx: WholeNumber | None = None
+    """The C++ standard that its headers ask for, and those of later releases: 20. None where every source chooses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +104,11 @@ class Compatibility(ConfigFile):
     def torch_pythons(self) -> tuple[PythonVersion, ...]:
         """Pythons that some torch is published for, ascending."""
         return tuple(sorted(frozenset[PythonVersion]().union(*(torch.python for torch in self.torch.values()))))
+
+    def cxx_standard(self, torch: TorchVersion) -> int | None:
+        """The C++ standard that the headers of a torch ask for; None where every source may choose."""
+        asked = (release.cxx for version, release in self.torch.items() if version <= torch and release.cxx)
+        return max(asked, default=None)
 
     def torch_backend(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> CudaTag | None:
         """Which of torch's own indexes to install it from, by the CUDA that they are for.

@@ -19,6 +19,7 @@ from wheelmill.config.package_fields import (
     ISOLATED,
     AllowedCode,
     Arguments,
+    CxxStandard,
     File,
     Folder,
     Gigabytes,
@@ -155,6 +156,9 @@ class PackageEntry(Entry):
     """Codes of docs/smoke.md for which its wheels are not refused, each with the reason why."""
     env: Annotated[Mapping[Variable, Text], After(_sorted)] = field(default_factory=dict)
     """Environment variables of the build."""
+    cxx_standard: CxxStandard | None = None
+    """The C++ standard that a source which asks for an older one is compiled with; by default the one that torch's
+    headers need. ``as-is`` leaves it to the source."""
     architectures: Architectures = DEFAULT_ARCHITECTURES
     """GPU architectures as TORCH_CUDA_ARCH_LIST writes them."""
     arch_variable: ArchVariable | None = None
