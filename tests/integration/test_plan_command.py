@@ -35,8 +35,21 @@ def test_json_is_the_one_thing_on_stdout() -> None:
 
 def test_the_table_counts_and_gives_reasons() -> None:
     done = plan("flash-attn", "--cuda", "12.4", "--torch", "2.11")
-    assert "torch 2.11 is not published for CUDA 12.4" in done.stdout
+    assert "torch 2.11 is not published for CUDA 12.4" in " ".join(done.stdout.split())
     assert "wheels to build: 0" in done.stdout
+
+
+def test_everything_that_ships_fits_a_screen_and_nothing_is_hidden() -> None:
+    overview = plan()
+    assert len(overview.stdout.splitlines()) <= 60
+    (line,) = [line for line in overview.stdout.splitlines() if line.startswith("torch-spline-conv")]
+    shown = json.loads(plan("torch-spline-conv", "--json").stdout)
+    assert line.split()[1] == str(shown["counts"]["wheels"])
+    assert {skip["kind"] for skip in shown["skips"]} == {"no such torch"}
+    everything = plan("torch-spline-conv", "--cuda", "13.2", "--wheels", "--skips").stdout
+    assert "To build" in everything
+    assert "Skipped" in everything
+    assert "torch 2.11 is not published for CUDA 13.2" in " ".join(everything.replace("│", " ").split())
 
 
 def test_an_unknown_project_is_a_usage_error_that_names_the_known_ones() -> None:

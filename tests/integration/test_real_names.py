@@ -94,8 +94,8 @@ def cells_of(filename: str) -> list[Cell]:
 
 
 def reason_against(filename: str) -> str | None:
-    reasons = [find_obstacle(cell, PACKAGE, FACTS) for cell in cells_of(filename)]
-    return None if None in reasons else reasons[0]
+    skips = [find_obstacle(cell, PACKAGE, FACTS) for cell in cells_of(filename)]
+    return None if None in skips else next(skip.reason for skip in skips if skip)
 
 
 def test_the_facts_allow_or_refuse_every_real_wheel_for_the_right_reason() -> None:

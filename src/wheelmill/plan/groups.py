@@ -15,7 +15,7 @@ from typing import Final
 from packaging.version import Version
 
 from wheelmill.names import Platform, ProjectName
-from wheelmill.plan.targets import BuildTarget, PastBuild, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Obstacle, PastBuild, Plan, Skip
 from wheelmill.wheel.platforms import PLATFORMS
 
 MAX_JOBS: Final = 256
@@ -50,12 +50,12 @@ def sample_of(plan: Plan) -> Plan:
         by_package.setdefault((target.cell.project, target.cell.platform), []).append(target)
     ends = {choose(targets, key=_age).cell for targets in by_package.values() for choose in (min, max)}
     kept = tuple(target for target in plan.targets if target.cell in ends)
-    others = (target.cell for target in plan.targets if target.cell not in ends)
-    return replace(
-        plan,
-        targets=kept,
-        skips=(*plan.skips, *(Skip(cell=cell, reason="not in the sample (--sample)") for cell in others)),
+    others = (
+        Skip(cell=target.cell, obstacle=Obstacle.NOT_SAMPLED, reason="not in the sample (--sample)")
+        for target in plan.targets
+        if target.cell not in ends
     )
+    return replace(plan, targets=kept, skips=(*plan.skips, *others))
 
 
 def _age(target: BuildTarget) -> tuple[object, ...]:

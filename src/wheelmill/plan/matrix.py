@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
 
 from wheelmill.config.model import Compatibility, Config, Package, Part
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, ReleaseTag, TorchVersion
-from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, Filters, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, Filters, Obstacle, Plan, Skip
 
 
 def make_plan(
@@ -38,10 +38,10 @@ def make_plan(
     for package in _chosen_packages(config, filters):
         wanted: list[BuildTarget] = []
         for cell in _cells(package, config.compatibility, filters):
-            if reason := find_obstacle(cell, package, config.compatibility):
-                skips.append(Skip(cell=cell, reason=reason))
+            if skip := find_obstacle(cell, package, config.compatibility):
+                skips.append(skip)
             elif not filters.force and (tag := published.get(cell)):
-                skips.append(Skip(cell=cell, reason=f"already published in {tag}"))
+                skips.append(Skip(cell=cell, obstacle=Obstacle.PUBLISHED, reason=f"already published in {tag}"))
             else:
                 wanted.append(_target(cell, package, config))
         if package.abi != "cpython":
@@ -51,7 +51,7 @@ def make_plan(
             if not filters.force and (failure := failure_of(target)):
                 when = f"failed on {failure.failed_at:%Y-%m-%d} with the same inputs"
                 reason = f"{when}: {failure.reason} (--force tries again)"
-                skips.append(Skip(cell=target.cell, reason=reason, failure=failure))
+                skips.append(Skip(cell=target.cell, obstacle=Obstacle.FAILED, reason=reason, failure=failure))
             else:
                 targets.append(target)
     known = {target.cell.group for target in targets} | {skip.cell.group for skip in skips} if filters.groups else ()
@@ -147,18 +147,21 @@ def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], li
         pythons = tuple(target.cell.python for target in (oldest, *others))
         builders.append(replace(oldest, pythons=pythons))
         reason = f"the {oldest.package.abi} wheel that Python {oldest.cell.python} builds is for it too"
-        served.extend(Skip(cell=target.cell, reason=reason) for target in others)
+        served.extend(Skip(cell=target.cell, obstacle=Obstacle.SHARED, reason=reason) for target in others)
     return builders, served
 
 
-def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
+def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
     """Say why there can be no wheel of a cell; None when there can."""
-    return (
-        _unknown_value(cell, compatibility)
-        or _unwanted(cell, package)
-        or _unpublished(cell, package, compatibility)
-        or _uncompilable(cell, package, compatibility)
-    )
+    looks: Mapping[Obstacle, Callable[[], str | None]] = {
+        Obstacle.UNKNOWN: lambda: _unknown_value(cell, compatibility),
+        Obstacle.LICENCE: lambda: _unlicensed(package),
+        Obstacle.LEFT_OUT: lambda: _unwanted(cell, package),
+        Obstacle.NO_TORCH: lambda: _unpublished(cell, package, compatibility),
+        Obstacle.NO_GPU_CODE: lambda: _uncompilable(cell, package, compatibility),
+    }
+    found = ((obstacle, look()) for obstacle, look in looks.items())
+    return next((Skip(cell=cell, obstacle=obstacle, reason=reason) for obstacle, reason in found if reason), None)
 
 
 def architectures_for(package: Package, cuda: CudaVersion, compatibility: Compatibility) -> tuple[Architecture, ...]:
@@ -186,9 +189,13 @@ def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:
     return None
 
 
+def _unlicensed(package: Package) -> str | None:
+    if package.redistributable:
+        return None
+    return f"its licence ({package.licence or 'not stated'}) does not let others be given the wheel"
+
+
 def _unwanted(cell: Cell, package: Package) -> str | None:
-    if not package.redistributable:
-        return f"its licence ({package.licence or 'not stated'}) does not let others be given the wheel"
     if package.abi == "abi3" and cell.python.free_threaded:
         return "free-threaded Python does not load abi3 wheels"
     if (axis := _outside(package.scope, cell)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -109,11 +110,26 @@ FailureOf = Callable[[BuildTarget], KnownFailure | None]
 """Says which earlier failure a build of a target would only repeat."""
 
 
+class Obstacle(StrEnum):
+    """Kinds of reasons for not building a cell."""
+
+    UNKNOWN = "not in compatibility.yml"
+    LICENCE = "licence"
+    LEFT_OUT = "left out in packages.yml"
+    NO_TORCH = "no such torch"
+    NO_GPU_CODE = "no such GPU code"
+    PUBLISHED = "published"
+    FAILED = "known to fail"
+    SHARED = "one wheel for several Pythons"
+    NOT_SAMPLED = "not in the sample"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Skip:
     """A cell that is not built, and why."""
 
     cell: Cell
+    obstacle: Obstacle
     reason: str
     failure: KnownFailure | None = None
     """The failed build that it is skipped for; None for any other reason."""

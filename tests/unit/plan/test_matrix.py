@@ -31,7 +31,7 @@ from wheelmill.config.model import Config, MatrixRule
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, TorchVersion, project_name, project_version
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import BuildTarget, Filters, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Filters, Obstacle, Plan, Skip
 
 MISSION = Path(__file__).parents[2] / "data" / "mission"
 
@@ -122,7 +122,9 @@ def test_the_reason_against_a_cell_is_the_reason_of_its_skip() -> None:
     config = replace(CONFIG, packages={DEMO: replace(PACKAGE, exclude=(not_for_arm,))})
     planned = make_plan(config, replace(ONE, platforms=(X86, ARM)), {})
     assert [target.cell for target in planned.targets] == [CELL]
-    assert planned.skips == (Skip(cell=replace(CELL, platform=ARM), reason="Its assembly is for x86"),)
+    assert planned.skips == (
+        Skip(cell=replace(CELL, platform=ARM), obstacle=Obstacle.LEFT_OUT, reason="Its assembly is for x86"),
+    )
 
 
 def test_a_package_without_torch_is_planned_for_the_pythons_of_the_facts() -> None:

@@ -17,16 +17,22 @@ from tests.unit.plan.examples import (
     VOLTA,
     X86,
 )
-from wheelmill.config.model import MatrixRule, Package, Part
+from wheelmill.config.model import Compatibility, MatrixRule, Package, Part
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion, project_version
 from wheelmill.plan.matrix import architectures_for, find_obstacle
 from wheelmill.plan.targets import Cell
+
+
+def reason_against(cell: Cell, package: Package, facts: Compatibility) -> str | None:
+    skip = find_obstacle(cell, package, facts)
+    return skip.reason if skip else None
+
 
 WITHOUT_TORCH = replace(CELL, torch=None)
 
 
 def test_a_cell_that_nothing_stands_against_is_possible() -> None:
-    assert find_obstacle(CELL, PACKAGE, FACTS) is None
+    assert reason_against(CELL, PACKAGE, FACTS) is None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,7 @@ def test_a_cell_that_nothing_stands_against_is_possible() -> None:
     ],
 )
 def test_what_the_facts_do_not_have_cannot_be(cell: Cell, reason: str) -> None:
-    assert find_obstacle(cell, PACKAGE, FACTS) == reason
+    assert reason_against(cell, PACKAGE, FACTS) == reason
 
 
 def scoped(package: Package, part: Part) -> Package:
@@ -68,18 +74,18 @@ def scoped(package: Package, part: Part) -> Package:
     ],
 )
 def test_a_package_is_built_inside_its_scope_only(scope: Part, reason: str | None) -> None:
-    assert find_obstacle(CELL, scoped(PACKAGE, scope), FACTS) == reason
+    assert reason_against(CELL, scoped(PACKAGE, scope), FACTS) == reason
 
 
 def test_the_range_of_pythons_holds_free_threaded_ones_too() -> None:
     package = replace(PACKAGE, python=SpecifierSet("==3.13"))
     threaded = replace(CELL, torch=TORCH_9, cuda=CUDA_12, python=PY_13T)
-    assert find_obstacle(threaded, package, FACTS) is None
+    assert reason_against(threaded, package, FACTS) is None
 
 
 def test_a_range_of_torches_leaves_out_cells_without_torch() -> None:
     rule = MatrixRule(torch=SpecifierSet(">=2"), reason="Breaks with torch")
-    assert find_obstacle(WITHOUT_TORCH, replace(PACKAGE, extra_deps=(), exclude=(rule,)), FACTS) is None
+    assert reason_against(WITHOUT_TORCH, replace(PACKAGE, extra_deps=(), exclude=(rule,)), FACTS) is None
 
 
 OLD = MatrixRule(version=SpecifierSet("<2"), cuda=SpecifierSet(">=13"), reason="1.x does not know CUDA 13")
@@ -98,7 +104,7 @@ NO_ARM = MatrixRule(platform=(ARM,), reason="Its assembly is for x86")
     ],
 )
 def test_an_excluded_cell_is_refused_with_the_reason_of_the_first_rule(cell: Cell, reason: str | None) -> None:
-    assert find_obstacle(cell, replace(PACKAGE, exclude=(OLD, NO_ARM)), FACTS) == reason
+    assert reason_against(cell, replace(PACKAGE, exclude=(OLD, NO_ARM)), FACTS) == reason
 
 
 INCLUDED = MatrixRule(platform=(X86,), reason="Built from source")
@@ -114,26 +120,26 @@ INCLUDED = MatrixRule(platform=(X86,), reason="Built from source")
     ],
 )
 def test_an_included_cell_need_not_be_published(cell: Cell, *, lifted: bool) -> None:
-    assert find_obstacle(cell, PACKAGE, FACTS) is not None
-    assert (find_obstacle(cell, replace(PACKAGE, include=(INCLUDED,)), FACTS) is None) == lifted
+    assert reason_against(cell, PACKAGE, FACTS) is not None
+    assert (reason_against(cell, replace(PACKAGE, include=(INCLUDED,)), FACTS) is None) == lifted
 
 
 def test_an_included_cell_still_needs_facts_scope_and_architectures() -> None:
     everything = replace(PACKAGE, include=(MatrixRule(reason="All of it"),))
-    assert find_obstacle(replace(CELL, cuda=CudaVersion(12, 1)), everything, FACTS) is not None
-    assert find_obstacle(replace(CELL, python=PythonVersion(3, 8)), everything, FACTS) is not None
-    assert find_obstacle(CELL, replace(everything, exclude=(OLD,)), FACTS) == OLD.reason
-    assert find_obstacle(CELL, replace(everything, platforms=(ARM,)), FACTS) is not None
-    assert find_obstacle(CELL, replace(everything, architectures=(VOLTA,)), FACTS) is not None
+    assert reason_against(replace(CELL, cuda=CudaVersion(12, 1)), everything, FACTS) is not None
+    assert reason_against(replace(CELL, python=PythonVersion(3, 8)), everything, FACTS) is not None
+    assert reason_against(CELL, replace(everything, exclude=(OLD,)), FACTS) == OLD.reason
+    assert reason_against(CELL, replace(everything, platforms=(ARM,)), FACTS) is not None
+    assert reason_against(CELL, replace(everything, architectures=(VOLTA,)), FACTS) is not None
 
 
 @pytest.mark.parametrize(("licence", "named"), [("LicenseRef-NVIDIA", "LicenseRef-NVIDIA"), (None, "not stated")])
 def test_a_wheel_that_may_not_be_given_away_is_not_built(licence: str | None, named: str) -> None:
     package = replace(PACKAGE, licence=licence, redistributable=False)
-    assert find_obstacle(CELL, package, FACTS) == f"its licence ({named}) does not let others be given the wheel"
+    assert reason_against(CELL, package, FACTS) == f"its licence ({named}) does not let others be given the wheel"
 
 
 def test_a_package_that_no_gpu_of_a_cuda_release_could_run_is_refused() -> None:
     old = replace(PACKAGE, architectures=(VOLTA, Architecture(10, 0, "a")))
-    assert find_obstacle(CELL, old, FACTS) == "CUDA 13.0 compiles for none of its GPU architectures (7.0, 10.0a)"
+    assert reason_against(CELL, old, FACTS) == "CUDA 13.0 compiles for none of its GPU architectures (7.0, 10.0a)"
     assert architectures_for(old, CUDA_12, FACTS) == (VOLTA,)

@@ -9,7 +9,7 @@ import typer
 
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, config_at
-from wheelmill.cli.factory.plan import print_skips
+from wheelmill.cli.factory.plan_tables import tell_skips
 from wheelmill.cli.factory.sandbox import BuildOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import say
@@ -52,7 +52,7 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
 
     policy = where.resolve_policy()
     planned = make_plan(config, filters, published={})
-    print_skips(planned, filters)
+    tell_skips(planned, filters)
     builder = where.limited_builder(config)
     failures = []
     with progress() as shown:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
+from wheelmill.cli.factory.plan_tables import print_estimate, print_overview, print_skips, print_wheels
 from wheelmill.cli.factory.sandbox import PlaceOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.cli.shared.terminal import STDERR, STDOUT
 from wheelmill.config.upkeep.changes import changed_since
-from wheelmill.plan.groups import Estimate, Group, estimate, groups_of, sample_of, shards_of, waiting_groups
+from wheelmill.plan.groups import Group, estimate, groups_of, sample_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Filters, Plan
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Plan
 from wheelmill.release.store import Quotas, past_builds, published_cells
 
 if TYPE_CHECKING:
@@ -54,12 +51,14 @@ def plan(
     runners: Annotated[
         int | None, typer.Option(min=1, help="Machines to estimate the hours for; one per job by default.", metavar="N")
     ] = None,
+    wheels: Annotated[bool, typer.Option("--wheels", help="List what would be built.")] = False,
+    skips: Annotated[bool, typer.Option("--skips", help="List every reason for what would not.")] = False,
     as_json: JsonOption = False,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Print job matrices as JSON, each of as many wheels as one release takes.")
     ] = False,
 ) -> None:
-    """List the wheels that would be built, and why the others would not."""
+    """Say what would be built, a line a package, and why the rest would not."""
     wanted = filters.of(projects or (), group or ())
     configuration = config_at(config)
     if since:
@@ -75,13 +74,20 @@ def plan(
     planned = make_plan(configuration, wanted, published_cells(manifests), failed)
     if sample:
         planned = sample_of(planned)
-    cost = estimate(planned, past_builds(manifests), runners=runners)
+    past = past_builds(manifests)
+    cost = estimate(planned, past, runners=runners)
     if matrix:
         print_json("wheelmill.plan-matrix/1", **matrix_content(planned, releases.quotas))
     elif as_json:
         print_json(PLAN_SCHEMA, **plan_content(planned), estimate=asdict(cost))
     else:
-        _print_tables(planned, cost)
+        if not wheels and not skips:
+            print_overview(planned, past)
+        if wheels:
+            print_wheels(planned)
+        if skips:
+            print_skips(planned)
+        print_estimate(planned, cost)
 
 
 def matrix_content(planned: Plan, quotas: Quotas) -> dict[str, object]:
@@ -115,7 +121,9 @@ def plan_content(planned: Plan) -> dict[str, object]:
         "targets": [
             {**cell_content(target.cell), "policy": "auto", "group": target.cell.group} for target in planned.targets
         ],
-        "skips": [{**cell_content(skip.cell), "reason": skip.reason} for skip in planned.skips],
+        "skips": [
+            {**cell_content(skip.cell), "kind": skip.obstacle.value, "reason": skip.reason} for skip in planned.skips
+        ],
         "counts": {
             "cells": len(planned.targets) + len(planned.skips),
             "wheels": len(planned.targets),
@@ -135,35 +143,3 @@ def cell_content(cell: Cell) -> dict[str, object]:
         "torch": str(cell.torch) if cell.torch else None,
         "platform": str(cell.platform),
     }
-
-
-def print_skips(plan: Plan, filters: Filters) -> None:
-    """Say which torch was taken where none was asked for, and what is not built, a line a reason."""
-    if not filters.torches:
-        for cuda, torch in sorted({(t.cell.cuda, t.cell.torch) for t in plan.targets if t.cell.torch}):
-            STDERR.print(f"no --torch given: taking {torch} for CUDA {cuda}")
-    for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
-        STDERR.print(escape(f"skipped {count} of {project}: {reason}"))
-    if not plan.targets:
-        STDERR.print("nothing to build")
-
-
-def _print_tables(planned: Plan, cost: Estimate) -> None:
-    targets = Table("project", "version", "Python", "CUDA", "torch", "platform", title="To build", title_justify="left")
-    for group in groups_of(planned):
-        cell = group.targets[0].cell
-        pythons = " ".join(str(target.cell.python) for target in group.targets)
-        targets.add_row(cell.project, cell.version, pythons, str(cell.cuda), str(cell.torch or "-"), str(cell.platform))
-    skips = Table("cells", "project", "reason", title="Skipped", title_justify="left")
-    reasons = Counter((skip.cell.project, skip.reason) for skip in planned.skips)
-    for (project, reason), count in reasons.items():
-        skips.add_row(str(count), project, reason)
-    for table in (targets, skips):
-        if table.row_count:
-            STDOUT.print(table)
-    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; cells skipped: {len(planned.skips)}")
-    if cost.wheels:
-        STDOUT.print(
-            f"estimate for {cost.wheels} of them: {cost.machine_hours:.1f} machine hours, done in {cost.hours:.1f} "
-            f"with {cost.runners} at work, {cost.size / 1e9:.2f} GB"
-        )

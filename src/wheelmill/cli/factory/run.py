@@ -11,7 +11,8 @@ import typer
 from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, store_at
-from wheelmill.cli.factory.plan import plan_content, print_skips
+from wheelmill.cli.factory.plan import plan_content
+from wheelmill.cli.factory.plan_tables import tell_skips
 from wheelmill.cli.factory.sandbox import BuildOptions, environments_in
 from wheelmill.cli.factory.smoke import verdict_content
 from wheelmill.cli.shared.options import with_groups
@@ -71,7 +72,7 @@ def run(
     builder = where.limited_builder(configuration)
     failed = known_failures(releases.failures.read(), builder.place, policy)
     planned = make_plan(configuration, wanted, published_cells(releases.manifests()), failed)
-    print_skips(planned, wanted)
+    tell_skips(planned, wanted)
     with progress() as shown:
         factory = pipeline.Factory(
             builder=builder,

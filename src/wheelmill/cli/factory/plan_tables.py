@@ -1,0 +1,94 @@
+"""A plan as people read it: a line a package, or all of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from rich.markup import escape
+from rich.table import Table
+
+from wheelmill.cli.shared.terminal import STDERR, STDOUT
+from wheelmill.names import ProjectName
+from wheelmill.plan.groups import Estimate, estimate, groups_of
+from wheelmill.plan.targets import Filters, PastBuild, Plan, Skip
+
+_REASONS: Final = 3
+"""How many reasons of a package stand in its line in full; more of them are put together by their kinds."""
+
+
+def print_overview(planned: Plan, past: Sequence[PastBuild]) -> None:
+    """Print a line a package: its wheels and what they cost, and why there are no others.
+
+    Args:
+        planned: the plan.
+        past: the builds of published wheels, by which the hours are judged.
+    """
+    table = Table(box=None, pad_edge=False)
+    for name in ("package", "wheels", "jobs", "hours", "newest torch"):
+        table.add_column(name, justify="left" if name == "package" else "right", no_wrap=True)
+    table.add_column("why not the others")
+    for project, part in _by_project(planned):
+        cost = estimate(part, past)
+        hours = f"{cost.machine_hours:.1f}" if cost.wheels and not cost.unknown else "?"
+        newest = max((target.cell.torch for target in part.targets if target.cell.torch), default="-")
+        counts = (str(len(part.targets)), str(cost.jobs), hours if part.targets else "-", str(newest))
+        table.add_row(project, *counts, escape(_why(part.skips)))
+    STDOUT.print(table)
+
+
+def print_wheels(planned: Plan) -> None:
+    """Print every wheel that would be built, a line a job."""
+    table = Table("project", "version", "Python", "CUDA", "torch", "platform", title="To build", title_justify="left")
+    for group in groups_of(planned):
+        cell = group.targets[0].cell
+        pythons = " ".join(str(target.cell.python) for target in group.targets)
+        table.add_row(cell.project, cell.version, pythons, str(cell.cuda), str(cell.torch or "-"), str(cell.platform))
+    STDOUT.print(table)
+
+
+def print_skips(planned: Plan) -> None:
+    """Print why the others would not be built, a line a reason."""
+    table = Table("cells", "project", "reason", title="Skipped", title_justify="left")
+    for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in planned.skips).items():
+        table.add_row(str(count), project, escape(reason))
+    STDOUT.print(table)
+
+
+def print_estimate(planned: Plan, cost: Estimate) -> None:
+    """Print the sum of a plan, and what it will cost as far as that is known."""
+    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; cells skipped: {len(planned.skips)}")
+    if cost.wheels:
+        STDOUT.print(
+            f"estimate for {cost.wheels} of them: {cost.machine_hours:.1f} machine hours, done in {cost.hours:.1f} "
+            f"with {cost.runners} at work, {cost.size / 1e9:.2f} GB"
+        )
+
+
+def tell_skips(plan: Plan, filters: Filters) -> None:
+    """Say which torch was taken where none was asked for, and what is not built, a line a reason."""
+    if not filters.torches:
+        for cuda, torch in sorted({(t.cell.cuda, t.cell.torch) for t in plan.targets if t.cell.torch}):
+            STDERR.print(f"no --torch given: taking {torch} for CUDA {cuda}")
+    for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
+        STDERR.print(escape(f"skipped {count} of {project}: {reason}"))
+    if not plan.targets:
+        STDERR.print("nothing to build")
+
+
+def _by_project(planned: Plan) -> Iterator[tuple[ProjectName, Plan]]:
+    planned_for = {target.cell.project for target in planned.targets} | {skip.cell.project for skip in planned.skips}
+    for project in sorted(planned_for):
+        targets = tuple(target for target in planned.targets if target.cell.project == project)
+        skips = tuple(skip for skip in planned.skips if skip.cell.project == project)
+        yield project, replace(planned, targets=targets, skips=skips)
+
+
+def _why(skips: Sequence[Skip]) -> str:
+    """The reasons of one package, the most frequent first."""
+    reasons = Counter(skip.reason for skip in skips)
+    if len(reasons) > _REASONS:
+        reasons = Counter(skip.obstacle.value for skip in skips)
+    return "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
