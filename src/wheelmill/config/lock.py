@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
 import yaml
-from packaging.specifiers import SpecifierSet
+from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import parse_sdist_filename
 from packaging.version import Version
 from pydantic import ValidationError
@@ -144,7 +146,43 @@ def _locked(file: Link, project: ProjectName) -> LockedSdist | None:
         sdist: LockedSdist = adapter_of(LockedSdist).validate_python({"sdist": file.filename, "sha256": file.sha256})
     except ValidationError:
         return None
+    with suppress(InvalidSpecifier):  # then it says nothing
+        sdist = replace(sdist, requires_python=SpecifierSet(file.requires_python) if file.requires_python else None)
     return sdist if sdist.sdist.endswith(".tar.gz") and parse_sdist_filename(sdist.sdist)[0] == project else None
+
+
+def lock_changes(before: Lock, after: Lock) -> Iterator[str]:
+    """Name what differs between two locks, a line each: ``flash-attn: ninja 1.13.1 -> 1.13.2``."""
+    for name in sorted({*after.sdists, *after.commits, *after.requirements}):
+        old, new = _versions(before, name), _versions(after, name)
+        for part in sorted(part for part in old.keys() & new if old[part] != new[part]):
+            yield f"{name}: {part} {old[part]} -> {new[part]}"
+
+
+def _versions(lock: Lock, project: ProjectName) -> dict[str, str]:
+    """What is locked for a project: the versions of its source, and those of every build requirement."""
+    sources = {**lock.sdists.get(project, {}), **lock.commits.get(project, {})}
+    locked = lock.requirements.get(project)
+    pins: dict[str, set[str]] = {}
+    for pin in locked.pinned if locked else ():
+        requirement = Requirement(pin.requirement)
+        pins.setdefault(requirement.name, set()).add(str(requirement.specifier).removeprefix("=="))
+    versions = {"its source": {str(version) for version in sources}, **pins}
+    return {part: ", ".join(sorted(each, key=Version)) for part, each in versions.items()}
+
+
+def newer_versions(config: Config, projects: Collection[ProjectName]) -> Iterator[str]:
+    """Name the packages whose newest release ``packages.yml`` does not list, a line each.
+
+    Raises:
+        NetworkError: the package index does not answer.
+    """
+    for name, package in config.packages.items():
+        listed = package.source is None and package.version_range is None
+        if listed and (not projects or name in projects):
+            newest = max((version for version in _offered(name) if not version.is_prerelease), default=None)
+            if newest and newest > max(map(Version, package.versions)):
+                yield f"{name}: {newest} is in the package index; packages.yml lists {', '.join(package.versions)}"
 
 
 def write_lock(lock: Lock, directory: Path) -> None:

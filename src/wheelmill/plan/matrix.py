@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
 
-from wheelmill.config.model import Compatibility, Config, Package, Part
+from wheelmill.config.model import Compatibility, Config, Package
 from wheelmill.errors import UsageError
-from wheelmill.names import Architecture, CudaVersion, ReleaseTag, TorchVersion
+from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
+from wheelmill.plan.obstacles import architectures_for, find_obstacle, source_obstacle
 from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, Filters, Obstacle, Plan, Skip
 
 
@@ -38,8 +39,9 @@ def make_plan(
     for package in _chosen_packages(config, filters):
         wanted: list[BuildTarget] = []
         for cell in _cells(package, config.compatibility, filters):
-            if skip := find_obstacle(cell, package, config.compatibility):
-                skips.append(skip)
+            source = config.lock.source_of(package, cell.version)
+            if obstacle := find_obstacle(cell, package, config.compatibility) or source_obstacle(cell, source):
+                skips.append(obstacle)
             elif not filters.force and (tag := published.get(cell)):
                 skips.append(Skip(cell=cell, obstacle=Obstacle.PUBLISHED, reason=f"already published in {tag}"))
             else:
@@ -151,88 +153,8 @@ def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], li
     return builders, served
 
 
-def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
-    """Say why there can be no wheel of a cell; None when there can."""
-    looks: Mapping[Obstacle, Callable[[], str | None]] = {
-        Obstacle.UNKNOWN: lambda: _unknown_value(cell, compatibility),
-        Obstacle.LICENCE: lambda: _unlicensed(package),
-        Obstacle.LEFT_OUT: lambda: _unwanted(cell, package),
-        Obstacle.NO_TORCH: lambda: _unpublished(cell, package, compatibility),
-        Obstacle.NO_GPU_CODE: lambda: _uncompilable(cell, package, compatibility),
-    }
-    found = ((obstacle, look()) for obstacle, look in looks.items())
-    return next((Skip(cell=cell, obstacle=obstacle, reason=reason) for obstacle, reason in found if reason), None)
-
-
-def architectures_for(package: Package, cuda: CudaVersion, compatibility: Compatibility) -> tuple[Architecture, ...]:
-    """The package's GPU architectures that a CUDA release can compile."""
-    known = compatibility.cuda[cuda].architectures
-    return tuple(architecture for architecture in package.architectures if architecture.capability in known)
-
-
 def cxx_standard_for(package: Package, torch: TorchVersion | None, compatibility: Compatibility) -> int | None:
     """The oldest C++ standard that a package is compiled with; None leaves the choice to its source."""
     if package.cxx_standard == "as-is":
         return None
     return package.cxx_standard or (compatibility.cxx_standard(torch) if torch else None)
-
-
-def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:
-    if cell.platform not in compatibility.platforms:
-        return f"platform {cell.platform} is not in compatibility.yml"
-    if cell.cuda not in compatibility.cuda:
-        return f"CUDA {cell.cuda} is not in compatibility.yml"
-    if cell.torch and cell.torch not in compatibility.torch:
-        return f"torch {cell.torch} is not in compatibility.yml"
-    if cell.python not in (compatibility.torch_pythons if cell.torch else compatibility.pythons):
-        return f"Python {cell.python} is not in compatibility.yml"
-    return None
-
-
-def _unlicensed(package: Package) -> str | None:
-    if package.redistributable:
-        return None
-    return f"its licence ({package.licence or 'not stated'}) does not let others be given the wheel"
-
-
-def _unwanted(cell: Cell, package: Package) -> str | None:
-    if package.abi == "abi3" and cell.python.free_threaded:
-        return "free-threaded Python does not load abi3 wheels"
-    if (axis := _outside(package.scope, cell)) is not None:
-        return f"packages.yml builds it for {axis} only"
-    return next((rule.reason for rule in package.exclude if _outside(rule, cell) is None), None)
-
-
-def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
-    if cell.torch is None or any(_outside(rule, cell) is None for rule in package.include):
-        return None
-    torch = compatibility.torch[cell.torch]
-    if cell.cuda not in (published := torch.cuda.get(cell.platform, frozenset())):
-        others = ", ".join(map(str, sorted(published))) or "no CUDA"
-        return f"torch {cell.torch} is not published for CUDA {cell.cuda} on {cell.platform} ({others} there)"
-    if cell.python not in torch.python:
-        return f"torch {cell.torch} is not published for Python {cell.python}"
-    return None
-
-
-def _uncompilable(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
-    if architectures_for(package, cell.cuda, compatibility):
-        return None
-    wanted = ", ".join(map(str, package.architectures))
-    return f"CUDA {cell.cuda} compiles for none of its GPU architectures ({wanted})"
-
-
-def _outside(part: Part, cell: Cell) -> str | None:
-    """The first axis that a cell is outside of, as a person reads it; None when the cell is in the part."""
-    axes = (
-        ("version", part.version, cell.version),
-        ("Python", part.python, f"{cell.python.major}.{cell.python.minor}"),
-        ("CUDA", part.cuda, str(cell.cuda)),
-        ("torch", part.torch, str(cell.torch) if cell.torch else None),
-    )
-    for name, wanted, value in axes:
-        if wanted is not None and not (value and wanted.contains(value, prereleases=True)):
-            return f"{name} {wanted}"
-    if part.platform is not None and cell.platform not in part.platform:
-        return ", ".join(map(str, part.platform))
-    return None

@@ -53,14 +53,17 @@ class Cell:
         return f"{self.project}-{self.label.on(self.version)}-{self.platform}"
 
 
+Source = LockedSdist | LockedCommit | Path | None
+"""A source distribution from the package index, a commit, a folder, or nothing that is locked yet."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class BuildTarget:
     """A cell to build, with everything that its build needs to know."""
 
     cell: Cell
     package: Package
-    source: LockedSdist | LockedCommit | Path | None
-    """A source distribution from the package index, a commit, a folder, or nothing that is locked yet."""
+    source: Source
     toolkit: str
     """The CUDA toolkit release: ``13.0.2``."""
     torch_release: str | None
@@ -116,6 +119,7 @@ class Obstacle(StrEnum):
     UNKNOWN = "not in compatibility.yml"
     LICENCE = "licence"
     LEFT_OUT = "left out in packages.yml"
+    REQUIRES_PYTHON = "for other Pythons"
     NO_TORCH = "no such torch"
     NO_GPU_CODE = "no such GPU code"
     PUBLISHED = "published"

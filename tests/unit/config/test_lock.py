@@ -1,9 +1,11 @@
 """Locking source distributions: nothing changes behind a person's back."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from tests.unit.config.locking import (
     DEMO,
@@ -22,14 +24,15 @@ from tests.unit.config.locking import (
 from tests.wheels import write_wheel
 from wheelmill.config import lock
 from wheelmill.config.load import load_config
-from wheelmill.config.lock import lock_packages, write_lock
-from wheelmill.config.model import Config, Lock
+from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
+from wheelmill.config.model import Config, Lock, LockedRequirement, LockedRequirements
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName, project_name
+from wheelmill.names import ProjectName, Sha256, project_name
 from wheelmill.web.pages import Link
 
 pytestmark = pytest.mark.usefixtures("wheels")
 
+NINJA = LockedRequirement(requirement="ninja==1.9", sha256=(Sha256("a" * 64),))
 RANGE = 'packages: {demo: {versions: "%s", build_args: "--no-build-isolation"}}'
 
 Offer = Callable[..., list[ProjectName]]
@@ -66,6 +69,30 @@ def test_what_is_locked_stays_and_what_is_missing_is_added(config: Config, offer
         DEMO: {V10: LOCKED, V20: sdist("demo-2.0.tar.gz")},
         OTHER: {V210: sdist("other-2.10.tar.gz")},
     }
+
+
+def test_what_became_newer_is_named(config: Config, offer: Offer) -> None:
+    offer("demo-1.0.tar.gz", "demo-2.0.tar.gz", "other-2.10.tar.gz", "other-2.11.tar.gz", "other-3.0rc1.tar.gz")
+    assert list(newer_versions(config, ())) == [
+        "other: 2.11 is in the package index; packages.yml lists 2.10",
+    ]
+    assert list(newer_versions(config, [DEMO])) == []
+    before = replace(config.lock, requirements={DEMO: LockedRequirements(inputs=("ninja",), pinned=(NINJA,))})
+    newest = replace(NINJA, requirement="ninja==1.13.2")
+    after = replace(before, requirements={DEMO: LockedRequirements(inputs=("ninja",), pinned=(newest,))})
+    assert list(lock_changes(before, after)) == ["demo: ninja 1.9 -> 1.13.2"]
+    both = replace(after, sdists={DEMO: {V10: LOCKED, V20: LOCKED}})
+    assert list(lock_changes(after, both)) == ["demo: its source 1.0 -> 1.0, 2.0"]
+
+
+@pytest.mark.parametrize(("said", "kept"), [(">=3.9.2", SpecifierSet(">=3.9.2")), ("no version", None), ("", None)])
+def test_the_pythons_of_a_source_are_locked(
+    said: str, kept: SpecifierSet | None, config: Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    link = file("demo-2.0.tar.gz")._replace(requires_python=said)
+    monkeypatch.setattr(lock, "sdists_of", lambda _project: (link,))
+    write_lock(lock_packages(config, [DEMO]), tmp_path)
+    assert load_config(tmp_path).lock.sdists[DEMO][V20].requires_python == kept
 
 
 def test_only_the_projects_that_were_named_are_looked_up(config: Config, offer: Offer) -> None:

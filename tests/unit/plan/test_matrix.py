@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from tests.unit.plan.examples import (
     ARM,
@@ -27,7 +28,7 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Config, MatrixRule
+from wheelmill.config.model import Config, Lock, MatrixRule
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, TorchVersion, project_name, project_version
 from wheelmill.plan.matrix import make_plan
@@ -88,6 +89,15 @@ def test_every_entry_that_ships_is_planned_for_the_newest_torch() -> None:
 
 def test_what_is_not_locked_yet_is_planned_without_a_source() -> None:
     assert target(filters=replace(ONE, versions=(V2,))).source is None
+
+
+def test_a_source_is_built_for_the_pythons_that_it_says_it_is_for() -> None:
+    """Python 3.12 is taken for its newest patch release."""
+    for wanted, count in ((">=3.12.1", 1), (">=3.13", 0), ("<3.13", 1), ("!=3.12.*", 0)):
+        source = replace(LOCKED, requires_python=SpecifierSet(wanted))
+        planned = make_plan(replace(CONFIG, lock=Lock(sdists={DEMO: {V1: source}})), ONE, {})
+        assert len(planned.targets) == count, wanted
+        assert [skip.reason for skip in planned.skips] == [f"demo 1.0 requires Python {wanted}"] * (1 - count)
 
 
 def test_a_package_that_does_not_link_to_torch_has_no_torch_axis() -> None:

@@ -19,7 +19,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT
 from wheelmill.config.generated import FACTS, facts_json, generated_files
 from wheelmill.config.load import COMPATIBILITY, IMAGES, LOCK, PACKAGES
-from wheelmill.config.lock import lock_packages, write_lock
+from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
 from wheelmill.config.model.images import Images
 from wheelmill.config.upkeep import image_drift
 from wheelmill.config.upkeep.amend import amend
@@ -60,8 +60,13 @@ def lock(
 ) -> None:
     """Look up sources and build requirements of packages.yml and write their hashes to packages.lock."""
     config = config_to_change(directory)
-    locked = lock_packages(config, FilterOptions().of(projects or ()).projects, upgrade=upgrade)
+    wanted = FilterOptions().of(projects or ()).projects
+    locked = lock_packages(config, wanted, upgrade=upgrade)
+    newer = newer_versions(config, wanted) if upgrade else ()
+    news = [*lock_changes(config.lock, locked), *newer]
     write_lock(locked, config.directory)
+    for line in news:
+        STDERR.print(escape(line))
     counts = (
         _count(sum(map(len, locked.sdists.values())), "source distribution"),
         _count(sum(map(len, locked.commits.values())), "commit"),

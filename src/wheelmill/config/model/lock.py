@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -17,6 +17,7 @@ from wheelmill.config.fields import (
     Hash,
     Hashes,
     Name,
+    Range,
     Requirements,
     UpstreamVersion,
     hexadecimal,
@@ -24,7 +25,10 @@ from wheelmill.config.fields import (
     text_of,
 )
 from wheelmill.config.model.packages import GitSource, Package
-from wheelmill.names import ProjectName, ProjectVersion
+from wheelmill.names import ProjectName, ProjectVersion, PythonVersion
+
+_ANY_PATCH: Final = 99
+"""A patch release newer than there will be: a source that needs 3.9.2 is for Python 3.9."""
 
 
 def _pin(value: object) -> str:
@@ -54,6 +58,12 @@ class LockedSdist(Entry):
     sha256: Hash
     requires: Requirements | None = None
     """What its ``pyproject.toml`` asks for (PEP 518); None where a build without isolation does not ask."""
+    requires_python: Range | None = None
+    """The Pythons that it says it is for, as the index has it (PEP 503); None where it says nothing."""
+
+    def is_for(self, python: PythonVersion) -> bool:
+        """Whether it can be built for some patch release of a Python."""
+        return self.requires_python is None or f"{python.major}.{python.minor}.{_ANY_PATCH}" in self.requires_python
 
 
 @dataclass(frozen=True, kw_only=True)

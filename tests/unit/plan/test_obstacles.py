@@ -19,7 +19,7 @@ from tests.unit.plan.examples import (
 )
 from wheelmill.config.model import Compatibility, MatrixRule, Package, Part
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion, project_version
-from wheelmill.plan.matrix import architectures_for, find_obstacle
+from wheelmill.plan.obstacles import architectures_for, find_obstacle
 from wheelmill.plan.targets import Cell
 
 
