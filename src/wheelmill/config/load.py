@@ -10,7 +10,7 @@ from packaging.specifiers import SpecifierSet
 
 from wheelmill.config.annotations import ConfigFile
 from wheelmill.config.model import Compatibility, Config, Images, Listing, Lock, Package, Removed, Yanked
-from wheelmill.config.model.packages import PackageEntry, Packages
+from wheelmill.config.model.packages import Packages
 from wheelmill.config.read import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import ProjectName
@@ -46,7 +46,7 @@ def load_config(directory: Path) -> Config:
         raise ConfigurationError(tuple(faults))
     return Config(
         directory=directory,
-        packages={name: _package(name, entry, lock, directory) for name, entry in packages.packages.items()},
+        packages={name: _package(name, packages, lock, directory) for name in packages.packages},
         compatibility=compatibility,
         lock=lock,
         images=images,
@@ -104,8 +104,9 @@ def _read_if_there(path: Path, nothing: File) -> File:
     return read_file(path, type(nothing)) if path.exists() else nothing
 
 
-def _package(name: ProjectName, entry: PackageEntry, lock: Lock, directory: Path) -> Package:
-    keys = dict(vars(entry))
+def _package(name: ProjectName, packages: Packages, lock: Lock, directory: Path) -> Package:
+    entry = packages.packages[name]
+    keys = dict(vars(entry)) | {"window": packages.window_of(entry)}
     if isinstance(entry.versions, SpecifierSet):
         keys |= {"versions": lock.versions_in(name, entry.versions), "version_range": entry.versions}
     return Package(name=name, directory=directory, **keys)

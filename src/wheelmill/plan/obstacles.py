@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from wheelmill.config.model import Compatibility, LockedSdist, Package, Part
 from wheelmill.names import Architecture, CudaVersion
-from wheelmill.plan.targets import Cell, Obstacle, Skip, Source
+from wheelmill.plan.targets import Cell, Filters, Obstacle, Skip, Source
 
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
@@ -28,6 +29,21 @@ def source_obstacle(cell: Cell, source: Source) -> Skip | None:
         return None
     reason = f"{cell.project} {cell.version} requires Python {source.requires_python}"
     return Skip(cell=cell, obstacle=Obstacle.REQUIRES_PYTHON, reason=reason)
+
+
+def default_obstacle(cell: Cell, package: Package, filters: Filters) -> Skip | None:
+    """Say what is built by default where a cell is outside of that, and nobody asked for its value."""
+    window = replace(
+        package.window,
+        python=None if filters.pythons else package.window.python,
+        cuda=None if filters.cudas else package.window.cuda,
+        torch=None if filters.torches else package.window.torch,
+        platform=None if filters.platforms else package.window.platform,
+    )
+    if (axis := _outside(window, cell)) is None:
+        return None
+    reason = f"built for {axis} unless another is asked for"
+    return Skip(cell=cell, obstacle=Obstacle.NOT_BY_DEFAULT, reason=reason)
 
 
 def architectures_for(package: Package, cuda: CudaVersion, compatibility: Compatibility) -> tuple[Architecture, ...]:

@@ -118,6 +118,7 @@ class Obstacle(StrEnum):
 
     UNKNOWN = "not in compatibility.yml"
     LICENCE = "licence"
+    NOT_BY_DEFAULT = "not by default"
     LEFT_OUT = "left out in packages.yml"
     REQUIRES_PYTHON = "for other Pythons"
     NO_TORCH = "no such torch"

@@ -28,7 +28,7 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Config, Lock, MatrixRule
+from wheelmill.config.model import Config, Lock, MatrixRule, Part
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, TorchVersion, project_name, project_version
 from wheelmill.plan.matrix import make_plan
@@ -98,6 +98,20 @@ def test_a_source_is_built_for_the_pythons_that_it_says_it_is_for() -> None:
         planned = make_plan(replace(CONFIG, lock=Lock(sdists={DEMO: {V1: source}})), ONE, {})
         assert len(planned.targets) == count, wanted
         assert [skip.reason for skip in planned.skips] == [f"demo 1.0 requires Python {wanted}"] * (1 - count)
+
+
+def test_what_is_not_built_by_default_is_built_when_asked_for() -> None:
+    package = replace(PACKAGE, window=Part(torch=SpecifierSet(">=2.10"), python=SpecifierSet("<3.13")))
+    config = replace(CONFIG, packages={DEMO: package})
+    everything = Filters(projects=(DEMO,), versions=(V1,), platforms=(X86,))
+    planned = make_plan(config, everything, {})
+    assert {(target.cell.torch, target.cell.python) for target in planned.targets} == {(TORCH_11, PY_12)}
+    assert "built for torch >=2.10 unless another is asked for" in {skip.reason for skip in planned.skips}
+    asked = make_plan(config, replace(everything, torches=(TORCH_9,), pythons=(PY_12, PY_13T)), {})
+    assert {(target.cell.torch, target.cell.python) for target in asked.targets} == {
+        (TORCH_9, PY_12),
+        (TORCH_9, PY_13T),
+    }
 
 
 def test_a_package_that_does_not_link_to_torch_has_no_torch_axis() -> None:

@@ -75,6 +75,19 @@ class Part(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Defaults(Entry):
+    """What is built of packages that say nothing of an axis. Whoever asks for a value gets it all the same."""
+
+    python: Range | None = None
+    """Pythons: ">=3.10"."""
+    cuda: Range | None = None
+    """CUDA releases: ">=12.6"."""
+    torch: Range | None = None
+    """torch minor releases: ">=2.10"."""
+    platforms: Platforms | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class MatrixRule(Part):
     """A part of the matrix that is treated differently, and why."""
 
@@ -199,6 +212,8 @@ class Package(PackageEntry):
     """The configuration folder: nothing that a build reads of it may lead out of it."""
     version_range: SpecifierSet | None = None
     """What the lock resolves `versions` from; None where they are listed."""
+    window: Part = field(default_factory=Part)
+    """What it is built for unless somebody asks for more: the defaults of the file where its entry says nothing."""
 
     @functools.cached_property
     def expectations(self) -> Expectations:
@@ -234,6 +249,17 @@ class Packages(ConfigFile):
     """``packages.yml``."""
 
     packages: Mapping[Name, PackageEntry]
+    defaults: Defaults = field(default_factory=Defaults)
+
+    def window_of(self, entry: PackageEntry) -> Part:
+        """What a package is built for unless somebody asks for more."""
+        defaults = self.defaults
+        return Part(
+            python=defaults.python if entry.python is None else None,
+            cuda=defaults.cuda if entry.cuda is None else None,
+            torch=defaults.torch if entry.torch is None and has_torch(entry.extra_deps) else None,
+            platform=defaults.platforms if entry.platforms is None else None,
+        )
 
     def contradictions(self) -> Iterator[tuple[KeyPath, str]]:
         """Packages with names of others, and required ones that are not there or require each other."""
