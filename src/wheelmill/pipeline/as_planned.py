@@ -50,6 +50,7 @@ def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
         ("Python", target.pythons, provenance.pythons),
         ("list of GPU architectures", target.architectures, provenance.architectures),
         ("torch", target.torch_release, provenance.torch_release),
+        ("C++ standard", target.cxx_standard, provenance.cxx_standard),
         ("patches", tuple(sha256_of(patch) for patch in target.package.patches), provenance.patches),
         ("expectations", target.package.expectations, provenance.expectations),
         ("source", _sha256_of_source(target) or provenance.source_sha256, provenance.source_sha256),

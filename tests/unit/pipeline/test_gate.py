@@ -124,6 +124,7 @@ def test_a_fake_torch_is_refused_with_and_without_a_plan(deliver: Deliver) -> No
         ({"architectures": (Architecture(9, 0),)}, "GPU architectures"),
         ({"patches": (Sha256("7" * 64),)}, "patches"),
         ({"torch_release": "2.11.1"}, "torch"),
+        ({"cxx_standard": 23}, "C++ standard"),
         ({"pythons": (PythonVersion(3, 11), PythonVersion(3, 12))}, "Python"),
         ({"expectations": replace(PROMISED.expectations, imports=())}, "expectations"),
         ({"build_environment": ("ninja==1.0",)}, "version of ninja"),
