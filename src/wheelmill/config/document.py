@@ -87,6 +87,8 @@ def parse_document(path: Path, content: bytes) -> YamlDocument:
     plain = None
     try:
         plain = reader.read()
+    except yaml.composer.ComposerError as error:  # YAML that is not in the subset
+        reader.note(error.problem_mark, (), error.problem or "")
     except yaml.MarkedYAMLError as error:
         reader.note(error.problem_mark or error.context_mark, (), _problem(error))
     except yaml.reader.ReaderError as error:
@@ -95,19 +97,13 @@ def parse_document(path: Path, content: bytes) -> YamlDocument:
         reader.faults.append(phrase_fault(path, (line, 1), (), message))
     except (ValueError, OverflowError):  # PyYAML without libyaml lets those of int() and chr() through
         reader.note(None, (), "not YAML: an escaped character or a number is out of range")
-    except _NotPlain as error:
-        reader.note(error.mark, (), str(error))
     if reader.faults:
         raise ConfigurationError(tuple(reader.faults))
     return YamlDocument(path=path, content=plain, positions=reader.positions)
 
 
-class _NotPlain(Exception):  # noqa: N818 - it never leaves this module
-    """YAML that is not in the subset."""
-
-    def __init__(self, message: str, mark: object) -> None:
-        super().__init__(message)
-        self.mark = mark
+def _not_plain(problem: str, mark: Any) -> yaml.composer.ComposerError:  # noqa: ANN401 - two types of yaml, one a C one
+    return yaml.composer.ComposerError(problem=problem, problem_mark=mark)
 
 
 class _Reader:
@@ -128,15 +124,15 @@ class _Reader:
         plain = self._value(self._next(), ())
         next(self._events)
         if isinstance(another := next(self._events), yaml.DocumentStartEvent):
-            raise _NotPlain("expected a single document, but found another one", another.start_mark)
+            raise _not_plain("expected a single document, but found another one", another.start_mark)
         return plain
 
     def _next(self) -> Any:  # noqa: ANN401 - an event of yaml, which has no types
         event = next(self._events)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise _NotPlain("anchors and aliases are not supported; write the value out", event.start_mark)
+            raise _not_plain("anchors and aliases are not supported; write the value out", event.start_mark)
         if getattr(event, "tag", None):
-            raise _NotPlain("tags are not supported; write the value without one", event.start_mark)
+            raise _not_plain("tags are not supported; write the value without one", event.start_mark)
         return event
 
     def _value(self, event: Any, key_path: KeyPath) -> Any:  # noqa: ANN401 - YAML
@@ -148,7 +144,7 @@ class _Reader:
                 return event.value
             return None if tag == _NULL else Unquoted(event.value)
         if len(key_path) == MAX_DEPTH:
-            raise _NotPlain(f"nested deeper than {MAX_DEPTH} levels", event.start_mark)
+            raise _not_plain(f"nested deeper than {MAX_DEPTH} levels", event.start_mark)
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(key_path)
         return list(self._items(key_path))
