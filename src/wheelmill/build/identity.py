@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from wheelmill.build.source import sha256_of_tree
+from wheelmill.config.model import LockedSdist
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget, FailureOf, KnownFailure, KnownFailures
@@ -72,6 +73,8 @@ def inputs_of(target: BuildTarget, place: BuildPlace | None = None, policy: str 
     if isinstance(target.source, Path):  # the folder's content counts, not where it lies
         files += (sha256_of_tree(target.source),)
         target = replace(target, source=None)
+    elif isinstance(target.source, LockedSdist):  # which Pythons it is for decides what is planned
+        target = replace(target, source=replace(target.source, requires_python=None))
     version = importlib.metadata.version("wheelmill")
     return BuildInputs(target=target, files=files, wheelmill=version, place=place, policy=policy)
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from tests.unit.build.conftest import TARGET
 from tests.unit.build.test_compiler_cache import write_program
@@ -13,7 +14,7 @@ from wheelmill.build import identity
 from wheelmill.build.docker import DockerBuilder, Limits
 from wheelmill.build.identity import BuildPlace, identity_of, inputs_of, known_failures, this_machine
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Package
+from wheelmill.config.model import LockedSdist, Package
 from wheelmill.names import Architecture, PythonVersion, Sha256
 from wheelmill.plan.targets import BuildTarget, KnownFailure, KnownFailures
 from wheelmill.system import resources
@@ -44,6 +45,9 @@ def test_other_inputs_are_worth_another_try(other: BuildTarget) -> None:
 def test_what_is_only_planned_does_not_decide_how_a_build_goes() -> None:
     package = replace(TARGET.package, description="other", runner="ubuntu-26.04", licence="MIT")
     assert of_target(replace(TARGET, package=package)) == of_target(TARGET)
+    source = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
+    for_newer = replace(source, requires_python=SpecifierSet(">=3.10"))
+    assert of_target(replace(TARGET, source=for_newer)) == of_target(replace(TARGET, source=source))
 
 
 def test_what_is_left_out_of_the_identity_is_a_key_of_a_package() -> None:
