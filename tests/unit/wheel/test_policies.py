@@ -32,7 +32,7 @@ def test_a_policy_has_libraries_and_versions_of_their_symbols() -> None:
 def test_a_tag_that_promises_nothing_may_expect_what_the_newest_policy_has() -> None:
     newest = policy_of("linux_x86_64")
     assert newest
-    assert newest.glibc >= Version("2.41")
+    assert newest.glibc >= Version("2.39")
 
 
 @pytest.mark.parametrize("platform", ["any", "win_amd64", "musllinux_1_2_x86_64", "linux_vax", "manylinux_2_99_x86_64"])
