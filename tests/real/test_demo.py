@@ -13,10 +13,14 @@ pytestmark = pytest.mark.real
 TARGET = ("wheelmill-demo", "--config", DEMO, "--python", "3.12", "--cuda", "13.0")
 
 
-def test_two_people_build_one_hash(wheelmill: Command, tmp_path: Path) -> None:
+OF_TORCH = ("wheelmill-demo-torch", "--config", DEMO.with_name("torch_demo"), *TARGET[3:], "--torch", "2.11")
+
+
+@pytest.mark.parametrize("target", [TARGET, OF_TORCH], ids=["of CUDA", "of torch"])
+def test_two_people_build_one_hash(target: tuple[str | Path, ...], wheelmill: Command, tmp_path: Path) -> None:
     """In the sandbox each finds the workspace at the same path, whatever their home and their cache are called."""
     for folder in ("first", "second"):
-        wheelmill("build", *TARGET, "--output", tmp_path / folder, env=another_person(tmp_path / f"home of {folder}"))
+        wheelmill("build", *target, "--output", tmp_path / folder, env=another_person(tmp_path / f"home of {folder}"))
     (first,) = tmp_path.glob("first/*.whl")
     assert sha256_of(first) == sha256_of(tmp_path / "second" / first.name)
 

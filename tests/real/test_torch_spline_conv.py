@@ -10,7 +10,7 @@ import pytest
 from packaging.metadata import Metadata
 from pypi_simple import ProjectPage
 
-from tests.real.conftest import Command, another_person
+from tests.real.conftest import Command
 from wheelmill.system.files import sha256_of
 from wheelmill.wheel.metadata import check_record
 from wheelmill.wheel.name import WheelName
@@ -73,11 +73,6 @@ def test_a_second_run_builds_nothing_and_says_why(output: Path, wheelmill: Comma
     again = wheelmill("run", *TARGET, "--output", output)
     assert "already published in v" in again.stderr
     assert "nothing to build" in again.stderr
-
-
-def test_another_person_builds_the_same_bytes(wheel: Path, wheelmill: Command, tmp_path: Path) -> None:
-    wheelmill("build", *TARGET, "--output", tmp_path / "wheels", env=another_person(tmp_path / "another home"))
-    assert sha256_of(tmp_path / "wheels" / wheel.name) == sha256_of(wheel)
 
 
 def test_the_readme_installs_from_the_served_index(output: Path, tmp_path: Path) -> None:
