@@ -10,7 +10,7 @@ from graphlib import TopologicalSorter
 from wheelmill.config.model import Compatibility, Config, Package
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
-from wheelmill.plan.obstacles import architectures_for, default_obstacle, find_obstacle, source_obstacle
+from wheelmill.plan.obstacles import architectures_for, default_obstacle, find_obstacle, source_obstacle, window_for
 from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, Filters, Obstacle, Plan, Skip
 
 
@@ -37,11 +37,12 @@ def make_plan(
     targets: list[BuildTarget] = []
     skips: list[Skip] = []
     for package in _chosen_packages(config, filters):
+        window = window_for(package, filters)
         wanted: list[BuildTarget] = []
         for cell in _cells(package, config.compatibility, filters):
             source = config.lock.source_of(package, cell.version)
             obstacle = find_obstacle(cell, package, config.compatibility) or source_obstacle(cell, source)
-            if obstacle := obstacle or default_obstacle(cell, package, filters):
+            if obstacle := obstacle or default_obstacle(cell, window):
                 skips.append(obstacle)
             elif not filters.force and (tag := published.get(cell)):
                 skips.append(Skip(cell=cell, obstacle=Obstacle.PUBLISHED, reason=f"already published in {tag}"))

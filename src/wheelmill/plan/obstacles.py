@@ -31,15 +31,19 @@ def source_obstacle(cell: Cell, source: Source) -> Skip | None:
     return Skip(cell=cell, obstacle=Obstacle.REQUIRES_PYTHON, reason=reason)
 
 
-def default_obstacle(cell: Cell, package: Package, filters: Filters) -> Skip | None:
-    """Say what is built by default where a cell is outside of that, and nobody asked for its value."""
-    window = replace(
+def window_for(package: Package, filters: Filters) -> Part:
+    """What is built of a package by default, on the axes of which nobody asked for a value."""
+    return replace(
         package.window,
         python=None if filters.pythons else package.window.python,
         cuda=None if filters.cudas else package.window.cuda,
         torch=None if filters.torches else package.window.torch,
         platform=None if filters.platforms else package.window.platform,
     )
+
+
+def default_obstacle(cell: Cell, window: Part) -> Skip | None:
+    """Say what is built by default where a cell is outside of that window."""
     if (axis := _outside(window, cell)) is None:
         return None
     reason = f"built for {axis} unless another is asked for"

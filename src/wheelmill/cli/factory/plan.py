@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import functools
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
-from wheelmill.cli.factory.plan_tables import print_estimate, print_overview, print_skips, print_wheels
+from wheelmill.cli.factory.plan_tables import print_plan
 from wheelmill.cli.factory.sandbox import PlaceOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import changed_since
 from wheelmill.plan.groups import Group, estimate, groups_of, sample_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, Plan
-from wheelmill.release.store import Quotas, past_builds, published_cells
-
-if TYPE_CHECKING:
-    from wheelmill.build.builder import Builder
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Plan
+from wheelmill.release.store import Quotas, Store, past_builds, published_cells
 
 
 @with_groups
@@ -65,13 +63,7 @@ def plan(
         wanted = replace(wanted, changed=changed_since(configuration, since))
     releases = store_at(store)
     manifests = releases.manifests()
-
-    @functools.cache  # a plan without known failures takes no part of the factory extra
-    def builder() -> Builder:
-        return where.builder(configuration)
-
-    failed = known_failures(releases.failures.read(), lambda target: builder().place(target), where.resolve_policy())
-    planned = make_plan(configuration, wanted, published_cells(manifests), failed)
+    planned = make_plan(configuration, wanted, published_cells(manifests), _failure_of(releases, where, configuration))
     if sample:
         planned = sample_of(planned)
     past = past_builds(manifests)
@@ -81,13 +73,13 @@ def plan(
     elif as_json:
         print_json(PLAN_SCHEMA, **plan_content(planned), estimate=asdict(cost))
     else:
-        if not wheels and not skips:
-            print_overview(planned, past)
-        if wheels:
-            print_wheels(planned)
-        if skips:
-            print_skips(planned)
-        print_estimate(planned, cost)
+        print_plan(planned, past, cost, wheels=wheels, skips=skips)
+
+
+def _failure_of(releases: Store, where: PlaceOptions, config: Config) -> FailureOf:
+    """Look up what failed before with the same inputs; the builder, of the factory extra, is made for the first."""
+    builder = functools.cache(lambda: where.builder(config))
+    return known_failures(releases.failures.read(), lambda target: builder().place(target), where.resolve_policy())
 
 
 def matrix_content(planned: Plan, quotas: Quotas) -> dict[str, object]:

@@ -19,13 +19,32 @@ _REASONS: Final = 3
 """How many reasons of a package stand in its line in full; more of them are put together by their kinds."""
 
 
-def print_overview(planned: Plan, past: Sequence[PastBuild]) -> None:
-    """Print a line a package: its wheels and what they cost, and why there are no others.
+def print_plan(planned: Plan, past: Sequence[PastBuild], cost: Estimate, *, wheels: bool, skips: bool) -> None:
+    """Print the tables that were asked for, else a line a package; then the sum of them.
 
     Args:
-        planned: the plan.
+        planned: the targets and skips of the tables.
         past: the builds of published wheels, by which the hours are judged.
+        cost: what all targets together will cost.
+        wheels: whether to list what would be built.
+        skips: whether to list the reasons for what would not be built.
     """
+    if not wheels and not skips:
+        _print_overview(planned, past)
+    if wheels:
+        _print_wheels(planned)
+    if skips:
+        _print_skips(planned)
+    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; cells skipped: {len(planned.skips)}")
+    if cost.wheels:
+        STDOUT.print(
+            f"estimate for {cost.wheels} of them: {cost.machine_hours:.1f} machine hours, done in {cost.hours:.1f} "
+            f"with {cost.runners} at work, {cost.size / 1e9:.2f} GB"
+        )
+
+
+def _print_overview(planned: Plan, past: Sequence[PastBuild]) -> None:
+    """Print a line a package: its wheels and what they cost, and why there are no others."""
     table = Table(box=None, pad_edge=False)
     for name in ("package", "wheels", "jobs", "hours", "newest torch"):
         table.add_column(name, justify="left" if name == "package" else "right", no_wrap=True)
@@ -39,7 +58,7 @@ def print_overview(planned: Plan, past: Sequence[PastBuild]) -> None:
     STDOUT.print(table)
 
 
-def print_wheels(planned: Plan) -> None:
+def _print_wheels(planned: Plan) -> None:
     """Print every wheel that would be built, a line a job."""
     table = Table("project", "version", "Python", "CUDA", "torch", "platform", title="To build", title_justify="left")
     for group in groups_of(planned):
@@ -49,22 +68,12 @@ def print_wheels(planned: Plan) -> None:
     STDOUT.print(table)
 
 
-def print_skips(planned: Plan) -> None:
+def _print_skips(planned: Plan) -> None:
     """Print why the others would not be built, a line a reason."""
     table = Table("cells", "project", "reason", title="Skipped", title_justify="left")
     for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in planned.skips).items():
         table.add_row(str(count), project, escape(reason))
     STDOUT.print(table)
-
-
-def print_estimate(planned: Plan, cost: Estimate) -> None:
-    """Print the sum of a plan, and what it will cost as far as that is known."""
-    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; cells skipped: {len(planned.skips)}")
-    if cost.wheels:
-        STDOUT.print(
-            f"estimate for {cost.wheels} of them: {cost.machine_hours:.1f} machine hours, done in {cost.hours:.1f} "
-            f"with {cost.runners} at work, {cost.size / 1e9:.2f} GB"
-        )
 
 
 def tell_skips(plan: Plan, filters: Filters) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from wheelmill.cli.factory.inputs import ConfigOption, RequiredSignerOption, Sto
 from wheelmill.cli.shared.options import signer_of
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import ReleaseError
-from wheelmill.release.manifest import MANIFEST
+from wheelmill.release.manifest import MANIFEST, Manifest
 from wheelmill.release.store import RefusedWheel
 from wheelmill.system.files import sha256_of_bytes, write_bytes
 from wheelmill.system.record_files import record_bytes
@@ -70,14 +70,19 @@ def release(
         publication = pipeline.release_folder(
             directory, releases, gate, attestation=attestation or None, progress=shown
         )
-    for manifest in publication.releases:
-        STDERR.print(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
-    if manifests and publication.releases:
-        lines = (f"{sha256_of_bytes(record_bytes(each))}  {each.tag}/{MANIFEST}\n" for each in publication.releases)
-        write_bytes(manifests, "".join(lines).encode())
+    _tell_releases(publication.releases, manifests)
     _raise_for(publication.refusals, "not released:")
     if not publication.releases:
         STDERR.print("nothing to release: every wheel is published already")
+
+
+def _tell_releases(manifests: Sequence[Manifest], checksums: Path | None) -> None:
+    """Name the new releases with their wheels, and write the checksums of their manifests into a file."""
+    for manifest in manifests:
+        STDERR.print(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
+    if checksums and manifests:
+        lines = (f"{sha256_of_bytes(record_bytes(each))}  {each.tag}/{MANIFEST}\n" for each in manifests)
+        write_bytes(checksums, "".join(lines).encode())
 
 
 def _raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:
