@@ -14,7 +14,7 @@ from wheelmill.errors import UnreadableError
 from wheelmill.names import PythonVersion
 from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.archive import check_archive, open_archive
-from wheelmill.wheel.elf import SharedObject, shared_objects_of
+from wheelmill.wheel.elf import SharedObject, open_symbols, shared_objects_of
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.glibc import newest
 from wheelmill.wheel.installed import InstalledFile, installed_files
@@ -132,20 +132,6 @@ def own_libraries(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
     """The names by which shared objects of the wheel can need each other."""
     names = (so.name.rpartition("/")[2] for so in shared_objects)
     return frozenset([*names, *(so.soname for so in shared_objects if so.soname)])
-
-
-def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
-    """The symbols that some library outside the wheel must define.
-
-    Versioned symbols name their library, which the dynamic linker checks; weak ones may stay undefined.
-    """
-    defined = frozenset[str]().union(*(shared_object.defined for shared_object in shared_objects))
-    return frozenset(
-        symbol.name
-        for shared_object in shared_objects
-        for symbol in shared_object.undefined
-        if not symbol.weak and symbol.version is None and symbol.name not in defined
-    )
 
 
 def _evidence_of(name: WheelName, shared_objects: tuple[SharedObject, ...]) -> Evidence:

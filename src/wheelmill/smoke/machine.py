@@ -8,7 +8,8 @@ from typing import Final
 
 from wheelmill.config.model import Need
 from wheelmill.smoke.environment import SmokeEnvironment, evaluate
-from wheelmill.smoke.evidence import Contents, open_symbols
+from wheelmill.smoke.evidence import Contents
+from wheelmill.wheel.elf import open_symbols
 from wheelmill.wheel.findings import Code, Finding, some_of
 from wheelmill.wheel.libraries import DRIVER, is_of_toolkit
 

@@ -155,6 +155,20 @@ def read_members(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -
     return tuple(found)
 
 
+def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
+    """The symbols that some library outside the wheel must define.
+
+    Versioned symbols name their library, which the dynamic linker checks; weak ones may stay undefined.
+    """
+    defined = frozenset[str]().union(*(shared_object.defined for shared_object in shared_objects))
+    return frozenset(
+        symbol.name
+        for shared_object in shared_objects
+        for symbol in shared_object.undefined
+        if not symbol.weak and symbol.version is None and symbol.name not in defined
+    )
+
+
 class _Metered:
     """A file for pyelftools, which reads a field at a time, and goes wherever the file says as often as it says.
 

@@ -8,8 +8,9 @@ import pytest
 
 from tests.unit.smoke.conftest import LABELLED
 from tests.wheels import write_wheel
-from wheelmill.smoke.evidence import Contents, open_symbols, open_wheel
+from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.verdict import Evidence
+from wheelmill.wheel.elf import open_symbols
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.name import WheelFile
 
