@@ -78,8 +78,8 @@ def cells_of(filename: str) -> list[Cell]:
     ((interpreter, abi),) = {(tag.interpreter, tag.abi) for tag in name.tags}
     pythons = [PythonVersion.parse(interpreter if abi == "abi3" else abi)]
     if abi == "abi3":
-        known = {python for torch in FACTS.torch.values() for python in torch.python if not python.free_threaded}
-        pythons = sorted(python for python in known if python >= pythons[0])
+        known = (python for python in FACTS.torch_pythons if not python.free_threaded)
+        pythons = [python for python in known if python >= pythons[0]]
     return [
         Cell(
             project=name.project,

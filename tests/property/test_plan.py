@@ -28,9 +28,8 @@ def cells_of(plan: Plan) -> list[Cell]:
 
 def pythons_for(package: Package, config: Config) -> set[PythonVersion]:
     facts = config.compatibility
-    return {python for torch in facts.torch.values() for python in torch.python if package.needs_torch} or {
-        *facts.pythons
-    }
+    of_torch = (pythons for torch in facts.torch.values() for pythons in torch.python.values() if package.needs_torch)
+    return set[PythonVersion]().union(*of_torch) or {*facts.pythons}
 
 
 def whole_product(config: Config, filters: Filters) -> set[Cell]:
@@ -97,7 +96,7 @@ def test_every_target_can_exist(wish: tuple[Config, Filters]) -> None:
         assert target.torch_release == torch.release
         if not any(lies_in(rule, cell) for rule in target.package.include):
             assert cell.cuda in torch.cuda[cell.platform]
-            assert cell.python in torch.python
+            assert cell.python in torch.python[cell.platform]
 
 
 @given(wishes())

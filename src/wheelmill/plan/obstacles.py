@@ -89,8 +89,10 @@ def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> 
     if cell.cuda not in (published := torch.cuda.get(cell.platform, frozenset())):
         others = ", ".join(map(str, sorted(published))) or "no CUDA"
         return f"torch {cell.torch} is not published for CUDA {cell.cuda} on {cell.platform} ({others} there)"
-    if cell.python not in torch.python:
-        return f"torch {cell.torch} is not published for Python {cell.python}"
+    if cell.python not in torch.python[cell.platform]:
+        elsewhere = any(cell.python in pythons for pythons in torch.python.values())
+        where = f" on {cell.platform}" if elsewhere else ""
+        return f"torch {cell.torch} is not published for Python {cell.python}{where}"
     return None
 
 

@@ -90,13 +90,37 @@ def test_facts_in_the_folder_replace_those_that_ship(tmp_path: Path) -> None:
                 Platform.parse("linux_x86_64"): frozenset({CudaVersion(13, 0)}),
                 Platform.parse("linux_aarch64"): frozenset(),
             },
-            python=frozenset({threaded, plain}),
+            python={
+                Platform.parse("linux_x86_64"): frozenset({threaded, plain}),
+                Platform.parse("linux_aarch64"): frozenset({threaded, plain}),
+            },
             default_cuda=CudaVersion(13, 0),
             glibc="2.28",
         )
     }
     assert facts.platforms == (Platform.parse("linux_x86_64"),)
     assert facts.pythons == tuple(map(PythonVersion.parse, ("3.9", "3.14", "3.14t")))
+
+
+def test_a_torch_can_have_other_pythons_on_another_platform(tmp_path: Path) -> None:
+    by_platform = '{linux_x86_64: ["3.12", "3.13"], linux_aarch64: ["3.12"]}'
+    text = COMPATIBILITY.replace('["3.13t", "3.12"]', by_platform)
+    facts = load_config(folder(tmp_path, compatibility_yml=text)).compatibility
+    both, one = frozenset({PythonVersion(3, 12), PythonVersion(3, 13)}), frozenset({PythonVersion(3, 12)})
+    assert facts.torch[TorchVersion(2, 11)].python == {
+        Platform.parse("linux_x86_64"): both,
+        Platform.parse("linux_aarch64"): one,
+    }
+    assert facts.torch_pythons == (PythonVersion(3, 12), PythonVersion(3, 13))
+
+
+def test_a_platform_with_cuda_and_without_pythons_is_a_fault(tmp_path: Path) -> None:
+    text = COMPATIBILITY.replace('["3.13t", "3.12"]', '{linux_x86_64: ["3.12"]}')
+    (fault,) = faults_of(folder(tmp_path, compatibility_yml=text))
+    assert fault.endswith(
+        "torch.releases.2.11.python: expected Pythons for each platform of its CUDA releases:"
+        " linux_x86_64, linux_aarch64"
+    )
 
 
 def test_the_facts_that_ship_do_not_contradict_each_other() -> None:

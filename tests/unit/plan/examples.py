@@ -72,14 +72,14 @@ FACTS: Final = Compatibility(
             TORCH_11: TorchRelease(
                 release="2.11.0",
                 cuda={X86: frozenset({CUDA_12, CUDA_13}), ARM: frozenset({CUDA_12, CUDA_13})},
-                python=frozenset({PY_12}),
+                python=dict.fromkeys((X86, ARM), frozenset({PY_12})),
                 default_cuda=CUDA_13,
                 glibc="2.28",
             ),
             TORCH_9: TorchRelease(
                 release="2.9.1",
                 cuda={X86: frozenset({CUDA_12})},
-                python=frozenset({PY_12, PY_13T}),
+                python={X86: frozenset({PY_12, PY_13T})},
                 default_cuda=CUDA_12,
                 glibc="2.28",
             ),

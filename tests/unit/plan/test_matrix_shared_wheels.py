@@ -15,7 +15,7 @@ ONE = Filters(projects=(DEMO,), versions=(V1,), cudas=(CUDA_12,), torches=(TORCH
 
 
 def configuration(abi: Literal["abi3", "none"]) -> Config:
-    torch = replace(CONFIG.compatibility.torch[TORCH_9], python=frozenset({PY_12, PY_11, PY_13T}))
+    torch = replace(CONFIG.compatibility.torch[TORCH_9], python={X86: frozenset({PY_12, PY_11, PY_13T})})
     facts = replace(CONFIG.compatibility, torch=replace(CONFIG.compatibility.torch, releases={TORCH_9: torch}))
     return replace(CONFIG, packages={DEMO: replace(PACKAGE, abi=abi)}, compatibility=facts)
 

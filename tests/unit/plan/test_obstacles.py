@@ -13,6 +13,7 @@ from tests.unit.plan.examples import (
     PACKAGE,
     PY_13T,
     TORCH_9,
+    TORCH_11,
     V2,
     VOLTA,
     X86,
@@ -56,6 +57,15 @@ def test_a_cell_that_nothing_stands_against_is_possible() -> None:
 )
 def test_what_the_facts_do_not_have_cannot_be(cell: Cell, reason: str) -> None:
     assert reason_against(cell, PACKAGE, FACTS) == reason
+
+
+def test_a_torch_may_lack_a_python_on_one_platform() -> None:
+    torch = FACTS.torch[TORCH_11]
+    python = {X86: frozenset({CELL.python, PY_13T}), ARM: frozenset({CELL.python})}
+    facts = replace(FACTS, torch=replace(FACTS.torch, releases={TORCH_11: replace(torch, python=python)}))
+    assert reason_against(replace(CELL, python=PY_13T), PACKAGE, facts) is None
+    reason = reason_against(replace(CELL, python=PY_13T, platform=ARM), PACKAGE, facts)
+    assert reason == "torch 2.11 is not published for Python 3.13t on linux_aarch64"
 
 
 def scoped(package: Package, part: Part) -> Package:

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches
+from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches, pythons_of
 from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
@@ -34,7 +34,7 @@ def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[Tar
             for cuda in cudas_of(release, environment.platform)
             if environment.torch in (None, torch)
             and environment.cuda in (None, cuda)
-            and environment.python in release.python
+            and environment.python in pythons_of(release, environment.platform)
             and _driver_runs(environment, minimum_driver(cuda, facts))
         ),
         reverse=True,

@@ -152,6 +152,11 @@ def cudas_of(release: TorchRelease, platform: Platform) -> frozenset[CudaVersion
     return release.cuda.get(platform, release.cuda.get(_BEST_KNOWN, frozenset()))
 
 
+def pythons_of(release: TorchRelease, platform: Platform) -> frozenset[PythonVersion]:
+    """The Pythons that a torch is published for; of other platforms as `cudas_of` takes them."""
+    return release.python.get(platform, release.python.get(_BEST_KNOWN, frozenset()))
+
+
 def minimum_driver(cuda: CudaVersion, facts: Compatibility) -> str | None:
     """The oldest driver for a CUDA release, by that of its nearest known release of the same major."""
     known = [version for version in facts.cuda if version.major == cuda.major]

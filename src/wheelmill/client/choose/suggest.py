@@ -10,7 +10,7 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches
+from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches, pythons_of
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
@@ -177,4 +177,4 @@ def _is_published(
     release = facts.torch.get(torch) if torch else None
     if release is None or cuda is None:
         return release is not None or torch is None
-    return cuda in cudas_of(release, platform) and python in release.python
+    return cuda in cudas_of(release, platform) and python in pythons_of(release, platform)

@@ -7,9 +7,9 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from wheelmill.config.annotations import After, ByVersion, ConfigFile, EachKeyOnce, Entry, Items, KeyPath, Read
+from wheelmill.config.annotations import After, ByVersion, ConfigFile, EachKeyOnce, Either, Entry, Items, KeyPath, Read
 from wheelmill.config.fields import KnownPlatform, Platforms, Text, VersionText, WholeNumber, text_of, text_that
 from wheelmill.names import Architecture, CudaTag, CudaVersion, Platform, PythonVersion, TorchVersion
 
@@ -18,9 +18,21 @@ def _ascending(pythons: tuple[PythonVersion, ...], _above: object) -> tuple[Pyth
     return tuple(sorted(pythons))
 
 
+def _by_platform(
+    pythons: frozenset[PythonVersion] | Mapping[Platform, frozenset[PythonVersion]], above: Mapping[str, Any]
+) -> Mapping[Platform, frozenset[PythonVersion]]:
+    platforms: Mapping[Platform, object] = above.get("cuda", {})
+    if isinstance(pythons, frozenset):
+        return dict.fromkeys(platforms, pythons)
+    if platforms and pythons.keys() != platforms.keys():
+        raise ValueError(f"expected Pythons for each platform of its CUDA releases: {', '.join(map(str, platforms))}")
+    return pythons
+
+
 Numbers = Annotated[
     str, text_that(re.compile(r"[0-9]+(\.[0-9]+)*").fullmatch, "numbers with dots between them such as '2.28'")
 ]
+Pythons = Annotated[frozenset[PythonVersion], Items(at_least=1)]
 Capability = Annotated[str, Read(lambda value: Architecture.parse(text_of(value)).capability)]
 
 
@@ -46,7 +58,12 @@ class TorchRelease(Entry):
     """The patch release that is built against: 2.11.0."""
     cuda: Mapping[KnownPlatform, Annotated[frozenset[CudaVersion], Items()]]
     """CUDA releases that it is published for, by platform."""
-    python: Annotated[frozenset[PythonVersion], Items(at_least=1)]
+    python: Annotated[
+        Mapping[Platform, frozenset[PythonVersion]],
+        Either(dict, Mapping[KnownPlatform, Pythons], Pythons),
+        After(_by_platform),
+    ]
+    """Pythons that it is published for: a list, or where platforms differ a list for each."""
     default_cuda: CudaVersion
     """The CUDA of its wheel on PyPI for linux_x86_64."""
     old_cxx_abi: Annotated[frozenset[CudaVersion], Items()] = frozenset()
@@ -103,7 +120,8 @@ class Compatibility(ConfigFile):
     @functools.cached_property
     def torch_pythons(self) -> tuple[PythonVersion, ...]:
         """Pythons that some torch is published for, ascending."""
-        return tuple(sorted(frozenset[PythonVersion]().union(*(torch.python for torch in self.torch.values()))))
+        by_platform = (pythons for torch in self.torch.values() for pythons in torch.python.values())
+        return tuple(sorted(frozenset[PythonVersion]().union(*by_platform)))
 
     def cxx_standard(self, torch: TorchVersion) -> int | None:
         """The C++ standard that the headers of a torch ask for; None where every source may choose."""

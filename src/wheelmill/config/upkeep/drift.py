@@ -12,8 +12,8 @@ from wheelmill.config.annotations import KeyPath
 from wheelmill.config.document import read_document
 from wheelmill.config.model import Compatibility, TorchRelease
 from wheelmill.config.upkeep.amend import amend
-from wheelmill.config.upkeep.published import PublishedTorch
-from wheelmill.names import PythonVersion, TorchVersion
+from wheelmill.config.upkeep.published import LINUX_X86_64, PublishedTorch
+from wheelmill.names import Platform, PythonVersion, TorchVersion
 
 Difference = TypeVar("Difference")
 
@@ -64,6 +64,11 @@ def find_drift(
             continue
         if newest.default_cuda is None:
             unknown.append(f"torch {torch}: the index does not tell the CUDA of {newest.release}")
+        unknown.extend(
+            f"torch {torch}: the index has no wheels of {newest.release} for {platform}"
+            for platform in (known.python if known else ())
+            if platform not in newest.python
+        )
         if known is None:
             differences.append(TorchDifference(torch=torch, fact="missing", file=None, index=_block(newest)))
         else:
@@ -88,8 +93,9 @@ def write_differences(path: Path, differences: Collection[TorchDifference], *, c
 def _changes(torch: TorchVersion, known: TorchRelease, newest: PublishedTorch) -> Iterable[TorchDifference]:
     if known.release != newest.release:
         yield TorchDifference(torch=torch, fact="release", file=known.release, index=newest.release)
-    if known.python != newest.python:
-        yield TorchDifference(torch=torch, fact="python", file=_listed(known.python), index=_listed(newest.python))
+    pythons = {platform: newest.python.get(platform, own) for platform, own in known.python.items()}
+    if known.python != pythons:
+        yield TorchDifference(torch=torch, fact="python", file=_as_written(known.python), index=_as_written(pythons))
     if newest.default_cuda and known.default_cuda != newest.default_cuda:
         file, index = str(known.default_cuda), str(newest.default_cuda)
         yield TorchDifference(torch=torch, fact="default_cuda", file=file, index=index)
@@ -100,11 +106,18 @@ def _block(new: PublishedTorch) -> dict[str, object]:
     cuda = str(new.default_cuda) if new.default_cuda else None
     return {
         "release": new.release,
-        "cuda": {"linux_x86_64": [cuda]} if cuda else None,
-        "python": _listed(new.python),
+        "cuda": {str(LINUX_X86_64): [cuda]} if cuda else None,
+        "python": _listed(new.python[LINUX_X86_64]),
         "default_cuda": cuda,
         "glibc": str(new.glibc) if new.glibc else None,
     }
+
+
+def _as_written(pythons: Mapping[Platform, frozenset[PythonVersion]]) -> list[str] | dict[str, list[str]]:
+    """One list where the platforms agree, else a list for each."""
+    lists = {str(platform): _listed(own) for platform, own in pythons.items()}
+    first = next(iter(lists.values()), [])
+    return first if all(each == first for each in lists.values()) else lists
 
 
 def _listed(pythons: Iterable[PythonVersion]) -> list[str]:
@@ -112,10 +125,12 @@ def _listed(pythons: Iterable[PythonVersion]) -> list[str]:
     return [str(python) for python in sorted(pythons, key=lambda python: (python.free_threaded, python))]
 
 
-def _in_words(value: str | list[str]) -> str:
-    """A value as it is; a list of Pythons as ``3.10-3.14, 3.13t-3.14t``."""
+def _in_words(value: str | list[str] | dict[str, list[str]]) -> str:
+    """A value as it is; a list of Pythons as ``3.10-3.14, 3.13t-3.14t``, with platforms where they differ."""
     if isinstance(value, str):
         return value
+    if isinstance(value, dict):
+        return " and ".join(f"{_in_words(pythons)} on {platform}" for platform, pythons in value.items())
     runs: list[list[PythonVersion]] = []
     for python in map(PythonVersion.parse, value):
         if runs and replace(python, minor=python.minor - 1) == runs[-1][-1]:

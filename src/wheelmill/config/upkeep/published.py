@@ -1,4 +1,4 @@
-"""What the package index says of torch: its newest releases, and what their wheels for linux x86_64 are made for."""
+"""What the package index says of torch: its newest releases, and what their wheels for Linux are made for."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from packaging.version import Version
 
 from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
-from wheelmill.names import CudaVersion, ProjectVersion, PythonVersion, TorchVersion, project_name
+from wheelmill.names import CudaVersion, Platform, ProjectVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import Link
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.metadata import read_metadata
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.platforms import BUILT_FOR
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -28,35 +29,39 @@ _CUDA_RUNTIMES: Final = frozenset(
 )
 """Projects that torch's wheels pin, and that have the version of a CUDA release."""
 
-_LINUX_X86_64: Final = {
+LINUX_X86_64: Final = Platform("linux", "x86_64")
+_MARKERS: Final = {
     "os_name": "posix",
     "sys_platform": "linux",
     "platform_system": "Linux",
     "platform_machine": "x86_64",
 }
-"""The values of environment markers there (PEP 508)."""
+"""The values of environment markers on linux_x86_64 (PEP 508)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedTorch:
-    """The newest patch release of a torch minor release, as its wheels for linux x86_64 tell."""
+    """The newest patch release of a torch minor release that has wheels for linux_x86_64."""
 
     release: ProjectVersion
-    python: frozenset[PythonVersion]
+    python: Mapping[Platform, frozenset[PythonVersion]]
+    """The Pythons of its wheels, by the platforms that it has wheels for."""
     glibc: Version | None
-    """The oldest that their platform tags promise to run on; None for ``linux_x86_64``, which promises none."""
+    """The oldest that wheels for linux_x86_64 promise to run on; None for the tag ``linux_x86_64``, which promises
+    none."""
     default_cuda: CudaVersion | None
-    """The CUDA of the wheels; None when their METADATA is not there or does not name one."""
+    """The CUDA of the wheels for linux_x86_64; None when their METADATA is not there or does not name one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _TorchWheel:
-    """A wheel for linux x86_64."""
+    """A wheel for one of the platforms that wheels are built for."""
 
     file: Link
     version: Version
+    platform: Platform
     pythons: frozenset[PythonVersion]
-    platforms: frozenset[str]
+    platform_tags: frozenset[str]
 
 
 def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch]:
@@ -80,8 +85,11 @@ def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVers
     for file in files:
         if (wheel := _wheel(file)) and TorchVersion(wheel.version.major, wheel.version.minor) >= since:
             releases.setdefault(wheel.version, []).append(wheel)
+    counted = [
+        version for version, wheels in releases.items() if any(wheel.platform == LINUX_X86_64 for wheel in wheels)
+    ]
     # Ascending, so that the newest patch release of a minor release is the one that stays.
-    return {TorchVersion(version.major, version.minor): releases[version] for version in sorted(releases)}
+    return {TorchVersion(version.major, version.minor): releases[version] for version in sorted(counted)}
 
 
 def _wheel(file: Link) -> _TorchWheel | None:
@@ -90,16 +98,13 @@ def _wheel(file: Link) -> _TorchWheel | None:
         name = WheelName.parse(file.filename)
     except UnreadableError:
         return None
-    platforms = frozenset(tag.platform for tag in name.tags if _is_linux_x86_64(tag.platform))
+    tags = frozenset(platform for platform in name.platforms if platform.startswith(("manylinux", "linux")))
+    platform = next((platform for platform in BUILT_FOR if platform in set(map(Platform.of_tag, tags))), None)
     pythons = frozenset(python for tag in name.tags if (python := _cpython(tag.abi)))
     version = name.version
-    if file.yanked is not None or version.is_prerelease or version.local or not platforms or not pythons:
+    if file.yanked is not None or version.is_prerelease or version.local or platform is None or not pythons:
         return None
-    return _TorchWheel(file=file, version=version, pythons=pythons, platforms=platforms)
-
-
-def _is_linux_x86_64(platform: str) -> bool:
-    return platform.startswith(("manylinux", "linux")) and platform.endswith("_x86_64")
+    return _TorchWheel(file=file, version=version, platform=platform, pythons=pythons, platform_tags=tags)
 
 
 def _cpython(abi: str) -> PythonVersion | None:
@@ -110,12 +115,19 @@ def _cpython(abi: str) -> PythonVersion | None:
 
 
 def _described(wheels: list[_TorchWheel], web: Web) -> PublishedTorch:
-    promised = (promised_glibc(platform) for wheel in wheels for platform in wheel.platforms)
+    by_platform: dict[Platform, list[_TorchWheel]] = {}
+    for wheel in wheels:
+        by_platform.setdefault(wheel.platform, []).append(wheel)
+    usual = by_platform[LINUX_X86_64]
+    promised = (promised_glibc(tag) for wheel in usual for tag in wheel.platform_tags)
     return PublishedTorch(
         release=ProjectVersion(str(wheels[0].version)),
-        python=frozenset().union(*(wheel.pythons for wheel in wheels)),
+        python={
+            platform: frozenset[PythonVersion]().union(*(wheel.pythons for wheel in own))
+            for platform, own in by_platform.items()
+        },
         glibc=max((glibc for glibc in promised if glibc), default=None),
-        default_cuda=_default_cuda(min(wheels, key=lambda wheel: wheel.file.filename).file, web),
+        default_cuda=_default_cuda(min(usual, key=lambda wheel: wheel.file.filename).file, web),
     )
 
 
@@ -139,7 +151,7 @@ def _pinned_cuda(requirements: Iterable[Requirement]) -> CudaVersion | None:
         CudaVersion.parse(pin.version)
         for requirement in requirements
         if canonicalize_name(requirement.name) in _CUDA_RUNTIMES
-        and (requirement.marker is None or requirement.marker.evaluate(_LINUX_X86_64))
+        and (requirement.marker is None or requirement.marker.evaluate(_MARKERS))
         for pin in requirement.specifier
         if pin.operator == "=="
     }

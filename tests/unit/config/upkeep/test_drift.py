@@ -15,6 +15,8 @@ from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, 
 from wheelmill.system import resources
 
 CHECKED = dt.date(2027, 1, 2)
+X86, ARM = Platform.parse("linux_x86_64"), Platform.parse("linux_aarch64")
+T25, NEWEST = TorchVersion(2, 5), TorchVersion(2, 15)
 NEWER = TorchVersion(3, 0)
 
 Published = dict[TorchVersion, PublishedTorch]
@@ -42,7 +44,7 @@ def published(facts: Compatibility) -> Published:
 def release(version: str, *pythons: str, cuda: str | None) -> PublishedTorch:
     return PublishedTorch(
         release=project_version(version),
-        python=frozenset(map(PythonVersion.parse, pythons)),
+        python={X86: frozenset(map(PythonVersion.parse, pythons))},
         glibc=Version("2.28"),
         default_cuda=CudaVersion.parse(cuda) if cuda else None,
     )
@@ -77,6 +79,35 @@ def test_what_the_index_does_not_tell_is_no_difference(facts: Compatibility, pub
         "torch 2.0: the index does not tell the CUDA of 2.0.1",
         "torch 2.1: the index has no wheels of it for linux x86_64",
     )
+
+
+def test_pythons_that_differ_by_platform_are_named_and_written_by_platform(
+    facts: Compatibility, published: Published, tmp_path: Path
+) -> None:
+    pythons = {X86: frozenset({PythonVersion(3, 12), PythonVersion(3, 13)}), ARM: frozenset({PythonVersion(3, 12)})}
+    published[T25] = replace(published[T25], python=dict.fromkeys(pythons, pythons[X86]))
+    published[NEWEST] = replace(published[NEWEST], python=pythons)
+    one, other = find_drift(facts, published).differences
+    assert str(one) == (
+        "torch 2.5: python 3.9-3.13 on linux_x86_64 and 3.9-3.12 on linux_aarch64, the index has 3.12-3.13"
+    )
+    assert str(other).endswith("the index has 3.12-3.13 on linux_x86_64 and 3.12 on linux_aarch64")
+
+    path = tmp_path / "compatibility.yml"
+    path.write_bytes((resources.CONFIG / path.name).read_bytes())
+    (tmp_path / "packages.yml").write_text("packages: {}\n")
+    write_differences(path, [one, other], checked=CHECKED)
+    now = load_config(tmp_path).compatibility
+    assert now.torch[T25].python == {X86: pythons[X86], ARM: pythons[X86]}
+    assert now.torch[NEWEST].python == pythons
+
+
+def test_a_platform_without_wheels_on_the_index_is_unknown(facts: Compatibility, published: Published) -> None:
+    published[NEWEST] = replace(published[NEWEST], python={X86: published[NEWEST].python[X86]})
+    found = find_drift(facts, published)
+    assert found.differences == ()
+    release = published[NEWEST].release
+    assert found.unknown == (f"torch {NEWEST}: the index has no wheels of {release} for linux_aarch64",)
 
 
 def test_a_missing_release_without_its_cuda_cannot_be_written(facts: Compatibility, published: Published) -> None:

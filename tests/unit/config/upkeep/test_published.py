@@ -11,8 +11,9 @@ from wheelmill.config.upkeep.published import PublishedTorch, published_torch
 from wheelmill.errors import IntegrityError
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.package_index import configured_index
-from wheelmill.names import CudaVersion, PythonVersion, TorchVersion
+from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 
+X86, ARM = Platform("linux", "x86_64"), Platform("linux", "aarch64")
 T210, T211 = TorchVersion(2, 10), TorchVersion(2, 11)
 WHEEL = "torch-2.11.0-cp312-cp312-manylinux_2_28_x86_64.whl"
 CUDA_130 = ("cuda-toolkit[cublas,cudart]==13.0.2; platform_system == 'Linux'",)
@@ -39,13 +40,13 @@ def cuda_of(index: Path, *requirements: str) -> CudaVersion | None:
     return published_torch(since=T210)[T211].default_cuda
 
 
-def test_a_release_is_what_its_wheels_for_linux_x86_64_say(index: Path) -> None:
+def test_a_release_is_what_its_wheels_for_linux_say(index: Path) -> None:
     found = published(
         index,
         "torch-2.11.0-cp313-cp313t-manylinux_2_28_x86_64.whl",
         "torch-2.11.0-cp310-cp310-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
         "torch-2.11.0-cp314-cp314-linux_x86_64.whl",
-        "torch-2.11.0-cp311-cp311-manylinux_2_28_aarch64.whl",
+        "torch-2.11.0-cp311-cp311-manylinux_2_29_aarch64.whl",
         "torch-2.11.0-cp311-cp311-musllinux_1_2_x86_64.whl",
         "torch-2.11.0-cp311-cp311-win_amd64.whl",
         "torch-2.11.0-cp311-none-macosx_11_0_arm64.whl",
@@ -54,7 +55,10 @@ def test_a_release_is_what_its_wheels_for_linux_x86_64_say(index: Path) -> None:
     )
     (release,) = found.values()
     assert release.release == "2.11.0"
-    assert release.python == {PythonVersion(3, 10), PythonVersion(3, 13, free_threaded=True), PythonVersion(3, 14)}
+    assert release.python == {
+        X86: {PythonVersion(3, 10), PythonVersion(3, 13, free_threaded=True), PythonVersion(3, 14)},
+        ARM: {PythonVersion(3, 11)},
+    }
     assert str(release.glibc) == "2.28"
     assert release.default_cuda == CudaVersion(13, 0)
 
@@ -64,6 +68,12 @@ def test_the_newest_final_release_counts(index: Path) -> None:
     versions = ("2.9.1", "2.10.2", "2.10.10", "2.10.9", "2.11.0rc1", "2.10.11.dev1", "2.10.12+cu130", "2.11.0")
     found = published(index, *(f"torch-{version}-{tags}" for version in versions))
     assert {torch: release.release for torch, release in found.items()} == {T210: "2.10.10", T211: "2.11.0"}
+
+
+def test_a_release_for_another_platform_alone_does_not_count(index: Path) -> None:
+    found = published(index, WHEEL, "torch-2.11.1-cp312-cp312-manylinux_2_28_aarch64.whl")
+    assert found[T211].release == "2.11.0"
+    assert set(found[T211].python) == {X86}
 
 
 def test_a_yanked_release_does_not_count(index: Path) -> None:
