@@ -13,6 +13,7 @@ from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
 ProjectName = NormalizedName
@@ -180,6 +181,56 @@ class TorchVersion(Word):
     def __str__(self) -> str:
         """``2.11``."""
         return f"{self.major}.{self.minor}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StableTorch:
+    """Every torch from one on: what a wheel needs that links to nothing of torch but its stable ABI.
+
+    https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html
+    """
+
+    oldest: TorchVersion
+    below: TorchVersion | None = None
+    """The first torch that it is not for; None where every later one will do."""
+
+    def __post_init__(self) -> None:
+        """Refuse a range with nothing in it."""
+        if self.below is not None and self.below <= self.oldest:
+            raise ValueError(f"expected 'below' to be a torch newer than {self.oldest}, not {self.below}")
+
+    def __contains__(self, torch: TorchVersion) -> bool:
+        """Whether a torch is in the range."""
+        return self.oldest <= torch and (self.below is None or torch < self.below)
+
+    @property
+    def plain(self) -> dict[str, str]:
+        """What JSON and YAML write: ``{"stable": "2.10", "below": "2.16"}``."""
+        return {"stable": str(self.oldest)} | ({"below": str(self.below)} if self.below else {})
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic read and write that form."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - as above
+
+        torch = handler.generate_schema(TorchVersion)
+        keys = {
+            "stable": core_schema.typed_dict_field(torch),
+            "below": core_schema.typed_dict_field(torch, required=False),
+        }
+        return core_schema.no_info_after_validator_function(
+            lambda written: cls(oldest=written["stable"], below=written.get("below")),
+            core_schema.typed_dict_schema(keys, extra_behavior="forbid"),
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda value: value.plain),
+        )
+
+    def __str__(self) -> str:
+        """``>=2.10,<2.16``, a range as requirements write it (PEP 440)."""
+        return f">={self.oldest}" + (f",<{self.below}" if self.below else "")
+
+
+TorchNeed = TorchVersion | StableTorch
+"""What a wheel that links to torch needs: the minor release that it was built against, or any of a range."""
 
 
 @dataclass(frozen=True, order=True, slots=True)

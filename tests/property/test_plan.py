@@ -13,7 +13,7 @@ from packaging.specifiers import SpecifierSet
 
 from tests.property.configurations import VERSIONS, wishes
 from wheelmill.config.model import Config, Package, Part
-from wheelmill.names import PythonVersion, ReleaseTag
+from wheelmill.names import PythonVersion, ReleaseTag, TorchVersion
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Cell, Filters, Plan, Skip
 
@@ -92,6 +92,7 @@ def test_every_target_can_exist(wish: tuple[Config, Filters]) -> None:
         if cell.torch is None:
             assert cell.python in facts.pythons
             continue
+        assert isinstance(cell.torch, TorchVersion)
         torch = facts.torch[cell.torch]
         assert target.torch_release == torch.release
         if not any(lies_in(rule, cell) for rule in target.package.include):

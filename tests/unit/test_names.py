@@ -9,6 +9,7 @@ from wheelmill.names import (
     CudaVersion,
     Platform,
     PythonVersion,
+    StableTorch,
     TorchVersion,
     Word,
     project_name,
@@ -163,3 +164,44 @@ def test_records_hold_words_as_text(word: Word) -> None:
 def test_a_number_is_no_word(value: object) -> None:
     with pytest.raises(ValidationError, match="expected text in quotes"):
         TypeAdapter(TorchVersion).validate_python(value)
+
+
+STABLE = StableTorch(oldest=TorchVersion(2, 10))
+
+
+@pytest.mark.parametrize(
+    ("stable", "plain", "text"),
+    [
+        (STABLE, {"stable": "2.10"}, ">=2.10"),
+        (
+            StableTorch(oldest=TorchVersion(2, 10), below=TorchVersion(2, 16)),
+            {"stable": "2.10", "below": "2.16"},
+            ">=2.10,<2.16",
+        ),
+    ],
+)
+def test_a_range_of_torches_is_one_value_in_files_json_and_requirements(
+    stable: StableTorch, plain: dict[str, str], text: str
+) -> None:
+    adapter = TypeAdapter(StableTorch)
+    assert adapter.validate_python(plain) == adapter.validate_json(json.dumps(plain), strict=True) == stable
+    assert json.loads(adapter.dump_json(stable)) == plain
+    assert str(stable) == text
+
+
+def test_a_range_of_torches_has_its_oldest_and_ends_before_its_bound() -> None:
+    bounded = StableTorch(oldest=TorchVersion(2, 10), below=TorchVersion(2, 12))
+    assert [TorchVersion(2, minor) in bounded for minor in (9, 10, 11, 12)] == [False, True, True, False]
+    assert TorchVersion(3, 0) in STABLE
+
+
+@pytest.mark.parametrize("plain", [{}, {"below": "2.10"}, {"stable": 2.10}, {"stable": "2.10", "above": "2.9"}, "2.10"])
+def test_what_is_no_range_of_torches_is_refused(plain: object) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(StableTorch).validate_python(plain)
+
+
+@pytest.mark.parametrize("below", [TorchVersion(2, 10), TorchVersion(2, 9)])
+def test_a_range_of_no_torch_is_refused(below: TorchVersion) -> None:
+    with pytest.raises(ValueError, match="expected 'below' to be a torch newer"):
+        StableTorch(oldest=TorchVersion(2, 10), below=below)

@@ -69,7 +69,7 @@ def _explained(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
     match problem["type"]:
         case "missing":
             message = "is required"
-        case "unexpected_keyword_argument":
+        case "unexpected_keyword_argument" | "extra_forbidden":
             close = difflib.get_close_matches(str(key_path[-1]).lower(), sorted(_keys_at(key_path[:-1], model)), n=1)
             message = "is not a key here" + (f"; did you mean '{close[0]}'?" if close else "")
         case "value_error":

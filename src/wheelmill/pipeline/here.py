@@ -8,6 +8,7 @@ from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 from platformdirs import user_cache_path
 
 from wheelmill.build.builder import Builder, build_wheel
@@ -55,7 +56,7 @@ def target_here(
         reasons = {skip.reason for skip in plan.skips} or {"packages.yml has no such version"}
         raise BuildError(f"{requirement} cannot be built: {'; '.join(sorted(reasons))}")
     newest = max(
-        wanted, key=lambda target: (target.cell.version, target.cell.cuda, target.cell.torch or TorchVersion(0, 0))
+        wanted, key=lambda target: (target.cell.version, target.cell.cuda, Version(target.torch_release or "0"))
     )
     return replace(newest, architectures=architectures)
 

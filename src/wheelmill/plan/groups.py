@@ -60,7 +60,7 @@ def sample_of(plan: Plan) -> Plan:
 
 def _age(target: BuildTarget) -> tuple[object, ...]:
     cell = target.cell
-    return Version(cell.version), cell.cuda, *([cell.torch] if cell.torch else []), cell.python
+    return Version(cell.version), cell.cuda, Version(target.torch_release or "0"), cell.python
 
 
 def groups_of(plan: Plan) -> tuple[Group, ...]:

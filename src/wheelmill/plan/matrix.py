@@ -9,8 +9,15 @@ from graphlib import TopologicalSorter
 
 from wheelmill.config.model import Compatibility, Config, Package
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaVersion, ReleaseTag, TorchVersion
-from wheelmill.plan.obstacles import architectures_for, default_obstacle, find_obstacle, source_obstacle, window_for
+from wheelmill.names import CudaVersion, ReleaseTag, StableTorch, TorchNeed, TorchVersion
+from wheelmill.plan.obstacles import (
+    architectures_for,
+    default_obstacle,
+    find_obstacle,
+    source_obstacle,
+    torch_obstacle,
+    window_for,
+)
 from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, Filters, Obstacle, Plan, Skip
 
 
@@ -42,6 +49,7 @@ def make_plan(
         for cell in _cells(package, config.compatibility, filters):
             source = config.lock.source_of(package, cell.version)
             obstacle = find_obstacle(cell, package, config.compatibility) or source_obstacle(cell, source)
+            obstacle = obstacle or torch_obstacle(cell, filters, config.compatibility)
             if obstacle := obstacle or default_obstacle(cell, window):
                 skips.append(obstacle)
             elif not filters.force and (tag := published.get(cell)):
@@ -99,9 +107,9 @@ def _cells(package: Package, compatibility: Compatibility, filters: Filters) -> 
 
 def _torches(
     package: Package, cuda: CudaVersion, compatibility: Compatibility, filters: Filters
-) -> Iterable[TorchVersion | None]:
-    if not package.needs_torch:
-        return (None,)
+) -> Iterable[TorchNeed | None]:
+    if package.torch_abi or not package.needs_torch:
+        return (package.torch_abi,)
     if filters.torches or not filters.newest_torch:
         return filters.torches or sorted(compatibility.torch)
     chosen = newest_torch(cuda, compatibility)
@@ -121,19 +129,27 @@ def newest_torch(cuda: CudaVersion, compatibility: Compatibility) -> TorchVersio
 
 def _target(cell: Cell, package: Package, config: Config) -> BuildTarget:
     facts = config.compatibility
+    torch = _torch_to_link(cell, facts)
     requirements = config.lock.requirements.get(package.name)
     return BuildTarget(
         cell=cell,
         package=package,
         source=config.lock.source_of(package, cell.version),
         toolkit=facts.cuda[cell.cuda].toolkit,
-        torch_release=facts.torch[cell.torch].release if cell.torch else None,
-        torch_backend=facts.torch_backend(cell.torch, cell.cuda, cell.platform) if cell.torch else None,
+        torch_release=facts.torch[torch].release if torch else None,
+        torch_backend=facts.torch_backend(torch, cell.cuda, cell.platform) if torch else None,
         architectures=architectures_for(package, cell.cuda, facts),
         cxx_standard=cxx_standard_for(package, cell.torch, facts),
         requirements=requirements.pinned if requirements else None,
         pythons=(cell.python,),
     )
+
+
+def _torch_to_link(cell: Cell, compatibility: Compatibility) -> TorchVersion | None:
+    """The torch that a wheel is built against: of several that it serves the oldest, whose ABI the others keep."""
+    if isinstance(cell.torch, StableTorch):
+        return compatibility.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)[0]
+    return cell.torch
 
 
 def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], list[Skip]]:
@@ -155,8 +171,12 @@ def _share_wheels(targets: Sequence[BuildTarget]) -> tuple[list[BuildTarget], li
     return builders, served
 
 
-def cxx_standard_for(package: Package, torch: TorchVersion | None, compatibility: Compatibility) -> int | None:
-    """The oldest C++ standard that a package is compiled with; None leaves the choice to its source."""
+def cxx_standard_for(package: Package, torch: TorchNeed | None, compatibility: Compatibility) -> int | None:
+    """The oldest C++ standard that a package is compiled with; None leaves the choice to its source.
+
+    The headers of torch's stable ABI ask for none, whichever torch they come with.
+    """
     if package.cxx_standard == "as-is":
         return None
-    return package.cxx_standard or (compatibility.cxx_standard(torch) if torch else None)
+    asked = compatibility.cxx_standard(torch) if isinstance(torch, TorchVersion) else None
+    return package.cxx_standard or asked

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from wheelmill.config.model import Compatibility, LockedSdist, Package, Part
-from wheelmill.names import Architecture, CudaVersion
+from wheelmill.names import Architecture, CudaVersion, StableTorch, TorchVersion
 from wheelmill.plan.targets import Cell, Filters, Obstacle, Skip, Source
 
 
@@ -29,6 +29,17 @@ def source_obstacle(cell: Cell, source: Source) -> Skip | None:
         return None
     reason = f"{cell.project} {cell.version} requires Python {source.requires_python}"
     return Skip(cell=cell, obstacle=Obstacle.REQUIRES_PYTHON, reason=reason)
+
+
+def torch_obstacle(cell: Cell, filters: Filters, compatibility: Compatibility) -> Skip | None:
+    """Say which torches a wheel serves where it is for several, and none of those that were asked for is among them."""
+    if not filters.torches or not isinstance(cell.torch, StableTorch):
+        return None
+    served = compatibility.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)
+    if not set(served).isdisjoint(filters.torches):
+        return None
+    reason = f"its wheel for CUDA {cell.cuda} serves torch {', '.join(map(str, served))} only"
+    return Skip(cell=cell, obstacle=Obstacle.NO_TORCH, reason=reason)
 
 
 def window_for(package: Package, filters: Filters) -> Part:
@@ -61,7 +72,7 @@ def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:
         return f"platform {cell.platform} is not in compatibility.yml"
     if cell.cuda not in compatibility.cuda:
         return f"CUDA {cell.cuda} is not in compatibility.yml"
-    if cell.torch and cell.torch not in compatibility.torch:
+    if isinstance(cell.torch, TorchVersion) and cell.torch not in compatibility.torch:
         return f"torch {cell.torch} is not in compatibility.yml"
     if cell.python not in (compatibility.torch_pythons if cell.torch else compatibility.pythons):
         return f"Python {cell.python} is not in compatibility.yml"
@@ -83,6 +94,10 @@ def _unwanted(cell: Cell, package: Package) -> str | None:
 
 
 def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
+    if isinstance(cell.torch, StableTorch):
+        served = compatibility.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)
+        where = f"for CUDA {cell.cuda} on {cell.platform} and Python {cell.python}"
+        return None if served else f"no torch{cell.torch} is published {where}"
     if cell.torch is None or any(_outside(rule, cell) is None for rule in package.include):
         return None
     torch = compatibility.torch[cell.torch]
@@ -109,7 +124,7 @@ def _outside(part: Part, cell: Cell) -> str | None:
         ("version", part.version, cell.version),
         ("Python", part.python, f"{cell.python.major}.{cell.python.minor}"),
         ("CUDA", part.cuda, str(cell.cuda)),
-        ("torch", part.torch, str(cell.torch) if cell.torch else None),
+        ("torch", part.torch, str(cell.torch) if isinstance(cell.torch, TorchVersion) else None),
     )
     for name, wanted, value in axes:
         if wanted is not None and not (value and wanted.contains(value, prereleases=True)):

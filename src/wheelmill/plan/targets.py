@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Self
 
 from wheelmill.config.model import LockedCommit, LockedRequirement, LockedSdist, Package
 from wheelmill.names import (
@@ -18,9 +18,16 @@ from wheelmill.names import (
     ProjectVersion,
     PythonVersion,
     Sha256,
+    StableTorch,
+    TorchNeed,
     TorchVersion,
 )
 from wheelmill.wheel.label import Label
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+    from pydantic_core.core_schema import SerializerFunctionWrapHandler
 
 PLAN_SCHEMA: Final = "wheelmill.plan/1"
 
@@ -33,14 +40,14 @@ class Cell:
     version: ProjectVersion
     python: PythonVersion
     cuda: CudaVersion
-    torch: TorchVersion | None
+    torch: TorchNeed | None
     """None for a package that does not link to torch."""
     platform: Platform
 
     @property
     def label(self) -> Label:
-        """The local version label of its wheel."""
-        return Label(cuda=self.cuda, torch=self.torch)
+        """The local version label of its wheel, which names torch where the wheel is for one release of it."""
+        return Label(cuda=self.cuda, torch=self.torch if isinstance(self.torch, TorchVersion) else None)
 
     @property
     def id(self) -> str:
@@ -51,6 +58,35 @@ class Cell:
     def group(self) -> str:
         """What cells that differ only in Python share: one job builds them."""
         return f"{self.project}-{self.label.on(self.version)}-{self.platform}"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let pydantic read and write what `torch_in_json` says of torch; earlier versions of ours had no ranges."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - the client plans without pydantic
+
+        def read(written: object) -> object:
+            match written:
+                case {"torch": None, "torch_abi": dict(stable), **others}:
+                    return {**others, "torch": stable}
+                case {"torch_abi": abi} if abi is not None:
+                    raise ValueError("expected one torch, or a range of them as torch_abi")
+                case _:
+                    return written
+
+        def write(cell: Self, default: SerializerFunctionWrapHandler) -> dict[str, object]:
+            return {**default(cell), **torch_in_json(cell.torch)}
+
+        return core_schema.no_info_before_validator_function(
+            read, handler(source), serialization=core_schema.wrap_serializer_function_ser_schema(write)
+        )
+
+
+def torch_in_json(torch: TorchNeed | None) -> dict[str, object]:
+    """How JSON says what a wheel needs of torch: one release, a range of them beside it, or neither."""
+    return {
+        "torch": str(torch) if isinstance(torch, TorchVersion) else None,
+        "torch_abi": torch.plain if isinstance(torch, StableTorch) else None,
+    }
 
 
 Source = LockedSdist | LockedCommit | Path | None

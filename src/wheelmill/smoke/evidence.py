@@ -11,7 +11,7 @@ from packaging.metadata import Metadata
 from wheelmill.build.provenance import Provenance
 from wheelmill.config.model import Expectations
 from wheelmill.errors import UnreadableError
-from wheelmill.names import PythonVersion
+from wheelmill.names import PythonVersion, StableTorch, TorchNeed
 from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.archive import check_archive, open_archive
 from wheelmill.wheel.elf import SharedObject, open_symbols, shared_objects_of
@@ -55,6 +55,14 @@ class Contents:
     def installed(self) -> tuple[InstalledFile, ...]:
         """Its files, where installers put them."""
         return tuple(installed_files(member.filename for member in self.members))
+
+    @property
+    def torch(self) -> TorchNeed | None:
+        """The torch that it links to, or all those that it was built for; None where neither label nor build says."""
+        built_for = self.provenance.cell.torch if self.provenance else None
+        if isinstance(built_for, StableTorch):
+            return built_for
+        return self.name.label.torch if self.name.label else None
 
     @property
     def stable_since(self) -> PythonVersion | None:

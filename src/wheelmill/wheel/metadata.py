@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import functools
 import hashlib
 import io
 import zipfile
@@ -16,16 +17,18 @@ from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from email.parser import BytesParser
 from itertools import islice, takewhile
+from operator import and_
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from packaging.metadata import InvalidMetadata, Metadata, parse_email
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
-from wheelmill.names import TorchVersion
+from wheelmill.names import TorchNeed, TorchVersion
 from wheelmill.wheel.archive import open_archive, read_member
 from wheelmill.wheel.findings import Code, Finding
 from wheelmill.wheel.limits import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_FINDINGS, MAX_MEMBERS, MAX_METADATA, MAX_RECORD
@@ -136,25 +139,46 @@ def _check_fields(content: bytes, name: str) -> None:
         raise UnreadableError(f"{name} has {fields} fields, more than {MAX_FIELDS}")
 
 
-def add_label(content: bytes, *, version: Version, torch: TorchVersion | None) -> bytes:
-    """Write a labelled version, and the torch that the label names, into METADATA.
+def add_label(content: bytes, *, version: Version, torch: TorchNeed | None) -> bytes:
+    """Write a labelled version, and what the wheel needs of torch, into METADATA.
 
     A requirement on torch that upstream wrote becomes the narrower pin: an extension loads only beside the torch minor
-    release it was compiled against.
+    release it was compiled against. One that links to torch's stable ABI alone keeps upstream's own bounds.
     """
     lines = content.splitlines(keepends=True)
     end = next((number for number, line in enumerate(lines) if not line.strip(b"\r\n")), len(lines))
     newline = b"\r\n" if lines[0].endswith(b"\r\n") else b"\n"
-    fields = []
-    for field in _fields(lines[:end]):
-        name, _, value = field.partition(b":")
-        if name.lower() == b"version":
-            fields.append(b"Version: " + str(version).encode() + newline)
+    fields = _fields(lines[:end])
+    on_torch = {field: bound for field in fields if (bound := _plain_torch(field)) is not None} if torch else {}
+    written = []
+    for field in fields:
+        if field.partition(b":")[0].lower() == b"version":
+            written.append(b"Version: " + str(version).encode() + newline)
             if torch:  # here, because a last field may lack its newline, or stand behind a line that ends the fields
-                fields.append(f"Requires-Dist: torch=={torch}.*".encode() + newline)
-        elif not (torch and name.lower() == b"requires-dist" and _is_plain_torch(value)):
-            fields.append(field)
-    return b"".join([*fields, *lines[end:]])
+                bound = torch_bound(torch, functools.reduce(and_, on_torch.values(), SpecifierSet()))
+                written.append(f"Requires-Dist: torch{bound}".encode() + newline)
+        elif field not in on_torch:
+            written.append(field)
+    return b"".join([*written, *lines[end:]])
+
+
+def torch_bound(torch: TorchNeed, upstream: SpecifierSet) -> SpecifierSet:
+    """What a wheel requires of torch.
+
+    Args:
+        torch: what it links to.
+        upstream: what its project requires; of this a wheel for many torches keeps all but pins, and gets the bounds
+            that are missing. A bound of ours stays as it is.
+    """
+    if isinstance(torch, TorchVersion):
+        return SpecifierSet(f"=={torch}.*")
+    bounds = [clause for clause in upstream if clause.operator not in ("==", "===")]
+    oldest, below = Version(str(torch.oldest)), Version(str(torch.below)) if torch.below else None
+    if not any(clause.operator in (">=", ">", "~=") and Version(clause.version) >= oldest for clause in bounds):
+        bounds.append(Specifier(f">={oldest}"))
+    if below and not any(clause.operator == "<" and Version(clause.version) <= below for clause in bounds):
+        bounds.append(Specifier(f"<{below}"))
+    return SpecifierSet(bounds)
 
 
 def _fields(lines: list[bytes]) -> list[bytes]:
@@ -168,12 +192,15 @@ def _fields(lines: list[bytes]) -> list[bytes]:
     return [b"".join(field) for field in fields]
 
 
-def _is_plain_torch(requirement: bytes) -> bool:
+def _plain_torch(field: bytes) -> SpecifierSet | None:
+    """What a field requires of torch on every machine; None for any other field."""
+    name, _, value = field.partition(b":")
     try:
-        parsed = Requirement(requirement.decode().strip())
+        parsed = Requirement(value.decode().strip()) if name.lower() == b"requires-dist" else None
     except (InvalidRequirement, UnicodeDecodeError):
-        return False
-    return canonicalize_name(parsed.name) == "torch" and parsed.marker is None and not parsed.extras
+        return None
+    is_plain = parsed and canonicalize_name(parsed.name) == "torch" and parsed.marker is None and not parsed.extras
+    return parsed.specifier if parsed and is_plain else None
 
 
 def metadata_bytes(wheel: Path) -> bytes:

@@ -16,7 +16,7 @@ from wheelmill.config.model import (
     Part,
 )
 from wheelmill.errors import ConfigurationError
-from wheelmill.names import Architecture, Platform, project_name, project_version
+from wheelmill.names import Architecture, Platform, StableTorch, TorchVersion, project_name, project_version
 from wheelmill.wheel.findings import Code
 
 MISSION = Path(__file__).parents[2] / "data" / "mission"
@@ -152,6 +152,14 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         torch=SpecifierSet(">=2.6"),
         platform=(Platform.parse("linux_aarch64"),),
     )
+
+
+def test_a_range_of_torches_takes_the_place_of_the_axis(tmp_path: Path) -> None:
+    stable = '    extra_deps: [torch]\n    torch_abi: {stable: "2.10", below: "2.16"}\n'
+    defaults = 'defaults:\n  torch: ">=2.12"\n'
+    package = load_config(folder(tmp_path, PACKAGES + stable + defaults)).packages[DEMO]
+    assert package.torch_abi == StableTorch(oldest=TorchVersion(2, 10), below=TorchVersion(2, 16))
+    assert package.window.torch is None
 
 
 def test_a_script_that_python_could_not_read_is_a_fault(tmp_path: Path) -> None:

@@ -6,16 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.plan.examples import CONFIG, DEMO, PLAIN, PY_12
+from tests.unit.plan.examples import CONFIG, DEMO, PLAIN, PY_12, TORCH_9
 from wheelmill.cli.factory.plan import matrix_content
 from wheelmill.config.model import Config
 from wheelmill.errors import IntegrityError, UsageError
+from wheelmill.names import StableTorch
 from wheelmill.pipeline.matrix_plan import read_plan
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.release.store import Quotas
 
 ABI3 = replace(CONFIG, packages={**CONFIG.packages, PLAIN: replace(CONFIG.packages[PLAIN], abi="abi3")})
+STABLE = replace(
+    CONFIG, packages={DEMO: replace(CONFIG.packages[DEMO], torch_abi=StableTorch(oldest=TORCH_9), abi="abi3")}
+)
 
 
 def handed_on(config: Config, filters: Filters, path: Path) -> tuple[BuildTarget, ...]:
@@ -27,7 +31,7 @@ def handed_on(config: Config, filters: Filters, path: Path) -> tuple[BuildTarget
     return again
 
 
-@pytest.mark.parametrize("config", [CONFIG, ABI3])
+@pytest.mark.parametrize("config", [CONFIG, ABI3, STABLE])
 @pytest.mark.parametrize("filters", [Filters(), Filters(pythons=(PY_12,)), Filters(projects=(DEMO,))])
 def test_the_targets_of_a_plan_are_planned_again(tmp_path: Path, config: Config, filters: Filters) -> None:
     assert handed_on(config, filters, tmp_path / "plan.json")

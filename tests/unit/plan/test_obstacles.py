@@ -19,7 +19,15 @@ from tests.unit.plan.examples import (
     X86,
 )
 from wheelmill.config.model import Compatibility, MatrixRule, Package, Part
-from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion, project_version
+from wheelmill.names import (
+    Architecture,
+    CudaVersion,
+    Platform,
+    PythonVersion,
+    StableTorch,
+    TorchVersion,
+    project_version,
+)
 from wheelmill.plan.obstacles import architectures_for, find_obstacle
 from wheelmill.plan.targets import Cell
 
@@ -34,6 +42,28 @@ WITHOUT_TORCH = replace(CELL, torch=None)
 
 def test_a_cell_that_nothing_stands_against_is_possible() -> None:
     assert reason_against(CELL, PACKAGE, FACTS) is None
+
+
+STABLE = StableTorch(oldest=TORCH_9)
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        (replace(CELL, torch=STABLE), None),
+        (replace(CELL, torch=STABLE, cuda=CUDA_12, python=PY_13T), None),
+        (
+            replace(CELL, torch=STABLE, python=PY_13T),
+            "no torch>=2.9 is published for CUDA 13.0 on linux_x86_64 and Python 3.13t",
+        ),
+        (
+            replace(CELL, torch=StableTorch(oldest=TorchVersion(2, 99))),
+            "no torch>=2.99 is published for CUDA 13.0 on linux_x86_64 and Python 3.12",
+        ),
+    ],
+)
+def test_a_wheel_for_many_torches_needs_one_of_them(cell: Cell, reason: str | None) -> None:
+    assert reason_against(cell, PACKAGE, FACTS) == reason
 
 
 @pytest.mark.parametrize(

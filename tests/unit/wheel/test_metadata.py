@@ -9,7 +9,7 @@ from packaging.version import Version
 from tests import wheels
 from tests.wheels import write_wheel
 from wheelmill.errors import UnreadableError
-from wheelmill.names import TorchVersion
+from wheelmill.names import StableTorch, TorchVersion
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.metadata import (
     add_label,
@@ -98,6 +98,34 @@ def test_other_requirements_are_kept_beside_the_pin(other: str) -> None:
     metadata = read_metadata(add_label(content.encode(), version=LABELLED, torch=TORCH))
 
     assert {str(requirement) for requirement in metadata.requires_dist or ()} == {"torch==2.8.*", other}
+
+
+@pytest.mark.parametrize(
+    ("below", "upstream", "required"),
+    [
+        (None, "", "torch>=2.10"),
+        (None, "torch", "torch>=2.10"),
+        (None, "torch>=2.11,<3", "torch<3,>=2.11"),
+        (None, "torch~=2.12", "torch~=2.12"),
+        (None, "torch>=2.4", "torch>=2.10,>=2.4"),  # its symbols are those of 2.10
+        (None, "torch==2.11.*", "torch>=2.10"),
+        (None, "torch===2.11", "torch>=2.10"),
+        (None, "torch!=2.12.0", "torch!=2.12.0,>=2.10"),
+        (TorchVersion(2, 16), "torch", "torch<2.16,>=2.10"),
+        (TorchVersion(2, 16), "torch<2.15,>=2.11", "torch<2.15,>=2.11"),
+        (TorchVersion(2, 16), "torch<3", "torch<2.16,<3,>=2.10"),
+    ],
+)
+def test_a_wheel_for_many_torches_keeps_upstreams_bounds_and_is_pinned_to_none(
+    below: TorchVersion | None, upstream: str, required: str
+) -> None:
+    content = HEAD + (f"Requires-Dist: {upstream}\n" if upstream else "") + "Requires-Dist: numpy\n\n"
+    stable = StableTorch(oldest=TorchVersion(2, 10), below=below)
+
+    labelled = add_label(content.encode(), version=Version("1.0+cu130"), torch=stable)
+
+    assert {str(each) for each in read_metadata(labelled).requires_dist or ()} == {required, "numpy"}
+    assert add_label(labelled, version=Version("1.0+cu130"), torch=stable) == labelled
 
 
 def test_a_requirement_that_nobody_understands_is_kept() -> None:

@@ -19,7 +19,7 @@ from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import changed_since
 from wheelmill.plan.groups import Group, estimate, groups_of, sample_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Plan
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Plan, torch_in_json
 from wheelmill.release.store import Quotas, Store, past_builds, published_cells
 
 
@@ -99,7 +99,7 @@ def group_content(group: Group) -> dict[str, object]:
     """A group as a job reads it."""
     cell = cell_content(group.targets[0].cell)
     return {
-        **{key: cell[key] for key in ("project", "version", "cuda", "torch", "platform")},
+        **{key: cell[key] for key in ("project", "version", "cuda", "torch", "torch_abi", "platform")},
         "group": group.id,
         "pythons": ",".join(str(python) for target in group.targets for python in target.pythons),
         "wheels": len(group.targets),
@@ -132,6 +132,6 @@ def cell_content(cell: Cell) -> dict[str, object]:
         "version": cell.version,
         "python": str(cell.python),
         "cuda": str(cell.cuda),
-        "torch": str(cell.torch) if cell.torch else None,
+        **torch_in_json(cell.torch),
         "platform": str(cell.platform),
     }

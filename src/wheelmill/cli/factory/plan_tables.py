@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from wheelmill.cli.shared.terminal import STDERR, STDOUT
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.plan.groups import Estimate, estimate, groups_of
-from wheelmill.plan.targets import Filters, PastBuild, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Filters, PastBuild, Plan, Skip
 
 _REASONS: Final = 3
 """How many reasons of a package stand in its line in full; more of them are put together by their kinds."""
@@ -52,10 +52,16 @@ def _print_overview(planned: Plan, past: Sequence[PastBuild]) -> None:
     for project, part in _by_project(planned):
         cost = estimate(part, past)
         hours = f"{cost.machine_hours:.1f}" if cost.wheels and not cost.unknown else "?"
-        newest = max((target.cell.torch for target in part.targets if target.cell.torch), default="-")
-        counts = (str(len(part.targets)), str(cost.jobs), hours if part.targets else "-", str(newest))
+        counts = (str(len(part.targets)), str(cost.jobs), hours if part.targets else "-", _newest_torch(part.targets))
         table.add_row(project, *counts, escape(_why(part.skips)))
     STDOUT.print(table)
+
+
+def _newest_torch(targets: Sequence[BuildTarget]) -> str:
+    """The newest torch that wheels of one package are for, or the range of them that each one serves."""
+    torches = {target.cell.torch for target in targets}
+    releases = [torch for torch in torches if isinstance(torch, TorchVersion)]
+    return str(max(releases) if releases else next((torch for torch in torches if torch), "-"))
 
 
 def _print_wheels(planned: Plan) -> None:
@@ -79,7 +85,8 @@ def _print_skips(planned: Plan) -> None:
 def tell_skips(plan: Plan, filters: Filters) -> None:
     """Say which torch was taken where none was asked for, and what is not built, a line a reason."""
     if not filters.torches:
-        for cuda, torch in sorted({(t.cell.cuda, t.cell.torch) for t in plan.targets if t.cell.torch}):
+        labels = {target.cell.label for target in plan.targets}
+        for cuda, torch in sorted((label.cuda, label.torch) for label in labels if label.torch):
             STDERR.print(f"no --torch given: taking {torch} for CUDA {cuda}")
     for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
         STDERR.print(escape(f"skipped {count} of {project}: {reason}"))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from wheelmill.config.annotations import After, ByVersion, ConfigFile, EachKeyOnce, Either, Entry, Items, KeyPath, Read
 from wheelmill.config.fields import KnownPlatform, Platforms, Text, VersionText, WholeNumber, text_of, text_that
-from wheelmill.names import Architecture, CudaTag, CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.names import Architecture, CudaTag, CudaVersion, Platform, PythonVersion, StableTorch, TorchVersion
 
 
 def _ascending(pythons: tuple[PythonVersion, ...], _above: object) -> tuple[PythonVersion, ...]:
@@ -122,6 +122,18 @@ class Compatibility(ConfigFile):
         """Pythons that some torch is published for, ascending."""
         by_platform = (pythons for torch in self.torch.values() for pythons in torch.python.values())
         return tuple(sorted(frozenset[PythonVersion]().union(*by_platform)))
+
+    def torches_in(
+        self, stable: StableTorch, cuda: CudaVersion, platform: Platform, python: PythonVersion
+    ) -> tuple[TorchVersion, ...]:
+        """The torches of a range that are published for a CUDA, a platform and a Python, ascending."""
+        return tuple(
+            sorted(
+                torch
+                for torch, release in self.torch.items()
+                if torch in stable and cuda in release.cuda.get(platform, ()) and python in release.python[platform]
+            )
+        )
 
     def cxx_standard(self, torch: TorchVersion) -> int | None:
         """The C++ standard that the headers of a torch ask for; None where every source may choose."""

@@ -32,7 +32,7 @@ from wheelmill.config.package_fields import (
     Script,
     Variable,
 )
-from wheelmill.names import Architecture, ProjectName, ProjectVersion
+from wheelmill.names import Architecture, ProjectName, ProjectVersion, StableTorch
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.reserved import reservation
 
@@ -41,6 +41,8 @@ EVERY_BUILD_NEEDS: Final = ("setuptools", "wheel")
 
 DEFAULT_ARCHITECTURES: Final = tuple(map(Architecture.parse, ("7.5", "8.0", "8.6", "9.0", "10.0", "12.0+PTX")))
 """Turing to Blackwell, with PTX for what comes later; within a major, machine code runs on later minors."""
+
+_NO_AXIS: Final = "torch is no axis of a package with torch_abi; what it is for stands there"
 
 Need = Literal["torch", "cuda", "nvrtc", "driver"]
 """What a wheel is linked to or loads: torch, CUDA without torch, CUDA's run-time compiler, libcuda.so.1."""
@@ -131,6 +133,12 @@ def _of_listed_versions(source: object, above: Mapping[str, Any]) -> object:
     return source
 
 
+def _beside_torch(abi: StableTorch | None, above: Mapping[str, Any]) -> StableTorch | None:
+    if abi is not None and not has_torch(above.get("extra_deps", ("torch",))):
+        raise ValueError("says what wheels link to of torch, but extra_deps has no torch")
+    return abi
+
+
 def _sorted(variables: Mapping[str, str], _above: object) -> Mapping[str, str]:
     return dict(sorted(variables.items()))
 
@@ -181,6 +189,9 @@ class PackageEntry(Entry):
     """CUDA releases to build for: ">=12.4,<14"."""
     torch: Range | None = None
     """torch minor releases to build for: ">=2.6"."""
+    torch_abi: Annotated[StableTorch | None, After(_beside_torch)] = None
+    """What its wheels link to is torch's stable ABI alone, as it is from one torch on: {stable: "2.10"}, or
+    {stable: "2.10", below: "2.16"}. Torch is then no axis: one wheel serves every torch of the range."""
     platforms: Platforms | None = None
     exclude: tuple[MatrixRule, ...] = ()
     """Combinations that upstream cannot build, each with its reason."""
@@ -254,10 +265,11 @@ class Packages(ConfigFile):
     def window_of(self, entry: PackageEntry) -> Part:
         """What a package is built for unless somebody asks for more."""
         defaults = self.defaults
+        has_axis = has_torch(entry.extra_deps) and entry.torch_abi is None
         return Part(
             python=defaults.python if entry.python is None else None,
             cuda=defaults.cuda if entry.cuda is None else None,
-            torch=defaults.torch if entry.torch is None and has_torch(entry.extra_deps) else None,
+            torch=defaults.torch if entry.torch is None and has_axis else None,
             platform=defaults.platforms if entry.platforms is None else None,
         )
 
@@ -269,11 +281,22 @@ class Packages(ConfigFile):
             for place, required in enumerate(entry.requires):
                 if required not in self.packages:
                     yield ("packages", name, "requires", place), f"there is no package {required} in this file"
+            if entry.torch_abi:
+                yield from ((("packages", name, *key), _NO_AXIS) for key in _torch_keys(entry))
         try:
             TopologicalSorter({name: entry.requires for name, entry in self.packages.items()}).prepare()
         except CycleError as error:
             circle = list(reversed(error.args[1]))
             yield ("packages", circle[0], "requires"), f"these require each other: {' -> '.join(circle)}"
+
+
+def _torch_keys(entry: PackageEntry) -> Iterator[KeyPath]:
+    """The keys of an entry that take torch for an axis."""
+    if entry.torch is not None:
+        yield ("torch",)
+    if entry.include:
+        yield ("include",)
+    yield from (("exclude", place, "torch") for place, rule in enumerate(entry.exclude) if rule.torch is not None)
 
 
 def without_torch(requirements: Iterable[str]) -> tuple[str, ...]:

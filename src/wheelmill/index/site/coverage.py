@@ -88,7 +88,7 @@ def planned_coverage(catalogue: Catalogue | None) -> Coverage:
 
 def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion, Outcome]:
     platforms = coverage.setdefault((cell.project, cell.version), {})
-    return platforms.setdefault(str(cell.platform), {}).setdefault((cell.torch, cell.cuda), {})
+    return platforms.setdefault(str(cell.platform), {}).setdefault((cell.label.torch, cell.cuda), {})
 
 
 def _why(skip: Skip) -> Outcome:

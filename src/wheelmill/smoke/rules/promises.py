@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from wheelmill.names import TorchVersion
 from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.findings import Code, Finding, some_of
-from wheelmill.wheel.metadata import faults_of
+from wheelmill.wheel.metadata import faults_of, torch_bound
 
 
 def metadata_agrees(contents: Contents) -> Iterator[Finding]:
@@ -27,14 +29,19 @@ def record_agrees(contents: Contents) -> Iterator[Finding]:
     yield from contents.record_findings
 
 
-def torch_is_pinned(contents: Contents) -> Iterator[Finding]:
-    """An extension loads only beside the torch minor release that its label names."""
-    label = contents.name.label
-    if label is None or label.torch is None:
+def torch_is_bounded(contents: Contents) -> Iterator[Finding]:
+    """An extension loads only beside the torch minor release that its label names, or beside those of its range."""
+    if (torch := contents.torch) is None:
         return
-    pin = f"torch=={label.torch}.*"
-    if pin not in {str(requirement) for requirement in contents.metadata.requires_dist or ()}:
-        yield Finding(code=Code.TORCH_PIN, detail=f"METADATA does not require {pin}, which the label {label} promises")
+    required = [
+        each.specifier
+        for each in contents.metadata.requires_dist or ()
+        if canonicalize_name(each.name) == "torch" and each.marker is None
+    ]
+    if not any(bound == torch_bound(torch, bound) for bound in required):
+        promise = f"the label {contents.name.label} promises" if isinstance(torch, TorchVersion) else "torch_abi says"
+        detail = f"METADATA does not require torch{torch_bound(torch, SpecifierSet())}, which {promise}"
+        yield Finding(code=Code.TORCH_PIN, detail=detail)
 
 
 def is_compiled(contents: Contents) -> Iterator[Finding]:
@@ -78,7 +85,7 @@ PROMISES: Final = (
     metadata_agrees,
     metadata_is_valid,
     record_agrees,
-    torch_is_pinned,
+    torch_is_bounded,
     requirements_are_of_an_index,
     is_compiled,
     architectures_are_complete,

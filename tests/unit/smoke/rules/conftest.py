@@ -9,11 +9,13 @@ import pytest
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import NOTHING, write_wheel
+from wheelmill.names import TorchNeed, TorchVersion
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.rules import findings_of
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.name import WheelFile
 
+PINNED = TorchVersion(2, 11)
 Opened = Callable[..., Contents]
 
 
@@ -29,10 +31,12 @@ def opened(tmp_path: Path, objects: Mapping[str, bytes]) -> Opened:
         record: bytes | None = None,
         files: Mapping[str, bytes] = NOTHING,
         built_here: bool = True,
+        torch: TorchNeed = PINNED,
     ) -> Contents:
         held = {"demo/__init__.py": b"", **files} | ({"demo/_C.so": objects[machine_code]} if machine_code else {})
         file = WheelFile.at(write_wheel(tmp_path / name, metadata=metadata, files=held, record=record))
-        provenance = replace(PROVENANCE, sha256=file.sha256) if built_here else None
+        cell = replace(PROVENANCE.cell, torch=torch)
+        provenance = replace(PROVENANCE, sha256=file.sha256, cell=cell) if built_here else None
         contents = open_wheel(file, provenance)
         assert isinstance(contents, Contents)
         return contents

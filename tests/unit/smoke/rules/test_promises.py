@@ -6,10 +6,13 @@ import pytest
 
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.unit.smoke.rules.conftest import Opened, codes_of, details_of
+from wheelmill.names import StableTorch, TorchVersion
 from wheelmill.smoke.rules import findings_of
 from wheelmill.wheel.findings import Code
 
 LATER = METADATA.replace("Metadata-Version: 2.1", "Metadata-Version: 2.4")
+STABLE = LABELLED.replace("torch2.11", "")
+STABLE_METADATA = METADATA.replace("torch2.11", "").replace("torch==2.11.*", "{}")
 DIST_INFO = f"{LABELLED.split('-cp')[0]}.dist-info"
 
 
@@ -45,6 +48,25 @@ def test_a_missing_torch_pin_is_found(requirement: str, opened: Opened) -> None:
     contents = opened(metadata=METADATA.replace("Requires-Dist: torch==2.11.*\n", requirement))
     assert codes_of(contents) == [Code.TORCH_PIN]
     assert details_of(contents) == "METADATA does not require torch==2.11.*, which the label cu130torch2.11 promises"
+
+
+@pytest.mark.parametrize("requirement", ["torch>=2.10", "torch>=2.11,<3", "torch~=2.10"])
+def test_a_wheel_for_many_torches_that_guards_its_range_passes(requirement: str, opened: Opened) -> None:
+    contents = opened(
+        STABLE, metadata=STABLE_METADATA.format(requirement), torch=StableTorch(oldest=TorchVersion(2, 10))
+    )
+    assert codes_of(contents) == []
+
+
+@pytest.mark.parametrize(
+    "requirement", ["numpy", "torch", "torch>=2.9", "torch==2.11.*", "torch>=2.10 ; sys_platform == 'linux'"]
+)
+def test_a_wheel_for_many_torches_that_does_not_guard_its_range_is_found(requirement: str, opened: Opened) -> None:
+    contents = opened(
+        STABLE, metadata=STABLE_METADATA.format(requirement), torch=StableTorch(oldest=TorchVersion(2, 10))
+    )
+    assert codes_of(contents) == [Code.TORCH_PIN]
+    assert details_of(contents) == "METADATA does not require torch>=2.10, which torch_abi says"
 
 
 def test_a_label_without_compiled_code_is_found(opened: Opened) -> None:
