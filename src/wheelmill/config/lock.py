@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import yaml
 from packaging.requirements import Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.utils import parse_sdist_filename
 from packaging.version import Version
 from pydantic import ValidationError
@@ -142,12 +142,13 @@ def _offered(project: ProjectName) -> dict[Version, LockedSdist]:
 
 def _locked(file: Link, project: ProjectName) -> LockedSdist | None:
     """A file of the index as the lock has it; None for one that it may not have, or that builds cannot unpack."""
+    adapter, fields = adapter_of(LockedSdist), {"sdist": file.filename, "sha256": file.sha256}
     try:
-        sdist: LockedSdist = adapter_of(LockedSdist).validate_python({"sdist": file.filename, "sha256": file.sha256})
+        sdist = adapter.validate_python(fields)
     except ValidationError:
         return None
-    with suppress(InvalidSpecifier):  # then it says nothing
-        sdist = replace(sdist, requires_python=SpecifierSet(file.requires_python) if file.requires_python else None)
+    with suppress(ValidationError):  # a range that the lock cannot hold says nothing
+        sdist = adapter.validate_python({**fields, "requires_python": file.requires_python})
     return sdist if sdist.sdist.endswith(".tar.gz") and parse_sdist_filename(sdist.sdist)[0] == project else None
 
 

@@ -85,9 +85,21 @@ def test_what_became_newer_is_named(config: Config, offer: Offer) -> None:
     assert list(lock_changes(after, both)) == ["demo: its source 1.0 -> 1.0, 2.0"]
 
 
-@pytest.mark.parametrize(("said", "kept"), [(">=3.9.2", SpecifierSet(">=3.9.2")), ("no version", None), ("", None)])
-def test_the_pythons_of_a_source_are_locked(
-    said: str, kept: SpecifierSet | None, config: Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (">=3.9.2", SpecifierSet(">=3.9.2")),
+        (None, None),
+        ("no version", None),
+        ("", None),
+        (" ", None),
+        ("===$(id)", None),
+        ("===`id`", None),
+        (f">={'9' * 5000}", None),
+    ],
+)
+def test_the_pythons_of_a_source_are_locked_where_the_lock_can_be_read_again(
+    said: str | None, kept: SpecifierSet | None, config: Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     link = file("demo-2.0.tar.gz")._replace(requires_python=said)
     monkeypatch.setattr(lock, "sdists_of", lambda _project: (link,))
