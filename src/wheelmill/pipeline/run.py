@@ -74,7 +74,9 @@ class RunOutcome:
     """Targets for which the time was not enough."""
 
 
-def run(plan: Plan, factory: Factory, *, seconds: float | None = None, publishes: bool = True) -> RunOutcome:
+def run(
+    plan: Plan, factory: Factory, *, seconds: float | None = None, publishes: bool = True, force: bool = False
+) -> RunOutcome:
     """Take the targets of a plan the whole way; what fails does not hold up the others.
 
     Args:
@@ -82,6 +84,7 @@ def run(plan: Plan, factory: Factory, *, seconds: float | None = None, publishes
         factory: where they are built, tried and released.
         seconds: time for builds and smoke; None sets no limit.
         publishes: whether the wheels are released and the site is made.
+        force: whether wheels that passed in an earlier run, and were not released, are built again.
 
     Raises:
         UsageError: this machine lacks what a stage needs.
@@ -96,7 +99,7 @@ def run(plan: Plan, factory: Factory, *, seconds: float | None = None, publishes
         factory=factory,
         published=published,
         available=_released_wheels(manifests, factory.store),
-        kept=_kept_wheels(published, (factory.output / "wheels", factory.output / "built")),
+        kept={} if force else _kept_wheels(published, (factory.output / "wheels", factory.output / "built")),
         failures=[
             RunFailure(id=skip.cell.id, error=BuildError(f"{skip.cell.id} {skip.reason}"))
             for skip in plan.skips

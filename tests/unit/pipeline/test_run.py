@@ -169,6 +169,18 @@ def test_a_wheel_that_passed_before_a_kill_is_released_and_not_built_again(
 
 
 @pytest.mark.usefixtures("with_provenance")
+def test_a_wheel_that_passed_is_built_again_with_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ending(*_arguments: object, **_others: object) -> BuiltWheel:
+        raise KeyboardInterrupt
+
+    run((FAST,), tmp_path, publishes=False)
+    monkeypatch.setattr(importlib.import_module("wheelmill.pipeline.run"), "build_wheel", ending)
+    assert len(run((FAST,), tmp_path, publishes=False).verdicts) == 1
+    with pytest.raises(KeyboardInterrupt):
+        run((FAST,), tmp_path, publishes=False, force=True)
+
+
+@pytest.mark.usefixtures("with_provenance")
 def test_a_wheel_that_passed_is_built_again_when_its_inputs_changed(tmp_path: Path) -> None:
     run((FAST,), tmp_path, publishes=False)
     (wheel,) = tmp_path.glob("wheels/*.whl")

@@ -84,10 +84,11 @@ def run(
             progress=shown,
         )
         seconds = None if time_limit is None else time_limit * 60
-        outcome = pipeline.run(planned, factory, seconds=seconds, publishes=until is Until.INDEX)
+        publishes = until is Until.INDEX
+        outcome = pipeline.run(planned, factory, seconds=seconds, publishes=publishes, force=wanted.force)
     if as_json:
         print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
-    place = f"index: {output / 'site'}" if until is Until.INDEX else f"wheels that passed: {output / 'wheels'}"
+    place = f"index: {output / 'site'}" if publishes else f"wheels that passed: {output / 'wheels'}"
     STDERR.print(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
     _raise_for(outcome, planned)
 
