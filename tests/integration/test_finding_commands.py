@@ -88,6 +88,18 @@ def test_a_wheel_that_is_attested_by_somebody_else_is_refused(
     assert not (tmp_path / "pyproject.toml").exists()
 
 
+def test_the_attestations_beside_several_wheels_are_read_once(
+    attested: str, wheelmill: Command, server: PageServer
+) -> None:
+    other = "other_kernels-1.0+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
+    server.pages["/wheels/"] = Answer(links_page(*NAMES, other))
+    required = ("--require-attestation", attested)
+    done = wheelmill(*RESOLVE, "flash-attn", "other-kernels", *TARGET, *required, exit_code=9)
+    assert f"{other} is not attested by {attested}@main" in done.stderr
+    assert done.stderr.count("is not attested") == 1
+    assert [path for path, _ in server.asked].count("/wheels/attestations.jsonl") == 1
+
+
 @pytest.mark.usefixtures("attested")
 def test_a_wheel_without_an_attestation_beside_it_is_refused(wheelmill: Command, server: PageServer) -> None:
     del server.pages["/wheels/attestations.jsonl"]

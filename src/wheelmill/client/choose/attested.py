@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import urljoin, urlsplit
 
 from wheelmill.client.records import Candidate, Resolution
@@ -11,7 +11,7 @@ from wheelmill.wheel.attestation import ATTESTATIONS, WHEELS_WORKFLOW, Signer, v
 
 
 def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
-    """Verify the attestation of every chosen wheel, from the file that lies beside it.
+    """Verify the attestation of every chosen wheel, from the file that lies beside it and is read once.
 
     Wheels that were built on this machine need none.
 
@@ -25,26 +25,33 @@ def check_attested(resolutions: Iterable[Resolution], signer: Signer) -> None:
     """
     from wheelmill.web.client import Web  # noqa: PLC0415 - httpx takes longer to import than most commands
 
-    chosen = {
-        choice.candidate.url: choice.candidate for resolution in resolutions for choice in resolution.choices.values()
-    }
     faults = []
     with Web() as web:
-        for url, candidate in chosen.items():
-            if urlsplit(url).scheme == "file":
-                continue
+        for url, candidates in _by_attestations(resolutions).items():
             try:
-                bundles = web.read(urljoin(url, ATTESTATIONS))
+                bundles = web.read(url)
             except NetworkError as error:
                 faults.append(str(error))
                 bundles = b""
             files = verify_bundles([bundles], signer, WHEELS_WORKFLOW).files
-            if any(subject not in files for subject in _subjects_of(candidate)):
-                faults.append(f"{candidate.filename} is not attested by {signer}")
+            faults += [
+                f"{candidate.filename} is not attested by {signer}"
+                for candidate in candidates
+                if any(subject not in files for subject in _subjects_of(candidate))
+            ]
     if faults:
         raise IntegrityError(
             "\n".join(faults), hint="leave --require-attestation out, or take wheels of that repository"
         )
+
+
+def _by_attestations(resolutions: Iterable[Resolution]) -> Mapping[str, Collection[Candidate]]:
+    """The chosen wheels that come from a server, by the URL of the attestations beside them."""
+    found: dict[str, dict[str, Candidate]] = {}
+    for candidate in (choice.candidate for resolution in resolutions for choice in resolution.choices.values()):
+        if urlsplit(candidate.url).scheme != "file":
+            found.setdefault(urljoin(candidate.url, ATTESTATIONS), {})[candidate.url] = candidate
+    return {url: candidates.values() for url, candidates in found.items()}
 
 
 def _subjects_of(candidate: Candidate) -> Iterable[tuple[str, str | None]]:
