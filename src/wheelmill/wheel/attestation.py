@@ -27,8 +27,6 @@ ATTESTATIONS: Final = "attestations.jsonl"
 
 WHEELS_WORKFLOW: Final = ".github/workflows/wheels-group.yml"
 """Builds the wheels of one group, and attests those."""
-RELEASE_WORKFLOW: Final = ".github/workflows/wheels-shard.yml"
-"""Publishes releases, and attests their manifests."""
 
 TRUSTED_ROOT: Final = "WHEELMILL_TRUSTED_ROOT"
 """Names the file with the keys of another Sigstore than the public one: ``gh attestation trusted-root`` prints it."""

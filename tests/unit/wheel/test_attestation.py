@@ -13,7 +13,6 @@ from tests.sigstore_instance import SIGNED_AT, Sigstore
 from wheelmill.errors import UsageError
 from wheelmill.wheel.attestation import (
     MAX_BUNDLE,
-    RELEASE_WORKFLOW,
     TRUSTED_ROOT,
     WHEELS_WORKFLOW,
     Signer,
@@ -54,7 +53,7 @@ def test_what_the_workflow_of_the_default_branch_signed_counts(sigstore: Sigstor
         {"ref": "refs/pull/7/merge"},
         {"ref": "refs/tags/main"},
         {"workflow": ".github/workflows/ci.yml"},
-        {"workflow": RELEASE_WORKFLOW},
+        {"workflow": ".github/workflows/wheels-shard.yml"},
         {"issuer": "https://token.example"},
         {"runner": "self-hosted"},
     ],
