@@ -34,7 +34,7 @@ raise() {
     1y) year=14 ;;
     1z) year=17 ;;
     2a) year=20 ;;
-    *[!0-9]*) year=$standard ;;
+    '' | *[!0-9]*) year=$standard ;;
     esac
     if [ "$year" -lt "$standard" ]; then echo "${1%%++*}++$standard"; else echo "$1"; fi
 }

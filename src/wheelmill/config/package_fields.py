@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final, Literal
 
-from wheelmill.config.annotations import Items, Read, ReadIn
+from wheelmill.config.annotations import Items, Read, ReadIn, shown
 from wheelmill.config.fields import NUMBER, text_of, text_that, whole_number
 from wheelmill.system.files import refuse_links_out
 from wheelmill.wheel.findings import Code, Level
@@ -18,7 +18,7 @@ from wheelmill.wheel.platforms import BUILT_FOR, PLATFORMS
 _GIT_URL: Final = re.compile(r"(https://[A-Za-z0-9.-]+(:[0-9]+)?|file://)(/[A-Za-z0-9._~+-]+)+/?")
 _GIT_REF: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+!-]*")
 _RUNNERS: Final = tuple(runner for platform in BUILT_FOR for runner in PLATFORMS[platform].runners)
-_CXX_STANDARDS: Final = ("as-is", "17", "20", "23")
+_CXX_STANDARDS: Final[Mapping[str, int | str]] = {"as-is": "as-is", "17": 17, "20": 20, "23": 23}
 _ALLOWED_CODES: Final = {code.value: code for code in Code if code.level is not Level.ALWAYS}
 _ENV_REFUSED: Final = re.compile(
     r"BASH_ENV|HOME|PATH|(LD_|GITHUB_|ACTIONS_|RUNNER_|PYTHON|PIP_|UV_|CIBW_|DOCKER_|WHEELMILL_).*", re.IGNORECASE
@@ -124,10 +124,9 @@ def _allowed_code(value: object) -> Code:
 
 
 def _cxx_standard(value: object) -> int | str:
-    text = str(value)
-    if text not in _CXX_STANDARDS:
-        raise ValueError(f"expected one of {', '.join(_CXX_STANDARDS)}, not {value!r}")
-    return int(text) if text.isdigit() else text
+    if (standard := _CXX_STANDARDS.get(str(value))) is None:
+        raise ValueError(f"expected one of {', '.join(_CXX_STANDARDS)}, not {shown(value)}")
+    return standard
 
 
 def _runner(value: object) -> str:
@@ -141,8 +140,9 @@ def _runner(value: object) -> str:
 
 
 AllowedCode = Annotated[Code, Read(_allowed_code, {"type": "literal", "expected": [*_ALLOWED_CODES]})]
-_CXX_WRITTEN: Final = [int(text) if text.isdigit() else text for text in _CXX_STANDARDS]
-CxxStandard = Annotated[int | Literal["as-is"], Read(_cxx_standard, {"type": "literal", "expected": _CXX_WRITTEN})]
+CxxStandard = Annotated[
+    int | Literal["as-is"], Read(_cxx_standard, {"type": "literal", "expected": [*_CXX_STANDARDS.values()]})
+]
 Arguments = Annotated[BuildArguments, Read(_build_arguments)]
 Variable = Annotated[str, Read(_variable)]
 Module = Annotated[str, text_that(_is_module, "a module such as 'flash_attn'")]

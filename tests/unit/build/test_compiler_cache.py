@@ -62,6 +62,7 @@ def called(compiler: Path, *arguments: str, **variables: str) -> list[str]:
     done = subprocess.run(
         [compiler, *arguments], env={"PATH": os.environ["PATH"]} | variables, capture_output=True, text=True, check=True
     )
+    assert done.stderr == ""
     return done.stdout.splitlines()[1:]
 
 
@@ -115,6 +116,7 @@ def test_what_links_does_not_go_through_the_cache(home: Path, tmp_path: Path) ->
         ("-std=c++20", "-std=c++20"),
         ("-std=c++23", "-std=c++23"),
         ("-std=c++2b", "-std=c++2b"),
+        ("-std=c++", "-std=c++"),
         ("-std=c11 a.c", "-std=c11 a.c"),
         ("a.cpp", "-std=c++20 a.cpp"),
         ("-std=gnu++14 a.cu", "-std=gnu++20 a.cu"),
