@@ -15,10 +15,12 @@ from wheelmill.wheel.name import WheelName
 def parse_filename(filename: str) -> tuple[NormalizedName, Version, *tuple[object, ...]] | None:
     """Read the name of a wheel or a source distribution; None when it is neither."""
     try:
-        name = WheelName.parse(filename) if filename.endswith(".whl") else parse_sdist_filename(filename)
+        if not filename.endswith(".whl"):
+            return parse_sdist_filename(filename)
+        name = WheelName.parse(filename)
     except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
         return None
-    return name if isinstance(name, tuple) else (name.project, name.version, name.build, name.tags)
+    return name.project, name.version, name.build, name.tags
 
 
 def name_and_version(filename: str) -> tuple[NormalizedName, Version] | None:

@@ -31,7 +31,7 @@ def claim_folder(folder: Path, *, wait: Callable[[str], None] | None) -> Iterato
     """Have a folder alone; it is empty at first and gone afterwards. What killed processes left beside it goes first.
 
     Args:
-        folder: the folder.
+        folder: where it is to be, in a place that keeps its lock, too.
         wait: is told who has it, and then it is waited for; None does not wait.
 
     Raises:
@@ -58,7 +58,6 @@ def temporary_folder(place: Path | None = None) -> Iterator[Path]:
     """
     place = place or Path(tempfile.gettempdir())
     with claim_folder(place / f".wheelmill-{uuid.uuid4().hex[:12]}", wait=wait_silently) as folder:
-        folder.chmod(0o700)
         yield folder
 
 

@@ -66,9 +66,8 @@ class Sandbox:
             ProcessError: it failed, or its time was over.
         """
         if why_unconfined() is None:
-            program = (
-                shutil.which("bwrap") or "bwrap"
-            )  # on our own PATH; the build's has folders that foreign code may write
+            # Found on our own PATH: the build's has folders that foreign code may write to.
+            program = shutil.which("bwrap") or "bwrap"
             words = [program, *self._options(), "--chdir", self.inside(str(cwd)), "--"]
             argv = [*words, *(self.inside(str(word)) for word in argv)]
             env = {name: self.inside(value) for name, value in env.items()} | {"HOME": str(_HOME)}
@@ -122,7 +121,7 @@ def check_confinement(tell: Callable[[str], None]) -> None:
     """Say plainly when foreign code will run as the person who started this.
 
     Args:
-        tell: prints a line.
+        tell: prints a line of text for people.
 
     Raises:
         UsageError: this is a runner of GitHub, whose tokens any process of it can read.

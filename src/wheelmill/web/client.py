@@ -218,6 +218,7 @@ class Web:
         digest, size = hashlib.sha256(), 0
 
         def read(pieces: Iterator[bytes], status: int = HTTPStatus.OK) -> None:
+            """Write the document; the one of a second try takes the place of what came before."""
             nonlocal digest, size
             if status != HTTPStatus.OK:
                 return

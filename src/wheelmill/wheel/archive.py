@@ -84,8 +84,8 @@ def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     """Read a member as a whole.
 
     Args:
-        archive: an opened wheel.
-        name: the member's name.
+        archive: the wheel or other zip, opened for reading.
+        name: the path of the member in the archive.
         most: how many bytes it may have.
 
     Raises:

@@ -97,7 +97,7 @@ class DynamicForm:
 
         Args:
             entries: the section ``.dynamic``, of whole entries; one that is zero is the last.
-            texts: the names.
+            texts: the section ``.dynstr``, with the names of libraries.
 
         Raises:
             UnreadableError: a name cannot be read.
@@ -119,7 +119,7 @@ class DynamicForm:
 
         Args:
             symbols: the section ``.dynsym``, of whole symbols.
-            texts: the names.
+            texts: the section ``.dynstr``, with the names of symbols and versions.
             versions: ``.gnu.version``, for each symbol the number of its version; empty when none has one.
             needed_versions: ``.gnu.version_r``, the versions of other libraries with these numbers.
 

@@ -173,7 +173,7 @@ class _Metered:
     """A file for pyelftools, which reads a field at a time, and goes wherever the file says as often as it says.
 
     Args:
-        content: the file.
+        content: the bytes of the shared object.
         budget: pays for every read.
     """
 
@@ -208,7 +208,7 @@ def _has_executable_stack(elf: ELFFile, *, unless_said: bool) -> bool:
     """Read from the program headers what the stack must be; files that are not loaded have none.
 
     Args:
-        elf: the file.
+        elf: the shared object whose program headers are read.
         unless_said: what the dynamic linker makes of a file that does not say it.
     """
     places = (elf["e_phoff"] + number * elf["e_phentsize"] for number in range(elf.num_segments()))

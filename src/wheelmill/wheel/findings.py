@@ -129,7 +129,7 @@ def with_reasons(findings: Iterable[Finding], allowed: Mapping[Code, str]) -> It
     """Give findings the reasons for which packages.yml allows them.
 
     Args:
-        findings: what was found.
+        findings: the faults of one wheel, none of which has a reason yet.
         allowed: the reasons, by what they allow. A level that knows no reason stays as it is.
     """
     for finding in findings:

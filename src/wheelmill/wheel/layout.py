@@ -76,8 +76,8 @@ def check_members(file: IO[bytes], members: Iterable[zipfile.ZipInfo]) -> None:
     """Read a zip from its first byte to its list of members, and all that is packed in it.
 
     Args:
-        file: the zip.
-        members: what its list has.
+        file: the zip, opened for reading from any place.
+        members: those that stand in its list, in any order.
 
     Raises:
         UnreadableError: a byte belongs to no member, or to two; a member says something else of itself than the list,

@@ -85,7 +85,7 @@ def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
     The fields of version 2.4 that build backends wrote before there was one are no fault: registries took them.
 
     Args:
-        content: the METADATA file.
+        content: the bytes of the METADATA file.
         licences: the names of the files in ``.dist-info/licenses``.
     """
     raw, _ = parse_email(content)
