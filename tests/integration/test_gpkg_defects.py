@@ -234,7 +234,7 @@ def test_16_ranges_of_torch_are_ranges(taken: Taken, wheelmill: Command, server:
     assert taken(wheel, target=("--torch", "2.11")) == wheel
     assert taken(wheel) is None
     server.pages["/wheels/"] = Answer(links_page(wheel_name(label="cu128")))
-    for wanted, hint in (("~=2.8", ""), ("==2.8.1", ""), ("~=2.9,<2.11", "--torch 2.10")):
+    for wanted, hint in (("~=2.8", ""), ("==2.8.1", ""), ("~=2.9,<2.11", "--torch 2.9")):
         (tmp_path / "registry.toml").write_text(
             f'[[sources]]\npackage = "demo"\ntype = "find-links"\nurl_template = "{server.url}/wheels/"\n'
             f'torch_compat = "{wanted}"\n'

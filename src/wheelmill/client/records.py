@@ -112,6 +112,39 @@ class SourceList:
     sources: tuple[Source, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Inside:
+    """What a wheel itself says."""
+
+    requires_dist: tuple[str, ...]
+    requires_python: str | None
+    glibc: str | None = None
+    """The newest that its code asks for."""
+    cuda_major: int | None = None
+    """Of the CUDA libraries that its code names."""
+    cxx11_abi: bool | None = None
+    sass: tuple[str, ...] = ()
+    """``9.0a``."""
+    ptx: tuple[str, ...] = ()
+    code_read: bool = False
+
+    def __str__(self) -> str:
+        """``needs glibc 2.28 and CUDA 13; machine code for sm_90, PTX for sm_90; C++11 ABI``."""
+        needs = [f"glibc {self.glibc}"] * bool(self.glibc) + [f"CUDA {self.cuda_major}"] * bool(self.cuda_major)
+        code = [
+            f"{kind} for {', '.join(Architecture.parse(each).sm for each in each_of)}"
+            for kind, each_of in (("machine code", self.sass), ("PTX", self.ptx))
+            if each_of
+        ]
+        known = [
+            *([f"needs {' and '.join(needs)}"] if needs else []),
+            *([", ".join(code)] if code else []),
+            *([f"{'C++11' if self.cxx11_abi else 'old C++'} ABI"] if self.cxx11_abi is not None else []),
+            *([] if self.code_read else ["its compiled code was not read"]),
+        ]
+        return "; ".join(known) or "no compiled code that needs anything"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
     """A wheel that could be installed somewhere."""
@@ -140,6 +173,8 @@ class Candidate:
     yanked: str | None
     """The reason, which may be empty (PEP 592); None when it is not yanked."""
     source: Source
+    inside: Inside | None = None
+    """What a look into it showed; None when there was none."""
 
 
 class Aspect(StrEnum):

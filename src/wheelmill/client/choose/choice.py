@@ -47,8 +47,6 @@ def choose(
     environment: TargetEnvironment,
     candidates: Candidates,
     facts: Compatibility,
-    *,
-    refused: frozenset[str] = frozenset(),
 ) -> Resolution:
     """Choose a wheel for every requirement, all for one torch and one CUDA.
 
@@ -57,14 +55,13 @@ def choose(
         environment: the target; what it leaves open is decided here.
         candidates: the wheels of each project, in the order of their sources.
         facts: which torch there is for which CUDA, and what CUDA needs of the driver.
-        refused: URLs of wheels that were looked into and do not fit.
 
     Returns:
         The choices for the first torch and CUDA, in the order of `targets_of`, with which every requirement has a
         wheel; else for those with which most have.
     """
     wanted = {canonicalize_name(requirement.name): requirement for requirement in requirements}
-    best, chosen = _most(wanted, targets_of(environment, facts), candidates, facts, refused)
+    best, chosen = _most(wanted, targets_of(environment, facts), candidates, facts)
     compared = best if chosen else environment  # no torch and CUDA is the better one for what has no wheel at all
     return Resolution(
         environment=best,
@@ -87,7 +84,6 @@ def _most(
     targets: Sequence[TargetEnvironment],
     candidates: Candidates,
     facts: Compatibility,
-    refused: frozenset[str],
 ) -> tuple[TargetEnvironment, Mapping[ProjectName, Candidate]]:
     """The first target for which every project has a wheel, else that for which most have, and the wheels."""
     best, chosen = targets[0], dict[ProjectName, Candidate]()
@@ -95,7 +91,7 @@ def _most(
         found = {
             name: candidate
             for name, requirement in wanted.items()
-            if (candidate := _best(requirement, target, candidates, facts, refused))
+            if (candidate := _best(requirement, target, candidates, facts))
         }
         if len(found) > len(chosen):
             best, chosen = target, found
@@ -109,12 +105,11 @@ def _best(
     target: TargetEnvironment,
     candidates: Candidates,
     facts: Compatibility,
-    refused: frozenset[str],
 ) -> Candidate | None:
     fitting = (
         candidate
         for candidate in candidates.get(canonicalize_name(requirement.name), ())
-        if candidate.url not in refused and next(mismatches(candidate, requirement, target, facts), None) is None
+        if next(mismatches(candidate, requirement, target, facts), None) is None
     )
     return max(fitting, key=lambda candidate: preference(candidate, target), default=None)
 

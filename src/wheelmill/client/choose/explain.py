@@ -9,10 +9,9 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose.choice import choose, preference
 from wheelmill.client.choose.fit import mismatches
-from wheelmill.client.choose.inside import Inside
-from wheelmill.client.choose.inspection import Inspection, inspect
+from wheelmill.client.choose.inspection import Inspection, Looks, inspect, with_looks
 from wheelmill.client.choose.resolve import Search, open_finder
-from wheelmill.client.records import Candidate, Mismatch, Resolution, TargetEnvironment
+from wheelmill.client.records import Candidate, Inside, Mismatch, Resolution, TargetEnvironment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,26 +46,23 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
     """
     project = canonicalize_name(requirement.name)
     with open_finder([project], environment, search) as found:
-        candidates = found.all_candidates(project)
+        candidates = {project: found.all_candidates(project)}
 
-        def choose_without(refused: frozenset[str]) -> Resolution:
-            return choose([requirement], environment, {project: candidates}, found.facts, refused=refused)
+        def choose_with(seen: Looks) -> Resolution:
+            return choose([requirement], environment, with_looks(candidates, seen), found.facts)
 
         if search.look:
-            inspection = inspect(choose_without, found.pages.cache, offline=search.offline)
+            inspection = inspect(choose_with, found.pages.cache, offline=search.offline)
         else:
-            inspection = Inspection(resolution=choose_without(frozenset()), seen={}, refused={})
+            inspection = Inspection(resolution=choose_with({}), seen={})
         target = inspection.resolution.environment
         verdicts = [
             Assessment(
                 candidate=candidate,
-                against=(
-                    *mismatches(candidate, requirement, target, found.facts),
-                    *inspection.refused.get(candidate.url, ()),
-                ),
+                against=tuple(mismatches(candidate, requirement, target, found.facts)),
                 inside=inspection.seen.get(candidate.url),
             )
-            for candidate in candidates
+            for candidate in with_looks(candidates, inspection.seen)[project]
         ]
         fit = [verdict for verdict in verdicts if not verdict.against]
         fit.sort(key=lambda verdict: preference(verdict.candidate, target), reverse=True)

@@ -1,4 +1,4 @@
-"""Why a wheel does not fit a target. No reason: it fits, as far as its name and its page tell."""
+"""Why a wheel does not fit a target. No reason: it fits, as far as its name, its page and what was seen in it tell."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.records import Aspect, Candidate, Mismatch, Source, TargetEnvironment
+from wheelmill.client.records import Aspect, Candidate, Inside, Mismatch, Source, TargetEnvironment
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
-from wheelmill.names import CudaVersion, Platform, PythonVersion, read_range
+from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, read_range, read_requirement
 from wheelmill.web.pages import shown
-from wheelmill.wheel.gpu_code import runs_on
+from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
 
@@ -35,6 +36,8 @@ def mismatches(
         yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {shown(candidate.requires_python or '')}")
     if not requirement.specifier.contains(candidate.version, prereleases=True):
         yield Mismatch(aspect=Aspect.VERSION, reason=f"is not {requirement.specifier}")
+    if candidate.inside:
+        yield from mismatches_inside(candidate.inside, candidate.label, target)
     if candidate.yanked is not None and not _is_exact(requirement.specifier):
         yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {shown(candidate.yanked) or 'no reason given'}")
 
@@ -173,6 +176,40 @@ def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:
     for gpu in target.gpus:
         if not any(runs_on(architecture, gpu.capability) for architecture in source.gpus):
             yield Mismatch(aspect=Aspect.GPU, reason=f"is for {names} only, the target has {gpu.capability.sm}")
+
+
+def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
+    """Give every reason against a wheel that shows inside it."""
+    if not within(inside.requires_python, target.full_python):
+        yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {inside.requires_python}")
+    for wanted in map(_torch_requirement, inside.requires_dist):
+        if wanted and target.torch and not admits_torch(wanted.specifier, target):
+            yield Mismatch(aspect=Aspect.TORCH, reason=f"requires {wanted}, the target has {target.torch}")
+    if inside.glibc and target.libc and target.libc.lacks(Version(inside.glibc)):
+        yield Mismatch(aspect=Aspect.GLIBC, reason=f"its code needs glibc {inside.glibc}, the target has {target.libc}")
+    if inside.cuda_major and target.cuda and inside.cuda_major != target.cuda.major:
+        reason = f"its code is linked to CUDA {inside.cuda_major}, the target has {target.cuda}"
+        yield Mismatch(aspect=Aspect.CUDA, reason=reason)
+    if None not in (inside.cxx11_abi, target.cxx11_abi) and inside.cxx11_abi != target.cxx11_abi:
+        yield Mismatch(aspect=Aspect.ABI, reason="its code has another C++ ABI than the target's torch")
+    for gpu in target.gpus if inside.sass or inside.ptx else ():
+        against = lacks_code_for(
+            gpu.capability,
+            map(Architecture.parse, inside.sass),
+            map(Architecture.parse, inside.ptx),
+            driver=target.driver_cuda,
+            cuda=label.cuda,
+        )
+        if against:
+            yield Mismatch(aspect=Aspect.GPU, reason=against)
+
+
+def _torch_requirement(text: str) -> Requirement | None:
+    try:
+        required = read_requirement(text)
+    except ValueError:
+        return None
+    return required if canonicalize_name(required.name) == "torch" and not required.marker else None
 
 
 def within(specifier: str | None, version: Version) -> bool:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
-from wheelmill.client.choose.inside import Inside, keep_inside, mismatches_inside, recall_inside
+from wheelmill.client.choose.choice import Candidates
+from wheelmill.client.choose.fit import mismatches_inside
 from wheelmill.client.choose.look import look_into
-from wheelmill.client.records import Candidate, Mismatch, Resolution
+from wheelmill.client.records import Candidate, Choice, Inside, Resolution
 from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.names import ProjectName
 
 _ROUNDS: Final = 10
 """So many wheels of a project are looked into at most."""
 
-Looks = Mapping[ProjectName, Inside | str]
-"""What each chosen wheel shows, or why it could not be looked into."""
+Looks = Mapping[str, Inside | str]
+"""What each wheel that was looked into shows, by its URL, or why it could not be looked into."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,17 +26,25 @@ class Inspection:
 
     resolution: Resolution
     """The choices, with what their wheels require."""
-    seen: Mapping[str, Inside | str]
-    """What each wheel that was looked into shows, by its URL, or why it could not be looked into."""
-    refused: Mapping[str, Sequence[Mismatch]]
-    """What speaks against those that were left out, by their URLs."""
+    seen: Looks
 
 
-def inspect(choose_without: Callable[[frozenset[str]], Resolution], cache: PageCache, *, offline: bool) -> Inspection:
-    """Look into the wheels that are chosen, and choose without those that do not fit after all.
+def with_looks(candidates: Candidates, seen: Looks) -> Candidates:
+    """Candidates with what was seen in them."""
+    return {
+        name: [
+            replace(candidate, inside=look) if isinstance(look := seen.get(candidate.url), Inside) else candidate
+            for candidate in each
+        ]
+        for name, each in candidates.items()
+    }
+
+
+def inspect(choose_with: Callable[[Looks], Resolution], cache: PageCache, *, offline: bool) -> Inspection:
+    """Look into the wheels that are chosen, and choose again where that shows that one does not fit.
 
     Args:
-        choose_without: chooses again, without the wheels at these URLs.
+        choose_with: chooses with what was seen in wheels so far.
         cache: the cache of what wheels were seen to hold.
         offline: whether to use only what the cache has.
 
@@ -43,62 +52,77 @@ def inspect(choose_without: Callable[[frozenset[str]], Resolution], cache: PageC
         The last choice; its warnings say what was left out, and why.
     """
     seen: dict[str, Inside | str] = {}
-    refused: dict[str, Sequence[Mismatch]] = {}
-    warnings: list[str] = []
+    left_out: dict[str, str] = {}
     for _ in range(_ROUNDS):
-        resolution = choose_without(frozenset(refused))
-        looks = _looks(resolution, cache, offline=offline)
-        seen |= {resolution.choices[name].candidate.url: look for name, look in looks.items()}
-        against = list(_mismatches(resolution, looks))
-        if not against:
+        resolution = choose_with(seen)
+        unseen = [choice.candidate for choice in resolution.choices.values() if choice.candidate.url not in seen]
+        seen |= _look_into_all(unseen, cache, offline=offline)
+        reasons = dict(_reasons_against(resolution, seen))
+        left_out |= reasons
+        if not reasons:
             break
-        for candidate, reasons in against:
-            refused[candidate.url] = reasons
-            warnings.append(f"left out {candidate.filename}: {'; '.join(reason.reason for reason in reasons)}")
     else:
-        resolution, looks = choose_without(frozenset(refused)), {}
-    return Inspection(resolution=_add_notes(resolution, looks, warnings), seen=seen, refused=refused)
+        resolution = choose_with(seen)
+    chosen = {choice.candidate.url for choice in resolution.choices.values()}
+    warnings = tuple(said for url, said in left_out.items() if url not in chosen)
+    choices = {name: _with_notes(choice, seen) for name, choice in resolution.choices.items()}
+    return Inspection(resolution=replace(resolution, choices=choices, warnings=warnings), seen=seen)
 
 
-def _looks(resolution: Resolution, cache: PageCache, *, offline: bool) -> Looks:
-    found: dict[ProjectName, Inside | str] = {}
+def _look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline: bool) -> Looks:
+    found: dict[str, Inside | str] = {}
     unknown = []
-    for name, choice in resolution.choices.items():
-        if known := recall_inside(choice.candidate, cache):
-            found[name] = known
+    for candidate in candidates:
+        if known := _recall(candidate, cache):
+            found[candidate.url] = known
         elif offline:
-            found[name] = "was not looked into: --offline was given"
+            found[candidate.url] = "was not looked into: --offline was given"
         else:
-            unknown.append(choice)
+            unknown.append(candidate)
     if unknown:
         from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - not for what the cache has
         from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
 
         with Web() as web:
-            looks = begin(lambda choice: look_into(choice.candidate, web), unknown, threads=PARALLEL)
-            for choice, future in zip(unknown, looks, strict=True):
-                found[choice.project] = look = future.result()
+            looks = begin(lambda candidate: look_into(candidate, web), unknown, threads=PARALLEL)
+            for candidate, future in zip(unknown, looks, strict=True):
+                found[candidate.url] = look = future.result()
                 if not isinstance(look, str):
-                    keep_inside(look, choice.candidate, cache)
+                    _keep(look, candidate, cache)
     return found
 
 
-def _mismatches(resolution: Resolution, looks: Looks) -> Iterator[tuple[Candidate, Sequence[Mismatch]]]:
-    """The wheels that do not fit, with every reason."""
-    for name, look in looks.items():
-        candidate = resolution.choices[name].candidate
-        against = () if isinstance(look, str) else tuple(mismatches_inside(look, candidate, resolution.environment))
-        if against:
-            yield candidate, against
+def _keep(inside: Inside, candidate: Candidate, cache: PageCache) -> None:
+    """Keep what a wheel shows, under its hash; without one there is no telling whether it is still the same."""
+    if candidate.sha256:
+        cache.keep_fact(f"inside/1:{candidate.sha256}", json.dumps(asdict(inside)))
 
 
-def _add_notes(resolution: Resolution, looks: Looks, warnings: Sequence[str]) -> Resolution:
-    choices = dict(resolution.choices)
-    for name, look in looks.items():
-        choice = choices[name]
-        if isinstance(look, str):
-            choices[name] = replace(choice, notes=(*choice.notes, look))
-            continue
-        unread = () if look.code_read else ("its compiled code was not read",)
-        choices[name] = replace(choice, requires_dist=look.requires_dist, notes=(*choice.notes, *unread))
-    return replace(resolution, choices=choices, warnings=tuple(warnings))
+def _recall(candidate: Candidate, cache: PageCache) -> Inside | None:
+    """What the cache keeps of a wheel; None when it was never looked into."""
+    kept = cache.fact(f"inside/1:{candidate.sha256}") if candidate.sha256 else None
+    if kept is None:
+        return None
+    plain = json.loads(kept)
+    return Inside(**plain | {key: tuple(plain[key]) for key in ("requires_dist", "sass", "ptx")})
+
+
+def _reasons_against(resolution: Resolution, seen: Looks) -> Iterator[tuple[str, str]]:
+    """The chosen wheels that do not fit, by their URLs, with every reason."""
+    for choice in resolution.choices.values():
+        candidate = choice.candidate
+        look = seen[candidate.url]
+        against = () if isinstance(look, str) else mismatches_inside(look, candidate.label, resolution.environment)
+        if reasons := "; ".join(mismatch.reason for mismatch in against):
+            yield candidate.url, f"left out {candidate.filename}: {reasons}"
+
+
+def _with_notes(choice: Choice, seen: Looks) -> Choice:
+    """A choice with what its wheel requires, and with what could not be seen in it."""
+    look = seen.get(choice.candidate.url)
+    if look is None:
+        return choice
+    if isinstance(look, str):
+        return replace(choice, notes=(*choice.notes, look))
+    unread = () if look.code_read else ("its compiled code was not read",)
+    return replace(choice, requires_dist=look.requires_dist, notes=(*choice.notes, *unread))

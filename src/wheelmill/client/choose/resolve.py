@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 
 from wheelmill.client.choose.choice import choose, targets_of
 from wheelmill.client.choose.fit import group_fits
-from wheelmill.client.choose.inspection import inspect
+from wheelmill.client.choose.inspection import Looks, inspect, with_looks
 from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, candidates_of, places_of
@@ -95,16 +95,16 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
     with open_finder(projects, environment, search) as found:
         candidates = {name: found.fitting_candidates(name) for name in projects}
 
-        def choose_without(refused: frozenset[str]) -> Resolution:
-            resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
+        def choose_with(seen: Looks) -> Resolution:
+            resolution = choose(requirements, environment, with_looks(candidates, seen), found.facts)
             if resolution.unresolved:
                 # Wheels that do not fit are read only where one of them must serve as advice.
                 candidates.update({name: found.all_candidates(name) for name in resolution.unresolved})
-                resolution = choose(requirements, environment, candidates, found.facts, refused=refused)
+                resolution = choose(requirements, environment, with_looks(candidates, seen), found.facts)
             return resolution
 
-        look = inspect(choose_without, found.pages.cache, offline=search.offline) if search.look else None
-        resolution = look.resolution if look else choose_without(frozenset())
+        look = inspect(choose_with, found.pages.cache, offline=search.offline) if search.look else None
+        resolution = look.resolution if look else choose_with({})
         chosen = resolution.environment
         backend = (
             found.facts.torch_backend(chosen.torch, chosen.cuda, chosen.platform)

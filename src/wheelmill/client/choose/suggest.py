@@ -75,22 +75,28 @@ def _smallest_change(
     facts: Compatibility,
 ) -> str | None:
     newest_first = sorted(against, key=lambda each: each[0].version, reverse=True)
-    changes = [
-        (cost, change)
-        for candidate, found in newest_first
-        if (cost := _cost(candidate, found, target)) is not None
-        and (change := _change(candidate, requirement, {mismatch.aspect for mismatch in found}, target, facts))
-    ]
+    changes = []
+    for candidate, found in newest_first:
+        aspects = {mismatch.aspect for mismatch in found}
+        if (cost := _cost(candidate, aspects, target)) is None:
+            continue
+        torches = (
+            _torches_for(candidate, target, facts)
+            if Aspect.TORCH in aspects
+            else [target.torch or candidate.label.torch]
+        )
+        possible = (_change(candidate, requirement, aspects, target, facts, torch=torch) for torch in torches)
+        if change := next(filter(None, possible), None):
+            changes.append((cost, change))
     return min(changes, key=lambda each: each[0], default=(None, None))[1]
 
 
-def _cost(candidate: Candidate, found: list[Mismatch], target: TargetEnvironment) -> tuple[int, int, int] | None:
+def _cost(candidate: Candidate, aspects: set[Aspect], target: TargetEnvironment) -> tuple[int, int, int] | None:
     """How big the change is: what has to be changed, then how far torch and CUDA are away."""
-    aspects = {mismatch.aspect for mismatch in found}
     if not aspects or not aspects <= _COST.keys():
         return None
     torch, cuda = candidate.label.torch, candidate.label.cuda
-    torch_steps = abs(torch.minor - target.torch.minor) if torch and target.torch else 0
+    torch_steps = _steps(torch, target) if torch else 0
     cuda_steps = (
         abs(10 * (cuda.major - target.cuda.major) + cuda.minor - target.cuda.minor) if cuda and target.cuda else 0
     )
@@ -103,18 +109,19 @@ def _change(
     aspects: set[Aspect],
     target: TargetEnvironment,
     facts: Compatibility,
+    *,
+    torch: TorchVersion | None,
 ) -> str | None:
-    """The options to give and the things to change.
+    """The options to give and the things to change, with a certain torch.
 
-    None when that would need a torch that was never published, or would bring other reasons against the candidate.
+    None when that torch was never published so, or there would be other reasons against the candidate.
     """
     another_torch = bool({Aspect.TORCH, Aspect.CUDA} & aspects)
-    torch = _torch_of(candidate, facts) if Aspect.TORCH in aspects else target.torch or candidate.label.torch
     cuda = (
         _cuda_of(candidate, torch, target.platform, facts) if Aspect.CUDA in aspects or not target.cuda else target.cuda
     )
     python = _python_of(candidate) if Aspect.PYTHON in aspects else target.python
-    if python is None or (Aspect.TORCH in aspects and torch is None) or (candidate.label.cuda_major and cuda is None):
+    if python is None or (candidate.label.cuda_major and cuda is None):
         return None
     changed = replace(target, torch=torch, cuda=cuda, python=python)
     if python != target.python:
@@ -124,6 +131,9 @@ def _change(
     left = {mismatch.aspect for mismatch in mismatches(candidate, requirement, changed, facts)}
     if not left <= aspects - {Aspect.TORCH, Aspect.CUDA, Aspect.PYTHON}:
         return None
+    gpu = next(iter(candidate.source.gpus), None)
+    if Aspect.GPU in aspects and gpu is None:  # code that a wheel lacks for the GPU that is there
+        return None
     is_open = target.torch is None or target.cuda is None
     if (another_torch or is_open) and not _is_published(torch, cuda, python, target.platform, facts):
         return None
@@ -131,7 +141,7 @@ def _change(
         Aspect.TORCH: f"--torch {torch}",
         Aspect.CUDA: f"--cuda {cuda}",
         Aspect.PYTHON: f"--python {python}",
-        Aspect.GPU: f"--gpu {next(iter(candidate.source.gpus), '')}",
+        Aspect.GPU: f"--gpu {gpu}",
         Aspect.VERSION: f"{canonicalize_name(requirement.name)}=={candidate.version.public}",
         Aspect.ABI: "a torch with the other C++ ABI",
         Aspect.DRIVER: f"driver {minimum_driver(cuda, facts) if cuda else None} or newer",
@@ -140,12 +150,16 @@ def _change(
     return " ".join(text for aspect, text in changes.items() if aspect in aspects)
 
 
-def _torch_of(candidate: Candidate, facts: Compatibility) -> TorchVersion | None:
-    """The torch that a wheel names, else the newest that its source is for."""
-    wanted = candidate.source.torch
-    if candidate.label.torch or wanted is None:
-        return candidate.label.torch
-    return max((torch for torch, release in facts.torch.items() if wanted.contains(release.release)), default=None)
+def _torches_for(candidate: Candidate, target: TargetEnvironment, facts: Compatibility) -> list[TorchVersion]:
+    """Torches to have instead of the target's: the one that a wheel names, else all, the nearest first."""
+    if candidate.label.torch and not candidate.label.and_newer:
+        return [candidate.label.torch]
+    return sorted(facts.torch, key=lambda torch: _steps(torch, target))
+
+
+def _steps(torch: TorchVersion, target: TargetEnvironment) -> int:
+    """How many minor releases a torch is away from the target's."""
+    return abs(torch.minor - target.torch.minor) if target.torch else 0
 
 
 def _cuda_of(

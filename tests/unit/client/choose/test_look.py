@@ -11,10 +11,10 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, in_pieces
 from tests.unit.client.conftest import TARGET, candidates, chosen
 from tests.wheels import write_wheel
-from wheelmill.client.choose.inside import Inside, mismatches_inside
+from wheelmill.client.choose.fit import mismatches_inside
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Aspect, Gpu, Resolution, TargetEnvironment
-from wheelmill.names import Architecture
+from wheelmill.client.records import Aspect, Gpu, Inside, Resolution, TargetEnvironment
+from wheelmill.names import Architecture, CudaVersion, TorchVersion
 from wheelmill.wheel.platforms import Libc
 
 SOURCE = """
@@ -169,7 +169,7 @@ def test_code_for_another_cuda_or_gpu_is_left_out(site: Site, library: bytes) ->
 def aspects(inside: Inside, **target: object) -> list[Aspect]:
     (candidate,) = candidates([OLD])
     described = replace(TARGET, **target)  # type: ignore[arg-type]  # fields of the target
-    return [mismatch.aspect for mismatch in mismatches_inside(inside, candidate, described)]
+    return [mismatch.aspect for mismatch in mismatches_inside(inside, candidate.label, described)]
 
 
 def test_every_reason_is_given() -> None:
@@ -186,3 +186,24 @@ def test_every_reason_is_given() -> None:
     assert aspects(Inside(requires_dist=("torch==2.8.1",), requires_python=None), torch_release="2.8.0+cu128") == [
         Aspect.TORCH
     ]
+
+
+def test_an_open_target_gets_the_newest_torch_that_the_wheel_requires(site: Site) -> None:
+    site.add("demo-1.0+cu130-cp39-abi3-linux_x86_64.whl", "Requires-Dist: torch<2.14,>=2.10")
+    resolution = site.resolve(target=replace(TARGET, torch=None, cuda=None))
+    assert str(resolution.environment.torch) == "2.13"
+    assert (len(resolution.choices), resolution.warnings) == (1, ())
+
+
+def test_what_shows_only_inside_a_wheel_is_advice_too(site: Site) -> None:
+    site.add("demo-1.0+cu128-cp39-abi3-linux_x86_64.whl", "Requires-Dist: torch>=2.10")
+    (missing,) = site.resolve().unresolved.values()
+    assert missing.reason.endswith("1 for another torch")
+    assert missing.suggestion == "--torch 2.10"
+
+
+def test_no_other_gpu_is_advised_where_a_wheel_lacks_code_for_the_one_that_is_there(site: Site, library: bytes) -> None:
+    site.add("demo-1.0+cu130-cp39-abi3-linux_x86_64.whl", code=library)
+    target = replace(TARGET, cuda=CudaVersion(13, 0), gpus=(Gpu(capability=Architecture.parse("8.0")),))
+    (missing,) = site.resolve(target=replace(target, torch=TorchVersion(2, 11))).unresolved.values()
+    assert missing.suggestion is None

@@ -10,9 +10,8 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.explain import explain
-from wheelmill.client.choose.inside import Inside
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Gpu, Resolution
+from wheelmill.client.records import Gpu, Inside, Resolution
 from wheelmill.names import Architecture, ReleaseTag, Sha256
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.smoke.verdict import Certificate, Evidence
