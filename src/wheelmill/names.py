@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -165,22 +166,63 @@ class CudaVersion(Word):
         return f"{self.major}.{self.minor}"
 
 
-@dataclass(frozen=True, order=True, slots=True)
+@functools.total_ordering
+@dataclass(frozen=True, slots=True)
 class TorchVersion(Word):
-    """A torch minor release: its patch releases keep the C++ ABI that extensions link to."""
+    """A torch minor release, or one of its release candidates.
+
+    Patch releases keep the C++ ABI that extensions link to; between candidates, and from the last to the release, it
+    may change.
+    """
 
     major: int
     minor: int
+    candidate: int | None = None
+    """The number of a release candidate, which is older than the release; None for the release."""
 
     @classmethod
     def parse(cls, text: str) -> TorchVersion:
-        """Read ``2.11`` or ``2.11.0``."""
-        major, minor, *_ = _release_numbers(text.strip(), "a torch version such as '2.11'")
-        return cls(major, minor)
+        """Read ``2.11``, ``2.11.0``, ``2.16rc1`` or ``2.16.0rc1``."""
+        release, found, number = text.strip().partition("rc")
+        major, minor, *patch = _release_numbers(release, "a torch version such as '2.11'")
+        if found and (any(patch) or not (number.isascii() and number.isdecimal())):
+            raise ValueError(f"expected a release candidate of torch such as '2.16rc1', not {text!r}")
+        return cls(major, minor, int(number) if found else None)
+
+    @classmethod
+    def of_release(cls, version: Version) -> TorchVersion:
+        """What extensions link to beside a release: ``2.16rc1`` for ``2.16.0rc1+cu130``, ``2.16`` for ``2.16.1rc1``."""
+        kind, number = version.pre or ("", 0)
+        return cls(version.major, version.minor, number if kind == "rc" and not version.micro else None)
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """What it may be, where nobody knows what there is: ``2.11.0`` to ``2.11.9``, or ``2.16.0rc1`` alone."""
+        if self.is_candidate:
+            return (f"{self.major}.{self.minor}.0rc{self.candidate}",)
+        return tuple(f"{self}.{patch}" for patch in range(10))
+
+    @property
+    def pin(self) -> str:
+        """What a wheel that is linked to it requires of torch: ``==2.11.*``, or ``==2.16.0rc1``."""
+        return f"=={self.releases[0] if self.is_candidate else f'{self}.*'}"
+
+    @property
+    def is_candidate(self) -> bool:
+        """Whether it is no release yet."""
+        return self.candidate is not None
+
+    def __lt__(self, other: TorchVersion) -> bool:
+        """Whether it came before another one."""
+        return self._age < other._age
+
+    @property
+    def _age(self) -> tuple[int, int, bool, int]:
+        return self.major, self.minor, not self.is_candidate, self.candidate or 0
 
     def __str__(self) -> str:
-        """``2.11``."""
-        return f"{self.major}.{self.minor}"
+        """``2.11`` or ``2.16rc1``."""
+        return f"{self.major}.{self.minor}{f'rc{self.candidate}' if self.is_candidate else ''}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

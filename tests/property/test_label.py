@@ -8,7 +8,7 @@ numbers = st.integers(0, 999)
 labels = st.builds(
     Label,
     cuda=st.builds(CudaVersion, st.integers(10, 99), st.integers(0, 9)),
-    torch=st.none() | st.builds(TorchVersion, numbers, numbers),
+    torch=st.none() | st.builds(TorchVersion, numbers, numbers, st.none() | numbers),
 )
 local_versions = st.from_regex(r"[a-z0-9]+([.][a-z0-9]+)*", fullmatch=True) | labels.map(str)
 near_labels = st.from_regex(r"([a-z0-9]+\.)?(cu[0-9.]{0,5})?(torch[0-9.]{0,5})?[a-z0-9.]{0,3}", fullmatch=True)

@@ -2,6 +2,7 @@ import json
 from collections.abc import Callable
 
 import pytest
+from packaging.version import Version
 from pydantic import TypeAdapter, ValidationError
 
 from wheelmill.names import (
@@ -49,6 +50,35 @@ def test_a_torch_version_is_read_with_and_without_patch(text: str) -> None:
     assert TorchVersion.parse(text) == TorchVersion(2, 11)
 
 
+@pytest.mark.parametrize("text", ["2.16rc3", "2.16.0rc3", " 2.16rc3 "])
+def test_a_release_candidate_of_torch_is_another_torch_than_its_release(text: str) -> None:
+    candidate, release = TorchVersion.parse(text), TorchVersion(2, 16)
+    assert candidate == TorchVersion(2, 16, 3) != release
+    assert (str(candidate), candidate.pin) == ("2.16rc3", "==2.16.0rc3")
+    assert (str(release), release.pin) == ("2.16", "==2.16.*")
+    assert sorted([release, candidate, TorchVersion(2, 16, 12), TorchVersion(2, 15), TorchVersion(2, 17, 1)]) == [
+        TorchVersion(2, 15),
+        candidate,
+        TorchVersion(2, 16, 12),
+        release,
+        TorchVersion(2, 17, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "torch"),
+    [
+        ("2.16.0rc1+cu130", "2.16rc1"),
+        ("2.16.0+cu130", "2.16"),
+        ("2.16.1rc1", "2.16"),
+        ("2.17.0.dev20261122+cu130", "2.17"),
+        ("2.17.0a0+gitabc", "2.17"),
+    ],
+)
+def test_an_installed_torch_is_a_candidate_only_before_its_minor_release(version: str, torch: str) -> None:
+    assert str(TorchVersion.of_release(Version(version))) == torch
+
+
 @pytest.mark.parametrize("text", ["3.13t", "313t", "cp313t"])
 def test_a_python_version_is_read_in_every_form(text: str) -> None:
     assert PythonVersion.parse(text) == PythonVersion(3, 13, free_threaded=True)
@@ -78,6 +108,7 @@ def test_an_architecture_is_read_as_torch_writes_it(text: str, architecture: Arc
             for text in ("", "cu", "12", "cu12", "13.0.2.1", "13.0rc1", "\uff11\uff13\uff10", "1!13.0")
         ),
         *((TorchVersion.parse, text) for text in ("", "2", "2.11+cpu", "2.11a1", "2.11.0.0", "1!2.11")),
+        *((TorchVersion.parse, text) for text in ("2.16rc", "2.16.1rc1", "2.16rc\u0661")),
         *((PythonVersion.parse, text) for text in ("", "3", "t", "3.13tt", "3.13T", "pp310", "1!3.13")),
         *(
             (Architecture.parse, text)
@@ -147,6 +178,7 @@ def test_words_know_the_names_that_tools_give_them() -> None:
     [
         CudaVersion(13, 0),
         TorchVersion(2, 11),
+        TorchVersion(2, 16, 1),
         PythonVersion(3, 13, free_threaded=True),
         Architecture(9, 0, "a"),
         Platform("linux", "x86_64"),

@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 from wheelmill.errors import IntegrityError, NetworkError
 from wheelmill.installers.package_folder import another_system
 from wheelmill.installers.package_index import files_of, open_index
-from wheelmill.installers.uv import compile_requirements
+from wheelmill.installers.uv import compile_requirements, torch_options
 from wheelmill.names import Platform, ProjectName, PythonVersion, Sha256
 from wheelmill.system.files import link_or_copy, sha256_of
 from wheelmill.system.folders import temporary_folder
@@ -43,7 +43,7 @@ def mirror(
         folder: gets the wheels, which may be links to a cache: do not write to them.
         python: the CPython that the packages are for.
         platform: the system they are for; its glibc is at least 2.28.
-        torch_backend: ``cu128`` takes torch from the index that uv knows for that CUDA.
+        torch_backend: see `torch_options`.
 
     Returns:
         The wheels in the folder.
@@ -58,8 +58,7 @@ def mirror(
         return []
     from packaging.pylock import Pylock  # noqa: PLC0415 - takes long, and plans mirror nothing
 
-    backend = ["--torch-backend", torch_backend] if torch_backend else []
-    lock = compile_requirements(requirements, *another_system(python, platform), *backend)
+    lock = compile_requirements(requirements, *another_system(python, platform), *torch_options(torch_backend))
     packages = Pylock.from_dict(tomllib.loads(lock)).packages
     wheels = [
         (wheel.filename, Sha256(wheel.hashes["sha256"]), wheel.url)

@@ -12,7 +12,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from wheelmill.installers.uv import installer_environment, own_uv
+from wheelmill.installers.uv import installer_environment, own_uv, torch_options
 from wheelmill.names import Platform, PythonVersion
 from wheelmill.system import process
 
@@ -45,16 +45,15 @@ class PackageFolder:
 
         Args:
             requirements: the requirements, in the form of PEP 508.
-            torch_backend: ``cu128`` takes torch from the index that uv knows for that CUDA.
+            torch_backend: see `torch_options`.
             log: the file that gets what uv prints.
 
         Raises:
             ProcessError: uv could not.
         """
-        backend = ["--torch-backend", torch_backend] if torch_backend else []
         offline = ["--no-index", "--no-config"] if self.sealed else []
         if requirements:
-            self._install(*offline, *backend, *requirements, log=log)
+            self._install(*offline, *torch_options(torch_backend), *requirements, log=log)
 
     def install_locked(self, requirements: Path, *, log: Path | None = None) -> PackageFolder:
         """Install exactly what a requirements file pins, and only wheels that have one of its hashes.

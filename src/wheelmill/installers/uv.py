@@ -53,6 +53,16 @@ def find_uv() -> Path | None:
         return None
 
 
+def torch_options(place: str | None) -> list[str]:
+    """What uv is told of where torch is.
+
+    Args:
+        place: ``cu128`` for the index that uv knows for that CUDA, or the URL of an index that is asked before the
+            usual one; None for the usual one alone.
+    """
+    return [] if place is None else ["--index" if "://" in place else "--torch-backend", place]
+
+
 def index_variables() -> dict[str, str]:
     """Each installer reads its own configuration; where only one of them was told the index, both use it.
 

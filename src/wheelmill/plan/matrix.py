@@ -18,7 +18,7 @@ from wheelmill.plan.obstacles import (
     torch_obstacle,
     window_for,
 )
-from wheelmill.plan.targets import BuildTarget, Cell, FailureOf, Filters, Obstacle, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, Channel, FailureOf, Filters, Obstacle, Plan, Skip
 
 
 def make_plan(
@@ -108,10 +108,13 @@ def _cells(package: Package, compatibility: Compatibility, filters: Filters) -> 
 def _torches(
     package: Package, cuda: CudaVersion, compatibility: Compatibility, filters: Filters
 ) -> Iterable[TorchNeed | None]:
+    candidates = filters.channel is Channel.RC
     if package.torch_abi or not package.needs_torch:
-        return (package.torch_abi,)
-    if filters.torches or not filters.newest_torch:
-        return filters.torches or sorted(compatibility.torch)
+        return () if candidates else (package.torch_abi,)
+    if filters.torches or candidates:
+        return filters.torches or sorted(compatibility.torch.candidates)
+    if not filters.newest_torch:
+        return sorted(compatibility.torch)
     chosen = newest_torch(cuda, compatibility)
     return (chosen,) if chosen else ()
 
@@ -130,14 +133,15 @@ def newest_torch(cuda: CudaVersion, compatibility: Compatibility) -> TorchVersio
 def _target(cell: Cell, package: Package, config: Config) -> BuildTarget:
     facts = config.compatibility
     torch = _torch_to_link(cell, facts)
+    release = facts.torch.known(torch) if torch else None
     requirements = config.lock.requirements.get(package.name)
     return BuildTarget(
         cell=cell,
         package=package,
         source=config.lock.source_of(package, cell.version),
         toolkit=facts.cuda[cell.cuda].toolkit,
-        torch_release=facts.torch[torch].release if torch else None,
-        torch_backend=facts.torch_backend(torch, cell.cuda, cell.platform) if torch else None,
+        torch_release=release.release if release else None,
+        torch_backend=facts.torch_place(torch, cell.cuda, cell.platform) if torch else None,
         architectures=architectures_for(package, cell.cuda, facts),
         cxx_standard=cxx_standard_for(package, cell.torch, facts),
         requirements=requirements.pinned if requirements else None,

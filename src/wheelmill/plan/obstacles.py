@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wheelmill.config.model import Compatibility, LockedSdist, Package, Part
 from wheelmill.names import Architecture, CudaVersion, StableTorch, TorchVersion
-from wheelmill.plan.targets import Cell, Filters, Obstacle, Skip, Source
+from wheelmill.plan.targets import Cell, Channel, Filters, Obstacle, Skip, Source
 
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
@@ -48,7 +48,7 @@ def window_for(package: Package, filters: Filters) -> Part:
         package.window,
         python=None if filters.pythons else package.window.python,
         cuda=None if filters.cudas else package.window.cuda,
-        torch=None if filters.torches else package.window.torch,
+        torch=None if filters.torches or filters.channel is Channel.RC else package.window.torch,
         platform=None if filters.platforms else package.window.platform,
     )
 
@@ -72,7 +72,7 @@ def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:
         return f"platform {cell.platform} is not in compatibility.yml"
     if cell.cuda not in compatibility.cuda:
         return f"CUDA {cell.cuda} is not in compatibility.yml"
-    if isinstance(cell.torch, TorchVersion) and cell.torch not in compatibility.torch:
+    if isinstance(cell.torch, TorchVersion) and not compatibility.torch.known(cell.torch):
         return f"torch {cell.torch} is not in compatibility.yml"
     if cell.python not in (compatibility.torch_pythons if cell.torch else compatibility.pythons):
         return f"Python {cell.python} is not in compatibility.yml"
@@ -98,9 +98,9 @@ def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> 
         served = compatibility.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)
         where = f"for CUDA {cell.cuda} on {cell.platform} and Python {cell.python}"
         return None if served else f"no torch{cell.torch} is published {where}"
-    if cell.torch is None or any(_outside(rule, cell) is None for rule in package.include):
+    torch = compatibility.torch.known(cell.torch) if cell.torch else None
+    if torch is None or any(_outside(rule, cell) is None for rule in package.include):
         return None
-    torch = compatibility.torch[cell.torch]
     if cell.cuda not in (published := torch.cuda.get(cell.platform, frozenset())):
         others = ", ".join(map(str, sorted(published))) or "no CUDA"
         return f"torch {cell.torch} is not published for CUDA {cell.cuda} on {cell.platform} ({others} there)"

@@ -105,7 +105,8 @@ class BuildTarget:
     torch_release: str | None
     """The torch release that is linked to: ``2.11.0``."""
     torch_backend: str | None
-    """What uv calls the index that has torch for this CUDA; None where the usual one gives that torch."""
+    """Where it is: what uv calls the index that has torch for this CUDA, or the URL of the index that has release
+    candidates; None where the usual one gives that torch."""
     architectures: tuple[Architecture, ...]
     """The package's GPU architectures that this CUDA can compile."""
     cxx_standard: int | None = None
@@ -184,6 +185,15 @@ class Plan:
     skips: tuple[Skip, ...]
 
 
+class Channel(StrEnum):
+    """Which torches are meant where none is named."""
+
+    STABLE = "stable"
+    """Releases."""
+    RC = "rc"
+    """Release candidates: none is built for unless somebody asks."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Filters:
     """What a person asked for; an empty axis means everything that ``config/`` knows."""
@@ -193,6 +203,7 @@ class Filters:
     pythons: tuple[PythonVersion, ...] = ()
     cudas: tuple[CudaVersion, ...] = ()
     torches: tuple[TorchVersion, ...] = ()
+    channel: Channel = Channel.STABLE
     platforms: tuple[Platform, ...] = ()
     changed: frozenset[ProjectName] | None = None
     """The packages that differ from a commit; None where nobody asked."""

@@ -105,7 +105,7 @@ class DockerEnvironments:
             index.folder / _beside(python),
             python=python,
             platform=_PLATFORM,
-            torch_backend=self.compatibility.torch_backend(label.torch, label.cuda, _PLATFORM)
+            torch_backend=self.compatibility.torch_place(label.torch, label.cuda, _PLATFORM)
             if label and label.torch
             else None,
         )

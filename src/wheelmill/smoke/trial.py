@@ -71,7 +71,7 @@ def _try_in(
 ) -> Iterator[CleanRoom | Finding]:
     label = contents.name.label
     if label and label.torch:
-        environment.install_torch(f"torch=={label.torch}.*")
+        environment.install_torch(f"torch{label.torch.pin}")
     absent = absent_libraries(contents, environment)
     script = contents.expectations.script
     gpus = gpus_in(environment) if script else 0

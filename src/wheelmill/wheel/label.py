@@ -20,6 +20,9 @@ from packaging.version import Version
 
 from wheelmill.names import CudaVersion, ProjectVersion, TorchVersion
 
+CANDIDATES: Final = "rc"
+"""The part of an index with the trees of wheels for release candidates of torch."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
@@ -46,9 +49,15 @@ class Label:
 
     @cached_property
     def trees(self) -> tuple[str, ...]:
-        """The parts of an index that its wheels stand in, from wide to narrow: ``cu130``, ``cu130/torch2.11``."""
+        """The parts of an index that its wheels stand in, from wide to narrow: ``cu130``, ``cu130/torch2.11``.
+
+        Wheels for a release candidate of torch stand apart from all others: in ``rc/cu130/torch2.16rc1`` alone.
+        """
         wide = (str(self.cuda.tag),)
-        return (*wide, f"{self.cuda.tag}/torch{self.torch}") if self.torch else wide
+        if self.torch is None:
+            return wide
+        narrow = f"{self.cuda.tag}/torch{self.torch}"
+        return (f"{CANDIDATES}/{narrow}",) if self.torch.is_candidate else (*wide, narrow)
 
     def on(self, version: ProjectVersion) -> Version:
         """Put the label on an upstream version."""
@@ -56,7 +65,7 @@ class Label:
         return Version(f"{version}{joint}{self}")
 
     def __str__(self) -> str:
-        """``cu128torch2.8`` or ``cu130``."""
+        """``cu128torch2.8``, ``cu130torch2.16rc1`` or ``cu130``."""
         return f"{self.cuda.tag}torch{self.torch}" if self.torch else self.cuda.tag
 
 
@@ -110,7 +119,10 @@ def _torch_in(local: str) -> tuple[TorchVersion | None, str]:
         if not minor and len(major) > 1:  # torch2100 has a patch release behind it, pt210 has none
             major, minor = major[0], major[1:-1] if word == "torch" and len(major) > 2 else major[1:]  # noqa: PLR2004
         if minor:
-            return TorchVersion(int(major), int(minor.partition(".")[0])), rest
+            minor, _, patch = minor.partition(".")
+            candidate = "".join(takewhile("0123456789".__contains__, rest[2:])) if rest.startswith("rc") else ""
+            is_candidate = candidate and not patch.strip("0.")  # those of a patch release keep its ABI
+            return TorchVersion(int(major), int(minor), int(candidate) if is_candidate else None), rest
     return None, ""
 
 

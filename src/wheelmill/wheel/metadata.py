@@ -171,7 +171,7 @@ def torch_bound(torch: TorchNeed, upstream: SpecifierSet) -> SpecifierSet:
             that are missing. A bound of ours stays as it is.
     """
     if isinstance(torch, TorchVersion):
-        return SpecifierSet(f"=={torch}.*")
+        return SpecifierSet(torch.pin)
     bounds = [clause for clause in upstream if clause.operator not in ("==", "===")]
     oldest, below = Version(str(torch.oldest)), Version(str(torch.below)) if torch.below else None
     if not any(clause.operator in (">=", ">", "~=") and Version(clause.version) >= oldest for clause in bounds):

@@ -123,6 +123,25 @@ def test_a_platform_with_cuda_and_without_pythons_is_a_fault(tmp_path: Path) -> 
     )
 
 
+def test_release_candidates_have_a_section_of_their_own_and_an_index(tmp_path: Path) -> None:
+    entry = '{release: "2.16.0", cuda: {}, python: ["3.12"], default_cuda: "13.0", glibc: "2.28"}'
+    candidates = f'  candidates:\n    "2.16rc1": {entry}\n'
+    with_candidates = COMPATIBILITY.replace("pythons:", f"{candidates}pythons:")
+    (fault,) = faults_of(folder(tmp_path, compatibility_yml=with_candidates))
+    assert fault.endswith("torch.candidates: expected 'test_index' above, the index that has them")
+    test_index = '  test_index: "https://torch.example/test/cu{cuda}"\n'
+    indexed = with_candidates.replace(candidates, test_index + candidates)
+    torch = load_config(folder(tmp_path, compatibility_yml=indexed)).compatibility.torch
+    assert TorchVersion(2, 16, 1) not in torch, "what goes through the releases must not meet it"
+    known = torch.known(TorchVersion(2, 16, 1))
+    assert known is not None
+    assert known.release == "2.16.0"
+    (fault,) = faults_of(folder(tmp_path, compatibility_yml=indexed.replace("2.16rc1", "2.16")))
+    assert "torch.candidates.2.16: expected release candidates such as '2.16rc1' here, not '2.16'" in fault
+    (fault,) = faults_of(folder(tmp_path, compatibility_yml=indexed.replace('"2.11":', '"2.11rc1":')))
+    assert "torch.releases.2.11rc1: expected releases here, not '2.11rc1'" in fault
+
+
 def test_the_facts_that_ship_do_not_contradict_each_other() -> None:
     facts = load_config(resources.CONFIG).compatibility
     for torch in facts.torch.values():

@@ -3,7 +3,7 @@
 import pytest
 
 from wheelmill.errors import InstallError, IntegrityError, NetworkError, ProcessError
-from wheelmill.installers.uv import failure_of
+from wheelmill.installers.uv import failure_of, torch_options
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,9 @@ from wheelmill.installers.uv import failure_of
 def test_the_network_is_told_from_other_causes(tail: str, kind: type[Exception]) -> None:
     error = failure_of(ProcessError("uv failed", returncode=2, tail=tail), otherwise=InstallError(tail))
     assert (type(error), str(error)) == (kind, tail)
+
+
+def test_torch_comes_from_an_index_that_uv_knows_or_from_one_that_has_a_url() -> None:
+    assert torch_options(None) == []
+    assert torch_options("cu130") == ["--torch-backend", "cu130"]
+    assert torch_options("https://torch.example/test/cu130") == ["--index", "https://torch.example/test/cu130"]

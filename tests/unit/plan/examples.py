@@ -36,7 +36,7 @@ from wheelmill.plan.targets import Cell
 DEMO, PLAIN = project_name("demo"), project_name("plain")
 V1, V2 = project_version("1.0"), project_version("2.0")
 CUDA_12, CUDA_13 = CudaVersion(12, 8), CudaVersion(13, 0)
-TORCH_9, TORCH_11 = TorchVersion(2, 9), TorchVersion(2, 11)
+TORCH_9, TORCH_11, TORCH_12_RC = TorchVersion(2, 9), TorchVersion(2, 11), TorchVersion(2, 12, 1)
 PY_12, PY_13T = PythonVersion(3, 12), PythonVersion(3, 13, free_threaded=True)
 X86, ARM = Platform.parse("linux_x86_64"), Platform.parse("linux_aarch64")
 VOLTA, HOPPER, BLACKWELL = Architecture(7, 0), Architecture(9, 0), Architecture(12, 0, ptx=True)
@@ -88,6 +88,15 @@ FACTS: Final = Compatibility(
     pythons=(PY_12,),
     platforms=(X86, ARM),
 )
+WITH_CANDIDATE: Final = replace(
+    FACTS,
+    torch=replace(
+        FACTS.torch,
+        test_index="https://torch.example/test/cu{cuda}",
+        candidates={TORCH_12_RC: replace(FACTS.torch[TORCH_11], release="2.12.0rc1", cxx=20)},
+    ),
+)
+"""The facts about two torches, and a release candidate of the next."""
 CONFIG: Final = Config(
     directory=Path("config"),
     packages={

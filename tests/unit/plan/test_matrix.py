@@ -23,8 +23,10 @@ from tests.unit.plan.examples import (
     PY_13T,
     TORCH_9,
     TORCH_11,
+    TORCH_12_RC,
     V1,
     V2,
+    WITH_CANDIDATE,
     X86,
 )
 from wheelmill.config.load import load_config
@@ -32,7 +34,7 @@ from wheelmill.config.model import Config, Lock, MatrixRule, Part
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, TorchVersion, project_name, project_version
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import BuildTarget, Filters, Obstacle, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, Channel, Filters, Obstacle, Plan, Skip
 
 MISSION = Path(__file__).parents[2] / "data" / "mission"
 
@@ -44,6 +46,10 @@ ONE = Filters(
 def target(config: Config = CONFIG, filters: Filters = ONE) -> BuildTarget:
     (only,) = make_plan(config, filters, {}).targets
     return only
+
+
+def cells_of(plan: Plan) -> list[Cell]:
+    return [*(target.cell for target in plan.targets), *(skip.cell for skip in plan.skips)]
 
 
 def test_a_target_has_all_that_its_build_needs() -> None:
@@ -63,6 +69,30 @@ def test_torch_comes_from_its_own_index_where_the_usual_one_has_none_for_the_cud
     assert target(filters=replace(ONE, cudas=(CUDA_12,))).torch_backend == "cu128"
     (on_arm,) = {each.torch_backend for each in make_plan(CONFIG, replace(ONE, platforms=(ARM,)), {}).targets}
     assert on_arm == "cu130"
+
+
+def test_a_release_candidate_is_planned_only_when_it_is_asked_for() -> None:
+    package = replace(PACKAGE, window=Part(torch=SpecifierSet("<2.10")))
+    config = replace(CONFIG, compatibility=WITH_CANDIDATE, packages={**CONFIG.packages, DEMO: package})
+    everything = Filters(pythons=(PY_12,), versions=(V1,), platforms=(X86,))
+    unasked = make_plan(config, everything, {})
+    assert TORCH_12_RC not in {cell.torch for cell in cells_of(unasked)}
+    by_name = make_plan(config, replace(everything, projects=(DEMO,), torches=(TORCH_12_RC,)), {})
+    by_channel = make_plan(config, replace(everything, channel=Channel.RC), {})
+    assert by_name == by_channel, "what needs no torch is not built for a candidate"
+    assert [each.cell.id for each in by_channel.targets] == [
+        "demo-1.0+cu128torch2.12rc1-cp312-linux_x86_64",
+        "demo-1.0+cu130torch2.12rc1-cp312-linux_x86_64",
+    ]
+    older, newer = by_channel.targets
+    assert (newer.torch_release, newer.torch_backend) == ("2.12.0rc1", "https://torch.example/test/cu130")
+    assert older.torch_backend == "https://torch.example/test/cu128"
+    assert newer.cxx_standard == 20
+
+
+def test_a_release_candidate_is_never_the_newest_torch() -> None:
+    config = replace(CONFIG, compatibility=WITH_CANDIDATE)
+    assert target(config, replace(ONE, torches=(), newest_torch=True)).cell.torch == TORCH_11
 
 
 @pytest.mark.parametrize(("wanted", "standard"), [(None, 20), ("as-is", None), (23, 23)])

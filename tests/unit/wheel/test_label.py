@@ -4,6 +4,7 @@ from wheelmill.names import CudaVersion, TorchVersion, project_version
 from wheelmill.wheel.label import BuiltFor, Label
 
 WITH_TORCH = Label(cuda=CudaVersion(12, 8), torch=TorchVersion(2, 8))
+FOR_CANDIDATE = Label(cuda=CudaVersion(13, 0), torch=TorchVersion(2, 16, 1))
 WITHOUT_TORCH = Label(cuda=CudaVersion(13, 0), torch=None)
 
 
@@ -12,6 +13,7 @@ WITHOUT_TORCH = Label(cuda=CudaVersion(13, 0), torch=None)
     [
         ("cu128torch2.8", WITH_TORCH),
         ("cu130", WITHOUT_TORCH),
+        ("cu130torch2.16rc1", FOR_CANDIDATE),
         ("git1a2b.cu128torch2.8", WITH_TORCH),
         ("cu118.cu130", WITHOUT_TORCH),
         ("torch.cu130", WITHOUT_TORCH),
@@ -34,6 +36,8 @@ def test_a_label_is_read_from_a_local_version(local: str, label: Label) -> None:
         "cu128torch2",
         "cu128torch2.8.0",
         "cu128torch2.8gite2743ab",
+        "cu128torch2.8.0rc1",
+        "cu128torch2.8rc01",
         "cu128torch2.8.git1a2b",
         "cu128torch2.08",
         "cu0128",
@@ -62,7 +66,11 @@ def test_a_label_stands_after_what_upstream_wrote(label: Label, version: str, la
 
 @pytest.mark.parametrize(
     ("label", "trees"),
-    [(WITH_TORCH, ("cu128", "cu128/torch2.8")), (WITHOUT_TORCH, ("cu130",))],
+    [
+        (WITH_TORCH, ("cu128", "cu128/torch2.8")),
+        (WITHOUT_TORCH, ("cu130",)),
+        (FOR_CANDIDATE, ("rc/cu130/torch2.16rc1",)),
+    ],
 )
 def test_a_wheel_stands_in_the_tree_of_its_cuda_and_of_its_torch(label: Label, trees: tuple[str, ...]) -> None:
     assert label.trees == trees
@@ -76,6 +84,9 @@ def test_a_wheel_stands_in_the_tree_of_its_cuda_and_of_its_torch(label: Label, t
         ("cu12torch2.6cxx11abifalse", "12", "2.6", False),
         ("20251104.cu126torch280cxx11abitrue.4cfdf9", "12.6", "2.8", True),
         ("torch2100cu128", "12.8", "2.10", None),
+        ("cu130torch2.16rc1", "13.0", "2.16rc1", None),
+        ("cu130.torch2.16.0rc2", "13.0", "2.16rc2", None),
+        ("cu130torch2.16.1rc2", "13.0", "2.16", None),
         ("cu130.torch2.11", "13.0", "2.11", None),
         ("cu.12.8.torch.2.10", "12.8", "2.10", None),
         ("cu128torch2.8gite2743ab", "12.8", "2.8", None),

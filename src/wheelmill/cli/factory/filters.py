@@ -11,7 +11,7 @@ import typer
 
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name, project_version
-from wheelmill.plan.targets import Filters
+from wheelmill.plan.targets import Channel, Filters
 
 Value = TypeVar("Value")
 Texts = list[str] | None
@@ -28,7 +28,10 @@ class FilterOptions:
     version: Annotated[Texts, _list_option("--version", "Upstream versions.")] = None
     python: Annotated[Texts, _list_option("--python", "Pythons: 3.12, 3.13t.")] = None
     cuda: Annotated[Texts, _list_option("--cuda", "CUDA releases: 13.0, cu130.")] = None
-    torch: Annotated[Texts, _list_option("--torch", "torch minor releases: 2.11.")] = None
+    torch: Annotated[Texts, _list_option("--torch", "torch minor releases and candidates: 2.11, 2.16rc1.")] = None
+    channel: Annotated[
+        Channel, typer.Option("--channel", help="rc: release candidates of torch, where --torch names none.")
+    ] = Channel.STABLE
     platform: Annotated[Texts, _list_option("--platform", "Platforms: linux_x86_64.")] = None
     force: Annotated[
         bool, typer.Option("--force", help="Build again what is published or failed.", envvar="WHEELMILL_FORCE")
@@ -46,6 +49,7 @@ class FilterOptions:
             pythons=_values("--python", self.python, PythonVersion.parse),
             cudas=_values("--cuda", self.cuda, CudaVersion.parse),
             torches=_values("--torch", self.torch, TorchVersion.parse),
+            channel=self.channel,
             platforms=_values("--platform", self.platform, Platform.parse),
             groups=_values("--group", groups, str),
             force=self.force,

@@ -113,6 +113,8 @@ def _against_cuda(label: BuiltFor, target: TargetEnvironment) -> str | None:
 
 
 def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -> str | None:
+    if label.torch and label.torch.is_candidate and label.torch != target.torch:
+        return f"is built for torch {label.torch}, a release candidate"
     if target.torch is None:
         return None
     if label.torch is None:
@@ -125,7 +127,8 @@ def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -
 
 def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
     """Whether the target's torch is in a range; where only its minor release is known, whether any of that is."""
-    releases = [target.torch_release] if target.torch_release else [f"{target.torch}.{patch}" for patch in range(10)]
+    known = [target.torch_release] if target.torch_release else []
+    releases = known or (target.torch.releases if target.torch else ())
     return any(wanted.contains(release, prereleases=True) for release in releases)
 
 

@@ -59,7 +59,7 @@ def install_chosen(
     wheels = cache.fetch_all(wanted, progress)
     beside = [choice.name_with_extras for choice in resolution.choices.values() if choice.extras]
     if resolution.torch:
-        beside.append(f"torch=={resolution.torch}.*")
+        beside.append(f"torch{resolution.torch.pin}")
     # The torch that is there already is the one that was asked about.
     backend = None if environment.torch_release else resolution.torch_backend
     installer.install(wheels, beside, alone=False, torch_backend=backend)

@@ -97,7 +97,7 @@ def lock_environments(
 def _requirements(resolution: Resolution, beside: Iterable[Requirement]) -> list[str]:
     found = [str(each) for each in beside]
     if torch := resolution.torch:
-        found.append(f"torch=={torch}.*")
+        found.append(f"torch{torch.pin}")
     for choice in resolution.choices.values():
         found += requirements_of_choice(choice, resolution.environment)
     chosen = {choice.candidate.project for choice in resolution.choices.values()}

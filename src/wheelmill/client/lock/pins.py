@@ -83,7 +83,7 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
 def _torch_pin(torch: TorchVersion, resolution: Resolution) -> Pin:
     url = resolution.torch_index
     index = Index(name=f"wheelmill-pytorch-{resolution.torch_backend}", url=url) if url else None
-    return Pin(requirement=f"torch=={torch}.*", index=index)
+    return Pin(requirement=f"torch{torch.pin}", index=index)
 
 
 def _pin(choice: Choice) -> Pin:

@@ -151,7 +151,7 @@ def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[
 
 
 def _admits(requirement: Requirement, torch: TorchVersion) -> bool:
-    return requirement.url is not None or any(requirement.specifier.contains(f"{torch}.{patch}") for patch in range(10))
+    return requirement.url is not None or any(map(requirement.specifier.contains, torch.releases))
 
 
 def _admits_only(requirement: Requirement, wanted: set[TorchVersion | None]) -> bool:

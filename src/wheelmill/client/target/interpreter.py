@@ -67,7 +67,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
     release = str(torch.get("__version__") or "") or None
     origin = f"torch/version.py of {interpreter}"
     try:
-        torch_version = TorchVersion.parse(Version(release).base_version) if release else None
+        torch_version = TorchVersion.of_release(Version(release)) if release else None
         cuda = CudaVersion.parse(torch["cuda"]) if torch.get("cuda") else None
     except ValueError as error:
         raise UsageError(f"{origin}: {error}", hint="reinstall torch") from None

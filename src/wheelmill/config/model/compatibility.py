@@ -6,7 +6,7 @@ import datetime as dt
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from wheelmill.config.annotations import After, ByVersion, ConfigFile, EachKeyOnce, Either, Entry, Items, KeyPath, Read
@@ -93,7 +93,16 @@ class TorchFacts(ByVersion[TorchVersion, TorchRelease]):
     index: Text
     """The simple index of torch's own builds for one CUDA; ``{cuda}`` is ``130``. Projects name it where the usual
     package index has torch for another CUDA."""
+    test_index: Text | None = None
+    """The same for release candidates."""
     releases: Annotated[Mapping[TorchVersion, TorchRelease], EachKeyOnce()]
+    candidates: Annotated[Mapping[TorchVersion, TorchRelease], EachKeyOnce()] = field(default_factory=dict)
+    """Release candidates, such as 2.16rc1, which are built for only when they are asked for. ``release`` is what their
+    wheels are called: 2.16.0 where upstream gives them the version of the release to come."""
+
+    def known(self, torch: TorchVersion) -> TorchRelease | None:
+        """The facts about a release or a release candidate."""
+        return (self.candidates if torch.is_candidate else self.releases).get(torch)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,15 +121,23 @@ class Compatibility(ConfigFile):
             if not facts.toolkit.startswith(f"{cuda}."):
                 place = ("cuda", "releases", str(cuda), "toolkit")
                 yield place, f"expected a toolkit of CUDA {cuda} such as '{cuda}.1', not '{facts.toolkit}'"
-        for torch, entry in self.torch.items():
-            if not entry.release.startswith(f"{torch}."):
-                place = ("torch", "releases", str(torch), "release")
-                yield place, f"expected a release such as '{torch}.1', not '{entry.release}'"
+        for section, releases in (("releases", self.torch.releases), ("candidates", self.torch.candidates)):
+            for torch, entry in releases.items():
+                example = f"{torch.major}.{torch.minor}.{0 if torch.is_candidate else 1}"
+                if torch.is_candidate != (section == "candidates"):
+                    kind = "release candidates such as '2.16rc1'" if section == "candidates" else "releases"
+                    yield ("torch", section, str(torch)), f"expected {kind} here, not '{torch}'"
+                elif not entry.release.startswith(example[:-1]):
+                    place = ("torch", section, str(torch), "release")
+                    yield place, f"expected a release such as '{example}', not '{entry.release}'"
+        if self.torch.candidates and not self.torch.test_index:
+            yield ("torch", "candidates"), "expected 'test_index' above, the index that has them"
 
     @functools.cached_property
     def torch_pythons(self) -> tuple[PythonVersion, ...]:
         """Pythons that some torch is published for, ascending."""
-        by_platform = (pythons for torch in self.torch.values() for pythons in torch.python.values())
+        published = (*self.torch.values(), *self.torch.candidates.values())
+        by_platform = (pythons for torch in published for pythons in torch.python.values())
         return tuple(sorted(frozenset[PythonVersion]().union(*by_platform)))
 
     def torches_in(
@@ -137,8 +154,15 @@ class Compatibility(ConfigFile):
 
     def cxx_standard(self, torch: TorchVersion) -> int | None:
         """The C++ standard that the headers of a torch ask for; None where every source may choose."""
-        asked = (release.cxx for version, release in self.torch.items() if version <= torch and release.cxx)
+        facts = {**self.torch, **self.torch.candidates}
+        asked = (release.cxx for version, release in facts.items() if version <= torch and release.cxx)
         return max(asked, default=None)
+
+    def torch_place(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> str | None:
+        """Where a build gets torch from: what uv calls the index of a CUDA, or the URL of the one of candidates."""
+        if torch.is_candidate and self.torch.test_index:
+            return self.torch.test_index.replace("{cuda}", cuda.tag.removeprefix("cu"))
+        return self.torch_backend(torch, cuda, platform)
 
     def torch_backend(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> CudaTag | None:
         """Which of torch's own indexes to install it from, by the CUDA that they are for.

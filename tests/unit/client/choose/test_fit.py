@@ -6,7 +6,19 @@ from tests.unit.client.conftest import TARGET, candidates
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.records import Aspect, Gpu, Source, SourceKind
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.names import Architecture
+from wheelmill.names import Architecture, CudaVersion, TorchVersion
+
+
+def test_a_wheel_for_a_release_candidate_is_for_nobody_else(facts: Compatibility) -> None:
+    (candidate,) = candidates(["demo-1.0+cu130torch2.16rc1-cp312-cp312-manylinux_2_28_x86_64.whl"])
+
+    def reasons(torch: TorchVersion | None) -> list[str]:
+        target = replace(TARGET, torch=torch, torch_release=None, cuda=CudaVersion(13, 0))
+        return [mismatch.reason for mismatch in mismatches(candidate, Requirement("demo"), target, facts)]
+
+    assert reasons(TorchVersion(2, 16, 1)) == []
+    for other in (None, TorchVersion(2, 15), TorchVersion(2, 16), TorchVersion(2, 16, 2)):
+        assert reasons(other) == ["is built for torch 2.16rc1, a release candidate"]
 
 
 def test_wheels_for_certain_gpus_need_one_of_them_where_gpkg_asks_for_none(facts: Compatibility) -> None:
