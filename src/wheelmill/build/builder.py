@@ -15,6 +15,7 @@ from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
 from wheelmill.build.provenance import BuiltWheel, Provenance, keep_provenance
 from wheelmill.build.source import apply_patches, fetch_source
 from wheelmill.errors import BuildError, CompileError, ProcessError
+from wheelmill.names import PythonVersion
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import claim_folder, workspaces
@@ -39,6 +40,9 @@ _EXCUSE: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+
+_TOO_OLD: Final = re.compile(r"would build wheel with unsupported tag \('(?P<oldest>cp3[0-9]+)', 'abi3'")
+"""What setuptools says where ``py_limited_api`` names a newer Python than the one that builds."""
 
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LONGEST: Final = 300
@@ -180,6 +184,10 @@ def explain_failure(message: str, log: Path, *, source: str) -> BuildError:
             plain = _COLOURS.sub("", text)
             if _EXCUSE.search(plain):
                 return BuildError(message)
+            if too_old := _TOO_OLD.search(plain):
+                oldest = PythonVersion.parse(too_old["oldest"])
+                key = f'python: ">={oldest}" in its entry of packages.yml'
+                return BuildError(message, hint=f"its wheels are for Python {oldest} and newer: {key}")
             refusal = refusal or _REFUSAL.match(plain)
     if refusal is None:
         return BuildError(message)

@@ -54,3 +54,11 @@ def test_what_may_be_the_machines_fault_is_not_the_sources(printed: str, tmp_pat
 
 def test_a_build_that_printed_nothing_has_no_log(tmp_path: Path) -> None:
     assert not isinstance(explain_failure("it does not build", tmp_path / "log", source="/"), CompileError)
+
+
+def test_a_python_that_is_too_old_for_a_stable_abi_is_no_fault_of_the_source(tmp_path: Path) -> None:
+    said = "AssertionError: would build wheel with unsupported tag ('cp310', 'abi3', 'linux_x86_64')"
+    (tmp_path / "log").write_text(f"a.cpp:1:2: error: tried by its configure step\n  {said}\n")
+    error = explain_failure("it does not build", tmp_path / "log", source="/work/source")
+    assert not isinstance(error, CompileError)
+    assert error.hint == 'its wheels are for Python 3.10 and newer: python: ">=3.10" in its entry of packages.yml'

@@ -1,12 +1,14 @@
 """One wheel for several Pythons."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 from tests.unit.plan.examples import CONFIG, CUDA_12, DEMO, PACKAGE, PY_12, PY_13T, TORCH_9, V1, X86
 from tests.unit.release.conftest import NOW
+from wheelmill.config.load import load_config
 from wheelmill.config.model import Config
-from wheelmill.names import PythonVersion, ReleaseTag, Sha256
+from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, Sha256
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailure
 
@@ -28,6 +30,30 @@ def test_the_oldest_python_builds_an_abi3_wheel_for_all_that_can_load_it() -> No
     assert {(skip.cell.python, skip.reason) for skip in planned.skips} == {
         (PY_13T, "free-threaded Python does not load abi3 wheels"),
         (PY_12, "the abi3 wheel that Python 3.11 builds is for it too"),
+    }
+
+
+REAL_LOCK = """\
+sdists:
+  demo:
+    "1.0":
+      requires: null
+      requires_python: '>=3.10'
+      sdist: demo-1.0.tar.gz
+      sha256: 1b4d1e7f3f4c9c3b6f0a2d5e8c7b9a0f1e2d3c4b5a69788796a5b4c3d2e1f001
+"""
+
+
+def test_the_oldest_python_that_the_source_and_the_entry_allow_builds_an_abi3_wheel(tmp_path: Path) -> None:
+    entry = 'packages: {demo: {versions: ["1.0"], abi: abi3, architectures: ["9.0"]%s}}\n'
+    (tmp_path / "packages.lock").write_text(REAL_LOCK)
+    wanted = Filters(cudas=(CudaVersion(13, 0),), platforms=(X86,))
+    for key, oldest in (("", 10), (', python: ">=3.9"', 10), (', python: ">=3.12"', 12)):
+        (tmp_path / "packages.yml").write_text(entry % key)
+        planned = make_plan(load_config(tmp_path), wanted, {})
+        assert [target.cell.python for target in planned.targets] == [PythonVersion(3, oldest)], key
+    assert {skip.reason for skip in planned.skips if skip.cell.python.minor < 12} == {
+        "packages.yml builds it for Python >=3.12 only"
     }
 
 

@@ -168,7 +168,9 @@ class PackageEntry(Entry):
     requires: tuple[Name, ...] = ()
     """Packages of this file that are built before it and installed beside it."""
     abi: Literal["cpython", "abi3", "none"] = "cpython"
-    """ABI tag of its wheels: cpython gives every Python its own, abi3 and none give all of them one."""
+    """ABI tag of its wheels: cpython gives every Python its own, abi3 and none give all of them one. The oldest Python
+    that the source and ``python`` allow builds it: where a source has ``py_limited_api="cp310"`` and does not say that
+    it requires Python 3.10, ``python: ">=3.10"`` says it."""
     needs: Annotated[tuple[Need, ...], Items(or_one=True), After(_cuda_or_torch)] = ()
     """What its wheels are linked to or load: torch (also when extra_deps has it), cuda alone, nvrtc, the driver."""
     cudart: Literal["shared", "static"] | None = None
