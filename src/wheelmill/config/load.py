@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 from wheelmill.config.annotations import ConfigFile
 from wheelmill.config.model import Compatibility, Config, Images, Listing, Lock, Package, Removed, Yanked
 from wheelmill.config.model.packages import Packages
-from wheelmill.config.read import read_file
+from wheelmill.config.read import faults_at, read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import ProjectName
 from wheelmill.system import resources
@@ -42,7 +42,9 @@ def load_config(directory: Path) -> Config:
     lock = _attempt(lambda: _read_if_there(directory / LOCK, Lock(sdists={})), faults)
     images = _attempt(lambda: load_images(directory), faults)
     listing = _attempt(lambda: load_listing(directory), faults)
-    if packages is None or compatibility is None or lock is None or images is None or listing is None:
+    if packages and compatibility and compatibility.torch:
+        faults.extend(faults_at(directory / PACKAGES, list(packages.undated_rules(max(compatibility.torch)))))
+    if faults or packages is None or compatibility is None or lock is None or images is None or listing is None:
         raise ConfigurationError(tuple(faults))
     return Config(
         directory=directory,

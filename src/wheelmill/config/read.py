@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from wheelmill.config.annotations import ConfigFile, KeyPath, shown
-from wheelmill.config.document import read_document
+from wheelmill.config.document import YamlDocument, read_document
 from wheelmill.errors import ConfigurationError
 
 File = TypeVar("File", bound=ConfigFile)
@@ -38,9 +38,18 @@ def read_file(path: Path, model: type[File]) -> File:
     document = read_document(path)
     file, found = validate(document.content, model, path.parent)
     if file is None:
-        found.sort(key=lambda fault: document.position_of(fault[0]))
-        raise ConfigurationError(tuple(document.fault(*fault) for fault in found))
+        raise ConfigurationError(_phrased(document, found))
     return file
+
+
+def faults_at(path: Path, found: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
+    """Phrase what only another file shows to be a fault of this one, in the order of the file."""
+    return _phrased(read_document(path), found) if found else ()
+
+
+def _phrased(document: YamlDocument, found: list[tuple[KeyPath, str]]) -> tuple[str, ...]:
+    in_order = sorted(found, key=lambda fault: document.position_of(fault[0]))
+    return tuple(document.fault(*fault) for fault in in_order)
 
 
 def validate(content: object, model: type[File], folder: Path) -> tuple[File | None, list[tuple[KeyPath, str]]]:

@@ -90,7 +90,7 @@ def _unwanted(cell: Cell, package: Package) -> str | None:
         return "free-threaded Python does not load abi3 wheels"
     if (axis := _outside(package.scope, cell)) is not None:
         return f"packages.yml builds it for {axis} only"
-    return next((rule.reason for rule in package.exclude if _outside(rule, cell) is None), None)
+    return next((rule.explained for rule in package.exclude if _outside(rule, cell) is None), None)
 
 
 def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:

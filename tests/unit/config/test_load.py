@@ -165,6 +165,28 @@ def test_the_configuration_that_ships_has_every_architecture_that_it_builds_for(
     assert {architecture.capability for architecture in wanted} <= known
 
 
+@pytest.mark.parametrize(
+    ("rule", "faulty"),
+    [
+        ('{torch: ">=2.11", reason: "needs C++20"}', True),
+        ('{torch: "<3", platform: [linux_aarch64], reason: "needs C++20"}', True),
+        ('{torch: ">=2.11", reason: "needs C++20", since: 2026-11-21}', False),
+        ('{torch: "<2.11", reason: "its code is for torch 2.11 and newer"}', False),
+        ('{cuda: ">=13", reason: "needs CUDA 12"}', False),
+    ],
+)
+def test_a_rule_that_leaves_out_the_newest_torch_says_since_when(rule: str, *, faulty: bool, tmp_path: Path) -> None:
+    directory = folder(tmp_path, f"{PACKAGES}    exclude:\n      - {rule}\n", compatibility_yml=COMPATIBILITY)
+    if faulty:
+        (fault,) = faults_of(directory)
+        assert fault == (
+            "packages.yml:5:9: packages.demo-kernels.exclude.0.since: is required where torch 2.11 is left out,"
+            " the newest: a date such as 2026-11-21"
+        )
+    else:
+        load_config(directory)
+
+
 def test_faults_of_every_file_are_named(tmp_path: Path) -> None:
     folder(
         tmp_path,

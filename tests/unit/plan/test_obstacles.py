@@ -1,5 +1,6 @@
 """Which cells can become wheels, and the words in which the others are refused."""
 
+import datetime as dt
 from dataclasses import replace
 
 import pytest
@@ -145,6 +146,11 @@ NO_ARM = MatrixRule(platform=(ARM,), reason="Its assembly is for x86")
 )
 def test_an_excluded_cell_is_refused_with_the_reason_of_the_first_rule(cell: Cell, reason: str | None) -> None:
     assert reason_against(cell, replace(PACKAGE, exclude=(OLD, NO_ARM)), FACTS) == reason
+
+
+def test_a_rule_says_since_when() -> None:
+    dated = replace(OLD, since=dt.date(2026, 11, 21))
+    assert reason_against(CELL, replace(PACKAGE, exclude=(dated,)), FACTS) == f"{OLD.reason} (since 2026-11-21)"
 
 
 INCLUDED = MatrixRule(platform=(X86,), reason="Built from source")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,7 @@ from wheelmill.config.package_fields import (
     Script,
     Variable,
 )
-from wheelmill.names import Architecture, ProjectName, ProjectVersion, StableTorch
+from wheelmill.names import Architecture, ProjectName, ProjectVersion, StableTorch, TorchVersion
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.reserved import reservation
 
@@ -95,6 +96,13 @@ class MatrixRule(Part):
 
     reason: Text
     """Why; people who miss a wheel will read it."""
+    since: dt.date | None = None
+    """Since when. Must be there where the newest torch is left out, so that nobody forgets to look again."""
+
+    @property
+    def explained(self) -> str:
+        """``its code is for torch 2.8 (since 2026-11-21)``."""
+        return f"{self.reason} (since {self.since})" if self.since else self.reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,6 +298,14 @@ class Packages(ConfigFile):
         except CycleError as error:
             circle = list(reversed(error.args[1]))
             yield ("packages", circle[0], "requires"), f"these require each other: {' -> '.join(circle)}"
+
+    def undated_rules(self, newest: TorchVersion) -> Iterator[tuple[KeyPath, str]]:
+        """Rules that leave out the newest torch, and do not say since when."""
+        for name, entry in self.packages.items():
+            for place, rule in enumerate(entry.exclude):
+                if rule.since is None and rule.torch and rule.torch.contains(str(newest), prereleases=True):
+                    message = f"is required where torch {newest} is left out, the newest: a date such as 2026-11-21"
+                    yield ("packages", name, "exclude", place, "since"), message
 
 
 def _torch_keys(entry: PackageEntry) -> Iterator[KeyPath]:
