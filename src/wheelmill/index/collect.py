@@ -17,7 +17,7 @@ from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
 from wheelmill.index.tree import IndexFile, Site, Tree
-from wheelmill.names import ProjectName, ReleaseTag, Sha256
+from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.archive import check_archive
@@ -189,11 +189,13 @@ def site_of(files: Iterable[IndexFile], faults: Sequence[str], listing: Listing,
 def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
     """Make the tree of all wheels, and those that labels name; a quarantined project has no files (PEP 792).
 
-    A wheel that needs no torch stands in the trees of every torch of its CUDA.
+    A wheel that needs no torch stands in the trees of every torch of its CUDA, one for a release candidate of torch in
+    its own tree alone.
     """
-    torch_trees: dict[str, set[str]] = defaultdict(set)
-    for cuda, *narrower in {file.trees for file in files} - {()}:
-        torch_trees[cuda].update(narrower)
+    torch_trees: dict[CudaVersion, set[str]] = defaultdict(set)
+    for label in {file.name.label for file in files}:
+        if label and label.torch:
+            torch_trees[label.cuda].add(label.trees[-1])
     projects: dict[str, dict[ProjectName, tuple[IndexFile, ...]]] = defaultdict(dict)
     projects[""] = {}
     for project, wheels in groupby(files, key=attrgetter("project")):
@@ -202,8 +204,10 @@ def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
             continue
         listed: dict[str, list[IndexFile]] = defaultdict(list)
         for file in wheels:
-            listed[""].append(file)
-            for path in file.trees if len(file.trees) != 1 else (*file.trees, *torch_trees[file.trees[0]]):
+            label = file.name.label
+            wide = () if file.is_for_candidate else ("",)
+            narrow = torch_trees[label.cuda] if label and not label.torch else ()
+            for path in (*wide, *file.trees, *narrow):
                 listed[path].append(file)
         for path, each in listed.items():
             projects[path][project] = tuple(each)

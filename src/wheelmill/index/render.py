@@ -42,7 +42,7 @@ def pages_of(site: Site) -> Iterator[Page]:
     yield WHEELS_JSON, wheels_json(site)
     for tree in site.trees:
         yield from _project_list(tree, templates)
-    for project, files in site.projects.items():
+    for project, files in site.files.items():
         yield from _project_details(site, project, files, templates)
 
 
@@ -112,7 +112,7 @@ SCHEMA: Final = "wheelmill.wheels/1"
 
 def wheels_json(site: Site) -> Iterator[bytes]:
     """Write it in pieces, a wheel a line, in the order of the index."""
-    statuses = {project: site.status_of(project) for project in site.projects}
+    statuses = {project: site.status_of(project) for project in site.files}
     head = {
         "schema": SCHEMA,
         "trees": [tree.folder for tree in site.trees],
@@ -122,7 +122,7 @@ def wheels_json(site: Site) -> Iterator[bytes]:
     }
     yield to_json(head).removesuffix(b"}") + b',"wheels":['
     separator = b"\n"
-    for files in filter(None, site.projects.values()):
+    for files in filter(None, site.files.values()):
         yield separator + b",\n".join([to_json(facts_of(file)) for file in files])
         separator = b",\n"
     yield b"\n]}\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Final
 
 from wheelmill.config.model import Package, Status, StatusEntry
@@ -60,6 +61,11 @@ class IndexFile:
         """The narrower trees that its label names: ``cu130``, ``cu130/torch2.11``."""
         return label.trees if (label := self.name.label) else ()
 
+    @property
+    def is_for_candidate(self) -> bool:
+        """Whether it is for a release candidate of torch: no other tree than its own has it."""
+        return bool((label := self.name.label) and label.torch and label.torch.is_candidate)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
@@ -78,7 +84,7 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Every tree of an index, the one with all wheels first."""
+    """Every tree of an index, the one with all wheels for releases of torch first."""
 
     trees: tuple[Tree, ...]
     statuses: Mapping[ProjectName, StatusEntry] = field(default_factory=dict)
@@ -86,8 +92,17 @@ class Site:
 
     @property
     def projects(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
-        """Every project, with all its files."""
+        """Every project, with all its files but those for release candidates of torch."""
         return self.trees[0].projects
+
+    @cached_property
+    def files(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
+        """Every project, with all its files."""
+        every = {project: {file.filename: file for file in files} for project, files in self.projects.items()}
+        for tree in self.trees:
+            for project, files in tree.projects.items():
+                every.setdefault(project, {}).update((file.filename, file) for file in files if file.is_for_candidate)
+        return {project: tuple(files.values()) for project, files in sorted(every.items())}
 
     def status_of(self, project: ProjectName) -> StatusEntry:
         """What the index says of a whole project."""

@@ -161,8 +161,10 @@ def serve_candidate(folder: Path, wheels: Collection[WheelFile]) -> Iterator[Can
         write_bytes(files / (wheel.filename + SIDECAR_SUFFIX), metadata_bytes(wheel.path))
     site = site_of_folder(files, "../files", warn=lambda _text: None)
     write_site(pages_of(site), folder / "site")
+    tree = max(site.trees, key=lambda tree: len(tree.projects))  # those for a torch's candidate stand in no other
     with serve_folder(folder) as url:
-        yield CandidateIndex(folder=folder, path="site/simple/", url=url, requires=_required_of_others(wheels))
+        required = _required_of_others(wheels)
+        yield CandidateIndex(folder=folder, path=f"site/{tree.folder}/", url=url, requires=required)
 
 
 def _required_of_others(wheels: Collection[WheelFile]) -> tuple[str, ...]:

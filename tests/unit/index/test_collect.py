@@ -1,20 +1,23 @@
 """Which wheels stand in which trees."""
 
 import hashlib
+import json
 import zipfile
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import IndexFile, Site
 from wheelmill.wheel.metadata import metadata_bytes
 
+FOR_CANDIDATE = "demo-1.0+cu130torch2.16rc1-cp311-cp311-manylinux_2_28_x86_64.whl"
 TORCH_211, TORCH_210, CUDA_128, NO_TORCH, UNLABELLED = EVERY_KIND
 
 
@@ -42,6 +45,23 @@ def test_a_wheel_stands_in_the_trees_of_its_label(release: Release) -> None:
         "cu130/torch2.10": {TORCH_210, NO_TORCH},
         "cu130/torch2.11": {TORCH_211, NO_TORCH},
     }
+
+
+def test_a_wheel_for_a_release_candidate_of_torch_stands_apart(release: Release) -> None:
+    """A plain installer takes the highest label of a page: no page of releases may have it."""
+    only = FOR_CANDIDATE.replace("demo", "other")
+    site = site_of_releases(release(*EVERY_KIND, FOR_CANDIDATE, only), "")
+    trees = names_of(site)
+    assert trees["rc/cu130/torch2.16rc1"] == {FOR_CANDIDATE, only, NO_TORCH}
+    del trees["rc/cu130/torch2.16rc1"]
+    assert trees == names_of(site_of_releases(release(*EVERY_KIND, store="stable"), ""))
+    pages = rendered(site)
+    listing = {path for path, page in pages.items() if b"torch2.16rc1-cp311" in page and path.endswith(".html")}
+    assert listing == {f"rc/cu130/torch2.16rc1/simple/{name}/index.html" for name in ("demo", "other")}
+    for_people = {path: b"".join(pieces) for path, pieces in site_pages(site)}
+    assert not [path for path, page in for_people.items() if b"2.16" in page]
+    listed = {wheel["filename"]: wheel["trees"] for wheel in json.loads(pages["wheels.json"])["wheels"]}
+    assert listed[FOR_CANDIDATE] == ["rc/cu130/torch2.16rc1"], "the next index must not lose it"
 
 
 def test_the_widest_tree_comes_first(release: Release) -> None:
