@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.names import Platform
@@ -15,9 +14,7 @@ from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
 from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
-
-AUTO: Final = "auto"
-"""The policy that takes the oldest platform auditwheel grants."""
+from wheelmill.wheel.platforms import AUTO_POLICY
 
 
 def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
@@ -32,7 +29,7 @@ def repair_arguments(policy: str, platform: Platform) -> Sequence[str]:
 
 
 def _wanted(policy: str, platform: Platform) -> str:
-    return AUTO if policy == AUTO else platform.tag(policy)
+    return policy if policy == AUTO_POLICY else platform.tag(policy)
 
 
 def repair_here(raw: Path, policy: str, platform: Platform, destination: Path, *, log: Path) -> Path:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import Version
 from platformdirs import user_cache_path
 
 from wheelmill.build.builder import Builder, build_wheel
@@ -16,12 +14,12 @@ from wheelmill.build.identity import identity_of, inputs_of, this_machine
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.plan.groups import age_of
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile
-
-_POLICY: Final = "auto"
+from wheelmill.wheel.platforms import AUTO_POLICY
 
 
 def target_here(
@@ -55,10 +53,7 @@ def target_here(
     if not wanted:
         reasons = {skip.reason for skip in plan.skips} or {"packages.yml has no such version"}
         raise BuildError(f"{requirement} cannot be built: {'; '.join(sorted(reasons))}")
-    newest = max(
-        wanted, key=lambda target: (target.cell.version, target.cell.cuda, Version(target.torch_release or "0"))
-    )
-    return replace(newest, architectures=architectures)
+    return replace(max(wanted, key=age_of), architectures=architectures)
 
 
 def wheel_kept(target: BuildTarget) -> WheelFile | None:
@@ -76,9 +71,9 @@ def build_here(target: BuildTarget, builder: Builder, progress: Progress) -> Whe
     if kept := wheel_kept(target):
         progress.step(f"{target.cell.id}: built before with the same inputs")
         return kept
-    return build_wheel(target, builder, policy=_POLICY, output=_folder_of(target), progress=progress).file
+    return build_wheel(target, builder, policy=AUTO_POLICY, output=_folder_of(target), progress=progress).file
 
 
 def _folder_of(target: BuildTarget) -> Path:
     """A folder of its own for everything that decides how a build goes."""
-    return user_cache_path("wheelmill") / "built-here" / identity_of(inputs_of(target, this_machine(), _POLICY))
+    return user_cache_path("wheelmill") / "built-here" / identity_of(inputs_of(target, this_machine(), AUTO_POLICY))

@@ -14,7 +14,7 @@ from typing import Final
 
 from packaging.version import Version
 
-from wheelmill.names import Platform, ProjectName
+from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion
 from wheelmill.plan.targets import BuildTarget, Obstacle, PastBuild, Plan, Skip
 from wheelmill.wheel.platforms import PLATFORMS
 
@@ -48,7 +48,7 @@ def sample_of(plan: Plan) -> Plan:
     by_package: dict[tuple[ProjectName, Platform], list[BuildTarget]] = {}
     for target in plan.targets:
         by_package.setdefault((target.cell.project, target.cell.platform), []).append(target)
-    ends = {choose(targets, key=_age).cell for targets in by_package.values() for choose in (min, max)}
+    ends = {choose(targets, key=age_of).cell for targets in by_package.values() for choose in (min, max)}
     kept = tuple(target for target in plan.targets if target.cell in ends)
     others = (
         Skip(cell=target.cell, obstacle=Obstacle.NOT_SAMPLED, reason="not in the sample (--sample)")
@@ -58,7 +58,8 @@ def sample_of(plan: Plan) -> Plan:
     return replace(plan, targets=kept, skips=(*plan.skips, *others))
 
 
-def _age(target: BuildTarget) -> tuple[object, ...]:
+def age_of(target: BuildTarget) -> tuple[Version, CudaVersion, Version, PythonVersion]:
+    """What makes one target newer than another: its version, CUDA, torch and Python, in this order."""
     cell = target.cell
     return Version(cell.version), cell.cuda, Version(target.torch_release or "0"), cell.python
 

@@ -16,6 +16,10 @@ LEGACY_POLICIES: Final = {"manylinux1": 5, "manylinux2010": 12, "manylinux2014":
 """Names from before PEP 600, with the minor release of glibc 2 that each stands for."""
 _OLDEST_GLIBC: Final = {"x86_64": 5, "i686": 5}
 """Other architectures have manylinux tags from glibc 2.17 on (PEP 599)."""
+AUTO_POLICY: Final = "auto"
+"""Stands for the oldest policy that auditwheel grants a wheel."""
+PUBLISHED_POLICY: Final = "manylinux_2_28"
+"""What users of published wheels need: every Linux since 2018 has that glibc."""
 
 
 @dataclass(frozen=True, kw_only=True)

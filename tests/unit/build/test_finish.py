@@ -17,11 +17,12 @@ from tests.unit.build.conftest import (
 )
 from tests.wheels import write_wheel
 from wheelmill.build.finish import check_built, finish_wheel
-from wheelmill.build.repair import AUTO, repair_here
+from wheelmill.build.repair import repair_here
 from wheelmill.errors import BuildError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.metadata import check_record, metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.platforms import AUTO_POLICY
 
 RAW = f"demo-1.0-cp311-cp311-linux_{MACHINE}.whl"
 DIST_INFO = "demo-1.0+cu130torch2.11.dist-info"
@@ -45,7 +46,7 @@ def raw(tmp_path: Path, machine_code: bytes) -> Path:
 def finish(tmp_path: Path) -> Finish:
     """Finish a wheel into a folder of the test's own."""
 
-    def run(raw: Path, target: BuildTarget = TARGET, *, policy: str = AUTO, output: str = "output") -> WheelFile:
+    def run(raw: Path, target: BuildTarget = TARGET, *, policy: str = AUTO_POLICY, output: str = "output") -> WheelFile:
         workspace = tmp_path / f"workspace of {output}"
         workspace.mkdir()
         check_built(raw, target)

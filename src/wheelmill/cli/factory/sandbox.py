@@ -13,6 +13,7 @@ from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
 from wheelmill.system.sandbox import check_confinement
 from wheelmill.wheel.glibc import promised_glibc
+from wheelmill.wheel.platforms import AUTO_POLICY, PUBLISHED_POLICY
 
 if TYPE_CHECKING:
     from wheelmill.build.builder import Builder
@@ -39,7 +40,7 @@ class PlaceOptions:
     policy: Annotated[
         str | None,
         typer.Option(
-            help="Platform policy: auto, or a name; manylinux_2_28 by default in a container, auto elsewhere.",
+            help=f"Platform policy: auto, or a name; {PUBLISHED_POLICY} by default in a container, auto elsewhere.",
             metavar="POLICY",
         ),
     ] = None
@@ -57,9 +58,9 @@ class PlaceOptions:
             UsageError: there is no such policy.
         """
         if self.policy is None:
-            return "auto" if self.sandbox is SandboxKind.LOCAL else "manylinux_2_28"
-        if self.policy != "auto" and promised_glibc(self.policy) is None:
-            raise UsageError(f"--policy: expected auto or a name such as manylinux_2_28, not {self.policy!r}")
+            return AUTO_POLICY if self.sandbox is SandboxKind.LOCAL else PUBLISHED_POLICY
+        if self.policy != AUTO_POLICY and promised_glibc(self.policy) is None:
+            raise UsageError(f"--policy: expected auto or a name such as {PUBLISHED_POLICY}, not {self.policy!r}")
         return self.policy
 
     def builder(self, config: Config, *, memory: int | None = None, cpus: int | None = None) -> Builder:

@@ -38,6 +38,7 @@ from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.platforms import PUBLISHED_POLICY
 
 MAX_ASSET: Final = 2 << 30
 """Bytes that an asset must stay under
@@ -47,9 +48,6 @@ MAX_WHEELS: Final = 240
 """In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
 
 QUOTAS: Final = Quotas(asset=MAX_ASSET, wheels=MAX_WHEELS)
-
-PUBLISHED_POLICY: Final = "manylinux_2_28"
-"""What users of published wheels need: every Linux since 2018 has that glibc."""
 
 _KEPT: Final = frozenset(string.ascii_letters + string.digits + "-_.+")
 """GitHub replaces other characters in the names of assets, such as the ``!`` of an epoch. It does not say which; wheels
