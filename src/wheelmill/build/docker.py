@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from wheelmill.build.builder import Compiled, describe, explain_failure
+from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.cibuildwheel import PACKAGES, ContainerBuild, run_cibuildwheel
-from wheelmill.build.compiler_cache import cache_of, counted
+from wheelmill.build.compiler_cache import CompilerCache, cache_of, counted
+from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.build.finish import check_built
 from wheelmill.build.identity import BuildPlace
 from wheelmill.build.packages import install_requirements, install_torch
@@ -27,7 +28,6 @@ from wheelmill.system.progress import Progress
 
 FREE_DISK: Final = 20 << 30
 """Bytes: the images take up to 12 GiB unpacked, torch with CUDA 5, a build 2."""
-
 
 _CONFINED: Final = (
     *("--cap-drop=ALL", "--cap-add=CHOWN", "--cap-add=DAC_OVERRIDE", "--cap-add=FOWNER"),  # what unpacking takes
@@ -93,13 +93,7 @@ class DockerBuilder:
                 image=image,
                 policy=policy,
                 variables={**cache.variables(_CACHE, _COMPILERS), **variables_of(target, parallelism)},
-                create_args=[
-                    f"--label={run.label}",
-                    f"--volume={packages.directory}:{PACKAGES}:ro",
-                    f"--volume={cache.compilers}:{_COMPILERS}:ro",
-                    f"--volume={cache.folder}:{_CACHE}",
-                    *self._options(),
-                ],
+                create_args=self._create_args(run, packages, cache),
             )
             progress.step(f"{target.cell.id}: compiling in a container; log in {log}")
             began = int(time.time())
@@ -107,9 +101,8 @@ class DockerBuilder:
                 with counted(target, cache, progress):
                     wheel = run_cibuildwheel(build, source, workspace, log=log, progress=progress)
             except ProcessError as error:
-                raise self._explained(
-                    error, run, began=began, parallelism=parallelism, log=log, source=source
-                ) from None
+                fault = self._explain(error, run, began=began, parallelism=parallelism, log=log, source=source)
+                raise fault from None
             finally:
                 _take_back(cache.folder, image, run)
         check_built(wheel, target)
@@ -131,16 +124,21 @@ class DockerBuilder:
         }
         return own_image("build", arguments, resources.DOCKER, progress=progress)
 
-    def _options(self) -> list[str]:
+    def _create_args(self, run: containers.Run, packages: PackageFolder, cache: CompilerCache) -> list[str]:
+        """What ``docker create`` is told: the folders that a build sees, and what it may use."""
         limits = self.limits
         return [
+            f"--label={run.label}",
+            f"--volume={packages.directory}:{PACKAGES}:ro",
+            f"--volume={cache.compilers}:{_COMPILERS}:ro",
+            f"--volume={cache.folder}:{_CACHE}",
             f"--network={limits.network}",
             *_CONFINED,
             *([f"--memory={limits.memory}", f"--memory-swap={limits.memory}"] if limits.memory else []),
             *([f"--cpus={limits.cpus}"] if limits.cpus else []),
         ]
 
-    def _explained(
+    def _explain(
         self, error: ProcessError, run: containers.Run, *, began: int, parallelism: Parallelism, log: Path, source: Path
     ) -> BuildError:
         """Say whose fault a failed build is: the source's, or this machine's."""
@@ -161,8 +159,8 @@ def _take_back(folder: Path, image: str, run: containers.Run) -> None:
     """Give files that a container made to the person who runs this; containers make them as root."""
     if os.getuid() != 0:
         owner = f"{os.getuid()}:{os.getgid()}"
-        with containers.start_container(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as helper:
-            helper.run(["chown", "--recursive", owner, str(_CACHE)])
+        with containers.start_container(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as container:
+            container.run(["chown", "--recursive", owner, str(_CACHE)])
 
 
 def _packages_of(target: BuildTarget, workspace: Path, *, log: Path) -> PackageFolder:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from build import BuildBackendException, BuildException, ProjectBuilder
 
-from wheelmill.build.builder import Compiled, describe, explain_failure
+from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.compiler_cache import counted
+from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.build.environment import BuildEnvironment, prepare_environment
 from wheelmill.build.finish import check_built
 from wheelmill.build.identity import BuildPlace, this_machine

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.build.builder import explain_failure
+from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.errors import CompileError
 
 REFUSED = "/work/source/demo/kernel.cpp:3:5: error: 'x' was not declared in this scope"
@@ -62,3 +62,8 @@ def test_a_python_that_is_too_old_for_a_stable_abi_is_no_fault_of_the_source(tmp
     error = explain_failure("it does not build", tmp_path / "log", source="/work/source")
     assert not isinstance(error, CompileError)
     assert error.hint == 'its wheels are for Python 3.10 and newer: python: ">=3.10" in its entry of packages.yml'
+
+
+def test_a_python_of_thousands_of_digits_does_not_end_the_run(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(f"would build wheel with unsupported tag ('cp3{'9' * 5000}', 'abi3', 'any')\n")
+    assert explain_failure("it does not build", tmp_path / "log", source="/work/source").hint is None
