@@ -9,7 +9,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def plan(*arguments: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "wheelmill", "plan", *arguments]
+    return wheelmill("plan", *arguments)
+
+
+def wheelmill(*arguments: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "wheelmill", *arguments]
     return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -26,6 +30,7 @@ def test_json_is_the_one_thing_on_stdout() -> None:
         "python": "3.12",
         "cuda": "13.0",
         "torch": "2.11",
+        "torch_abi": None,
         "platform": "linux_x86_64",
         "policy": "auto",
         "group": "torch-spline-conv-1.2.2+cu130torch2.11-linux_x86_64",
@@ -63,3 +68,22 @@ def test_a_bad_filter_is_a_usage_error_that_says_what_was_expected() -> None:
     done = plan("--cuda", "12")
     assert done.returncode == 2
     assert done.stderr == "error: --cuda: expected a CUDA version such as '13.0' or 'cu130', not '12'\n"
+
+
+def test_what_a_package_requires_and_will_not_find_is_named_before_anything_is_built(tmp_path: Path) -> None:
+    wanted = ("--python", "3.12", "--cuda", "13.0", "--torch", "2.11", "--platform", "linux_x86_64")
+    lacks = "mamba-ssm requires causal-conv1d, of which there is no wheel for the same Python, CUDA and torch"
+    shown = plan("mamba-ssm", *wanted, "--json")
+    content = json.loads(shown.stdout)
+    (target,) = content["targets"]
+    assert content["missing"] == [{"project": "mamba-ssm", "requires": "causal-conv1d", "targets": [target["id"]]}]
+    assert lacks in " ".join(shown.stderr.split())
+    assert json.loads(plan("causal-conv1d", "mamba-ssm", *wanted, "--json").stdout)["missing"] == []
+
+    refused = wheelmill("run", "torch-scatter", "mamba-ssm", *wanted, "--output", str(tmp_path))
+    assert refused.returncode == 4
+    assert lacks in " ".join(refused.stderr.split())
+    assert refused.stderr.endswith(
+        "hint: build it in the same run: wheelmill run causal-conv1d torch-scatter mamba-ssm\n"
+    )
+    assert list(tmp_path.rglob("*.log")) == []

@@ -84,8 +84,7 @@ def waiting_groups(groups: tuple[Group, ...]) -> tuple[Group, ...]:
 
 def _place(group: Group, project: ProjectName) -> tuple[object, ...]:
     """What the wheels of a project share that can stand beside those of a group."""
-    cell = group.targets[0].cell
-    return project, cell.cuda, cell.torch, cell.platform
+    return project, group.targets[0].cell.stack
 
 
 def shards_of(groups: Iterable[Group], *, wheels: int | None) -> tuple[tuple[Group, ...], ...]:

@@ -55,6 +55,11 @@ class Cell:
         return f"{self.project}-{self.label.on(self.version)}-{self.python.abi}-{self.platform}"
 
     @property
+    def stack(self) -> tuple[CudaVersion, TorchNeed | None, Platform]:
+        """What wheels share that are installed together."""
+        return self.cuda, self.torch, self.platform
+
+    @property
     def group(self) -> str:
         """What cells that differ only in Python share: one job builds them."""
         return f"{self.project}-{self.label.on(self.version)}-{self.platform}"

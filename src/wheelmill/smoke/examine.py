@@ -164,8 +164,8 @@ def find_required(
         fitting = [
             wheel
             for wheel in available
-            if (other := wheel.provenance.cell).project == project
-            and (other.cuda, other.torch, other.platform) == (cell.cuda, cell.torch, cell.platform)
+            if wheel.provenance.cell.project == project
+            and wheel.provenance.cell.stack == cell.stack
             and python in wheel.provenance.pythons
         ]
         if not fitting:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, config_at
@@ -14,10 +15,11 @@ from wheelmill.cli.factory.sandbox import BuildOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.target import TargetOptions, build_target, requirements_of
-from wheelmill.cli.shared.terminal import progress
+from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.required import find_missing
 from wheelmill.plan.targets import Filters
 from wheelmill.system.sandbox import check_confinement
 
@@ -53,6 +55,8 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
     policy = where.resolve_policy()
     planned = make_plan(config, filters, published={})
     tell_skips(planned, filters)
+    for each in find_missing(planned, published=()):
+        STDERR.print(escape(f"{each.project} requires {each.requires}: smoke takes its wheel from beside this one"))
     builder = where.limited_builder(config)
     failures = []
     with progress() as shown:

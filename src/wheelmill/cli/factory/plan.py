@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
@@ -15,10 +16,12 @@ from wheelmill.cli.factory.plan_tables import print_plan
 from wheelmill.cli.factory.sandbox import PlaceOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import changed_since
 from wheelmill.plan.groups import Group, estimate, groups_of, sample_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Plan, torch_in_json
 from wheelmill.release.store import Quotas, Store, past_builds, published_cells
 
@@ -63,17 +66,28 @@ def plan(
         wanted = replace(wanted, changed=changed_since(configuration, since))
     releases = store_at(store)
     manifests = releases.manifests()
-    planned = make_plan(configuration, wanted, published_cells(manifests), _failure_of(releases, where, configuration))
+    published = published_cells(manifests)
+    planned = make_plan(configuration, wanted, published, _failure_of(releases, where, configuration))
     if sample:
         planned = sample_of(planned)
+    missing = find_missing(planned, published)
     past = past_builds(manifests)
     cost = estimate(planned, past, runners=runners)
     if matrix:
         print_json("wheelmill.plan-matrix/1", **matrix_content(planned, releases.quotas))
     elif as_json:
-        print_json(PLAN_SCHEMA, **plan_content(planned), estimate=asdict(cost))
+        print_json(
+            PLAN_SCHEMA, **plan_content(planned), missing=list(map(_missing_content, missing)), estimate=asdict(cost)
+        )
     else:
         print_plan(planned, past, cost, wheels=wheels, skips=skips)
+    for each in missing:
+        STDERR.print(escape(str(each)))
+
+
+def _missing_content(missing: Missing) -> dict[str, object]:
+    ids = [cell.id for cell in missing.cells]
+    return {"project": missing.project, "requires": missing.requires, "targets": ids}
 
 
 def _failure_of(releases: Store, where: PlaceOptions, config: Config) -> FailureOf:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -20,7 +21,8 @@ from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, progress
 from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import Plan
+from wheelmill.plan.required import find_missing
+from wheelmill.plan.targets import Cell, Plan
 from wheelmill.release.store import published_cells
 
 if TYPE_CHECKING:
@@ -71,8 +73,10 @@ def run(
     releases = store_at(store or f"dir:{output / 'releases'}")
     builder = where.limited_builder(configuration)
     failed = known_failures(releases.failures.read(), builder.place, policy)
-    planned = make_plan(configuration, wanted, published_cells(releases.manifests()), failed)
+    published = published_cells(releases.manifests())
+    planned = make_plan(configuration, wanted, published, failed)
     tell_skips(planned, wanted)
+    _refuse_missing(planned, published)
     with progress() as shown:
         factory = pipeline.Factory(
             builder=builder,
@@ -91,6 +95,21 @@ def run(
     place = f"index: {output / 'site'}" if publishes else f"wheels that passed: {output / 'wheels'}"
     STDERR.print(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
     _raise_for(outcome, planned)
+
+
+def _refuse_missing(planned: Plan, published: Iterable[Cell]) -> None:
+    """Say what planned wheels cannot be tried without before anything is compiled.
+
+    Raises:
+        BuildError: a package that one of them requires is neither published nor planned.
+    """
+    if missing := find_missing(planned, published):
+        names = dict.fromkeys(
+            (*(each.requires for each in missing), *(target.cell.project for target in planned.targets))
+        )
+        raise BuildError(
+            "\n".join(map(str, missing)), hint=f"build it in the same run: wheelmill run {' '.join(names)}"
+        )
 
 
 def _outcome_content(outcome: RunOutcome) -> dict[str, object]:
