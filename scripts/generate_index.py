@@ -11,11 +11,13 @@ VENV = Path(__file__).resolve().parents[1] / ".venv"
 if Path(sys.prefix) != VENV and (VENV / "bin" / "python").exists():
     os.execv(VENV / "bin" / "python", [str(VENV / "bin" / "python"), *sys.argv])  # noqa: S606 - itself, by the right interpreter
 
-from wheelmill.errors import WheelmillError  # noqa: E402 - only .venv has it
+from wheelmill.config.load import load_compatibility  # noqa: E402 - only .venv has it
+from wheelmill.errors import WheelmillError  # noqa: E402
 from wheelmill.index.collect import site_of_folder  # noqa: E402
 from wheelmill.index.render import pages_of  # noqa: E402
 from wheelmill.index.site.pages import site_pages  # noqa: E402
 from wheelmill.index.write import write_site  # noqa: E402
+from wheelmill.system import resources  # noqa: E402
 
 
 def main() -> int:
@@ -28,7 +30,8 @@ def main() -> int:
     if not arguments.wheels_dir.is_dir():
         parser.error(f"--wheels-dir: {arguments.wheels_dir} is not a folder")
     try:
-        site = site_of_folder(arguments.wheels_dir, arguments.base_url, warn=_warn)
+        torches = load_compatibility(resources.CONFIG).torches_of
+        site = site_of_folder(arguments.wheels_dir, arguments.base_url, torches=torches, warn=_warn)
         write_site(itertools.chain(pages_of(site), site_pages(site)), arguments.output_dir)
     except WheelmillError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201

@@ -19,7 +19,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.real.conftest import ROOT
-from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
+from tests.unit.plan.examples import CONFIG, DEMO, FACTS, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
 from wheelmill.config.model import Listing
@@ -59,7 +59,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,))
     catalogue = pipeline.catalogue_of(replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.failures.read())
     where = folder / "some" / "where"
-    pipeline.build_index(store, Listing(), base_url="../../releases", output=where, catalogue=catalogue)
+    pipeline.build_index(store, Listing(), FACTS, base_url="../../releases", output=where, catalogue=catalogue)
     (folder / "empty").mkdir()
     with serve_folder(folder) as url:
         yield url
@@ -320,7 +320,7 @@ def test_without_javascript_addresses_and_packages_are_there(
 def test_a_page_works_from_the_disk(browser: Browser, tmp_path: Path) -> None:
     store = DirectoryStore(directory=tmp_path / "releases")
     publish(store, [wheel_with_code(tmp_path / "wheels" / NEWEST)], now=NOW)
-    pipeline.build_index(store, Listing(), base_url="../releases", output=tmp_path / "site")
+    pipeline.build_index(store, Listing(), FACTS, base_url="../releases", output=tmp_path / "site")
     page = browser.new_page()
     page.goto((tmp_path / "site" / "index.html").as_uri())
     expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu130torch2.11 fits")

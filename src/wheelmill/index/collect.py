@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -17,15 +17,20 @@ from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
 from wheelmill.index.tree import IndexFile, Site, Tree
-from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256
+from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.attestation import ATTESTATIONS
+from wheelmill.wheel.label import Label
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.torch_need import runs_beside, torch_requirement
 
 NOTHING_SAID: Final = Listing()
+Torches = Mapping[CudaVersion, Collection[TorchVersion]]
+"""The torches that are published for each CUDA."""
+NO_TORCHES: Final[Torches] = MappingProxyType({})
 NOTHING_ABSENT: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
 NOTHING_DEPLOYED: Final[Mapping[str, Sha256]] = MappingProxyType({})
 
@@ -35,6 +40,7 @@ def site_of_releases(
     base_url: str,
     listing: Listing = NOTHING_SAID,
     *,
+    torches: Torches = NO_TORCHES,
     absent: Mapping[ReleaseTag, Container[str]] = NOTHING_ABSENT,
     deployed: Mapping[str, Sha256] = NOTHING_DEPLOYED,
 ) -> Site:
@@ -44,6 +50,7 @@ def site_of_releases(
         manifests: the manifests of all releases.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         listing: which wheels are yanked or removed, and the status of projects.
+        torches: those that are published for each CUDA, for wheels that any torch of a range will do for.
         absent: the names of files that a manifest names and its release lacks, by the release's tag.
         deployed: hashes by file name, of the index that people use now.
 
@@ -72,7 +79,7 @@ def site_of_releases(
     gone = {filename: sha256 for filename, sha256 in deployed.items() if filename not in released}
     faults.extend(vanished(gone, listing))
     faults.extend(changed(files, deployed))
-    return site_of(files, faults, listing, hint="publish the right file, or give the reason in removed.yml")
+    return site_of(files, faults, listing, torches, hint="publish the right file, or give the reason in removed.yml")
 
 
 def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: str, listing: Listing) -> IndexFile:
@@ -93,12 +100,15 @@ def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: 
     )
 
 
-def site_of_folder(directory: Path, base_url: str, *, warn: Callable[[str], None]) -> Site:
+def site_of_folder(
+    directory: Path, base_url: str, *, torches: Torches = NO_TORCHES, warn: Callable[[str], None]
+) -> Site:
     """Make the site of a folder of wheels, also of wheels that were not built here.
 
     Args:
         directory: the folder; a sidecar beside a wheel is listed when it matches.
         base_url: the folder's own URL; absolute, or relative to the root of the site.
+        torches: as for `site_of_releases`.
         warn: told of wheels without a label, which stand in the widest tree only.
 
     Raises:
@@ -112,10 +122,10 @@ def site_of_folder(directory: Path, base_url: str, *, warn: Callable[[str], None
         except (ValueError, KeyError) as error:
             faults.append(f"{path.name}: {error}")
             continue
-        if not file.trees:
+        if file.name.label is None:
             warn(f"{path.name} has no CUDA label; it is listed under simple/ only")
         files.append(file)
-    return site_of(files, faults, NOTHING_SAID, hint="take these files out of the folder, or build them again")
+    return site_of(files, faults, NOTHING_SAID, torches, hint="take these files out of the folder, or build them again")
 
 
 def _file_at(path: Path, base_url: str) -> IndexFile:
@@ -161,13 +171,16 @@ _quote_part: Final = lru_cache(maxsize=4096)(quote)
 """Before the label stands what wheels of a version share, and from it on what those of a label share."""
 
 
-def site_of(files: Iterable[IndexFile], faults: Sequence[str], listing: Listing, *, hint: str) -> Site:
+def site_of(
+    files: Iterable[IndexFile], faults: Sequence[str], listing: Listing, torches: Torches, *, hint: str
+) -> Site:
     """Make the site of files, if nothing is wrong.
 
     Args:
         files: the wheels of the site, in any order.
         faults: what is wrong with files that are not among them.
         listing: the status of projects and yanked wheels.
+        torches: as for `site_of_releases`.
         hint: the advice that a fault is reported with.
 
     Raises:
@@ -183,19 +196,15 @@ def site_of(files: Iterable[IndexFile], faults: Sequence[str], listing: Listing,
     every_fault.extend(contradictions(every_file))
     if every_fault:
         raise SiteError("\n".join(every_fault), hint=hint)
-    return Site(trees=_trees(every_file, listing), statuses=listing.yanked.projects)
+    return Site(trees=_trees(every_file, listing, torches), statuses=listing.yanked.projects)
 
 
-def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
-    """Make the tree of all wheels, and those that labels name; a quarantined project has no files (PEP 792).
+def _trees(files: Sequence[IndexFile], listing: Listing, published: Torches) -> tuple[Tree, ...]:
+    """Make the tree of all wheels, and the narrower ones; a quarantined project has no files (PEP 792).
 
-    A wheel that needs no torch stands in the trees of every torch of its CUDA, one for a release candidate of torch in
-    its own tree alone.
+    A wheel for a release candidate of torch stands in its own tree alone.
     """
-    torch_trees: dict[CudaVersion, set[str]] = defaultdict(set)
-    for label in {file.name.label for file in files}:
-        if label and label.torch:
-            torch_trees[label.cuda].add(label.trees[-1])
+    torches = _torches_of(files, published)
     projects: dict[str, dict[ProjectName, tuple[IndexFile, ...]]] = defaultdict(dict)
     projects[""] = {}
     for project, wheels in groupby(files, key=attrgetter("project")):
@@ -204,11 +213,32 @@ def _trees(files: Sequence[IndexFile], listing: Listing) -> tuple[Tree, ...]:
             continue
         listed: dict[str, list[IndexFile]] = defaultdict(list)
         for file in wheels:
-            label = file.name.label
-            wide = () if file.is_for_candidate else ("",)
-            narrow = torch_trees[label.cuda] if label and not label.torch else ()
-            for path in (*wide, *file.trees, *narrow):
+            for path in _paths_of(file, torches):
                 listed[path].append(file)
         for path, each in listed.items():
             projects[path][project] = tuple(each)
     return tuple(Tree(path=path, projects=projects[path]) for path in sorted(projects))
+
+
+def _torches_of(files: Iterable[IndexFile], published: Torches) -> Mapping[CudaVersion, set[TorchVersion]]:
+    """The torches that have a tree, by CUDA: those that labels name, and those that wheels for many are for.
+
+    So a torch that is new in ``compatibility.yml`` has a tree with every wheel that is for it, though none was built.
+    """
+    torches: dict[CudaVersion, set[TorchVersion]] = defaultdict(set)
+    for label, requires in {(file.name.label, file.requires_dist) for file in files}:
+        if label and label.torch:
+            torches[label.cuda].add(label.torch)
+        elif label and torch_requirement(requires) is not None:
+            torches[label.cuda].update(torch for torch in published.get(label.cuda, ()) if runs_beside(requires, torch))
+    return torches
+
+
+def _paths_of(file: IndexFile, torches: Mapping[CudaVersion, set[TorchVersion]]) -> tuple[str, ...]:
+    """The trees that a wheel stands in: those of its label, and those of each torch that it is for besides."""
+    label = file.name.label
+    if label is None:
+        return ("",)
+    served = [torch for torch in torches[label.cuda] if file.serves(torch)] if label.torch is None else []
+    narrow = (Label(cuda=label.cuda, torch=torch).trees[-1] for torch in served)
+    return (*(() if file.is_for_candidate else ("",)), *label.trees, *narrow)

@@ -7,9 +7,10 @@ Beside them ``wheels.json``: everything that an index lists, for programs. docs/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -21,6 +22,7 @@ from pydantic_core import to_json
 from wheelmill.index.rows import html_row, in_utc, json_row, rows_for_page
 from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree
 from wheelmill.names import ProjectName
+from wheelmill.plan.targets import torch_in_json
 from wheelmill.smoke.verdict import Certificate
 from wheelmill.system import resources
 from wheelmill.system.files import sha256_of_bytes
@@ -121,20 +123,31 @@ def wheels_json(site: Site) -> Iterator[bytes]:
         },
     }
     yield to_json(head).removesuffix(b"}") + b',"wheels":['
+    paths = _paths_of_files(site)
     separator = b"\n"
     for files in filter(None, site.files.values()):
-        yield separator + b",\n".join([to_json(facts_of(file)) for file in files])
+        yield separator + b",\n".join([to_json(facts_of(file, paths[file.filename])) for file in files])
         separator = b",\n"
     yield b"\n]}\n"
 
 
-def facts_of(file: IndexFile) -> dict[str, object]:
+def _paths_of_files(site: Site) -> Mapping[str, list[str]]:
+    """The narrower trees that each file stands in, by its name."""
+    paths: dict[str, list[str]] = defaultdict(list)
+    for tree in site.trees[1:]:
+        for file in chain(*tree.projects.values()):
+            paths[file.filename].append(tree.path)
+    return paths
+
+
+def facts_of(file: IndexFile, trees: Sequence[str]) -> dict[str, object]:
     """What is known of one wheel; None for what is not."""
     name = file.name
     return {
         "filename": file.filename,
         "project": name.project,
         **_facts_of_version(name.version, name.label),
+        **torch_in_json(file.torch),
         "build": "".join(map(str, name.build)) or None,
         "tags": _texts(name.tags),
         "url": file.url,
@@ -146,7 +159,7 @@ def facts_of(file: IndexFile) -> dict[str, object]:
         "uploaded_at": in_utc(file.uploaded_at) if file.uploaded_at else None,
         "release": file.release,
         "yanked": file.yanked,
-        "trees": file.trees,
+        "trees": trees,
         "attestation": file.attestation,
         **_facts_of_certificate(file.certificate),
     }
@@ -158,7 +171,6 @@ def _facts_of_version(version: Version, label: Label | None) -> dict[str, str | 
         "version": version.public,
         "label": version.local,
         "cuda": str(label.cuda) if label else None,
-        "torch": str(label.torch) if label and label.torch else None,
     }
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Final
 
 from wheelmill.config.model import Package, Status, StatusEntry
-from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256
+from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Plan
 from wheelmill.smoke.verdict import Certificate
+from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.torch_need import needed_torch, runs_beside
 
 WHEELS_JSON: Final = "wheels.json"
 """Everything that the index lists, for programs; and for the next build, which compares itself with it."""
@@ -57,9 +59,15 @@ class IndexFile:
         return self.name.project
 
     @property
-    def trees(self) -> tuple[str, ...]:
-        """The narrower trees that its label names: ``cu130``, ``cu130/torch2.11``."""
-        return label.trees if (label := self.name.label) else ()
+    def torch(self) -> TorchNeed | None:
+        """The torch that its label names; where that names a CUDA only, any from the one that it requires on."""
+        label = self.name.label
+        return label.torch or needed_torch(self.requires_dist) if label else None
+
+    def serves(self, torch: TorchVersion) -> bool:
+        """Whether it is for a torch; one that needs none is for all."""
+        label = self.name.label
+        return label.torch == torch if label and label.torch else runs_beside(self.requires_dist, torch)
 
     @property
     def is_for_candidate(self) -> bool:
@@ -103,6 +111,15 @@ class Site:
             for project, files in tree.projects.items():
                 every.setdefault(project, {}).update((file.filename, file) for file in files if file.is_for_candidate)
         return {project: tuple(files.values()) for project, files in sorted(every.items())}
+
+    @property
+    def torches(self) -> Mapping[CudaVersion, Sequence[TorchVersion]]:
+        """The torches of the narrower trees, ascending, by their CUDA."""
+        found: dict[CudaVersion, set[TorchVersion]] = {}
+        for tree in self.trees:
+            if label := Label.parse(tree.path.replace("/", "")):
+                found.setdefault(label.cuda, set()).update([label.torch] if label.torch else [])
+        return {cuda: sorted(found[cuda]) for cuda in sorted(found)}
 
     def status_of(self, project: ProjectName) -> StatusEntry:
         """What the index says of a whole project."""

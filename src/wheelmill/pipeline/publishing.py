@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from wheelmill.build.identity import known_failures
-from wheelmill.config.model import Config, Listing
+from wheelmill.config.model import Compatibility, Config, Listing
 from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_folder, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import Page, pages_of, pages_of_sources
@@ -66,6 +66,7 @@ def release_folder(
 def build_index(
     store: Store,
     listing: Listing,
+    facts: Compatibility,
     *,
     base_url: str,
     output: Path,
@@ -80,6 +81,7 @@ def build_index(
     Args:
         store: the store with the releases.
         listing: which wheels are yanked or removed, and the status of projects.
+        facts: which torches there are for each CUDA.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         output: the folder that the site is written to.
         previous: the folder or URL of the site that people use now; nothing that it has may change or vanish.
@@ -99,7 +101,14 @@ def build_index(
             kept = {tag: store.read(tag, ATTESTATIONS) for tag, names in there.items() if ATTESTATIONS in names}
             manifests = tuple(attested_part(each, kept.get(each.tag, b""), signer, warn) for each in manifests)
         deployed = deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED
-        site = site_of_releases(manifests, base_url, listing, absent=_absent(manifests, there), deployed=deployed)
+        site = site_of_releases(
+            manifests,
+            base_url,
+            listing,
+            torches=facts.torches_of,
+            absent=_absent(manifests, there),
+            deployed=deployed,
+        )
         listed = pages_of_sources(sources) if sources is not None else ()
         yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue))
 

@@ -213,6 +213,7 @@ class _Run:
         build_index(
             factory.store,
             factory.config.listing,
+            factory.config.compatibility,
             base_url=factory.store.url_from(site),
             output=site,
             catalogue=catalogue_of(factory.config, factory.store.failures.read()),

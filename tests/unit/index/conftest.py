@@ -35,11 +35,14 @@ def release(tmp_path: Path) -> Release:
         store: str = "releases",
         content: bytes = b"",
         requires_python: str | None = None,
+        requires: tuple[str, ...] = (),
         now: datetime = NOW,
     ) -> tuple[Manifest, ...]:
         releases = DirectoryStore(directory=tmp_path / store)
         wheels = [
-            certified_wheel(tmp_path / "wheels" / name, content=content, requires_python=requires_python)
+            certified_wheel(
+                tmp_path / "wheels" / name, content=content, requires_python=requires_python, requires=requires
+            )
             for name in names
         ]
         publish(releases, wheels, now=now)

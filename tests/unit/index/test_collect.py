@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
+from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
 from tests.wheels import write_wheel
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import IndexFile, Site
+from wheelmill.names import StableTorch, TorchVersion
 from wheelmill.wheel.metadata import metadata_bytes
 
 FOR_CANDIDATE = "demo-1.0+cu130torch2.16rc1-cp311-cp311-manylinux_2_28_x86_64.whl"
@@ -62,6 +64,42 @@ def test_a_wheel_for_a_release_candidate_of_torch_stands_apart(release: Release)
     assert not [path for path, page in for_people.items() if b"2.16" in page]
     listed = {wheel["filename"]: wheel["trees"] for wheel in json.loads(pages["wheels.json"])["wheels"]}
     assert listed[FOR_CANDIDATE] == ["rc/cu130/torch2.16rc1"], "the next index must not lose it"
+
+
+TORCHES = {CUDA_13: [TorchVersion(2, minor) for minor in (9, 10, 11, 12)]}
+STABLE = "stable-1.0+cu130-cp39-abi3-manylinux_2_28_x86_64.whl"
+
+
+def test_a_wheel_for_many_torches_stands_in_the_tree_of_each(release: Release) -> None:
+    manifests = release(STABLE, requires=("torch>=2.10",))
+    trees = names_of(site_of_releases(manifests, "", torches=TORCHES))
+    assert list(trees) == ["", "cu130", "cu130/torch2.10", "cu130/torch2.11", "cu130/torch2.12"]
+    assert list(trees.values()) == [{STABLE}] * 5
+    assert the_file_of(site_of_releases(manifests, "")).torch == StableTorch(oldest=TorchVersion(2, 10))
+
+
+def test_it_stands_in_trees_that_other_wheels_open_and_in_none_below_its_range(release: Release) -> None:
+    release(TORCH_210, TORCH_211)
+    manifests = release(STABLE, requires=("torch>=2.11",), now=NOW + timedelta(days=1))
+    trees = names_of(site_of_releases(manifests, ""))
+    assert trees["cu130/torch2.10"] == {TORCH_210}
+    assert trees["cu130/torch2.11"] == {TORCH_211, STABLE}
+
+
+@pytest.mark.parametrize(
+    ("requirement", "minors"),
+    [
+        ("torch>=2.10,<2.12", {"2.10", "2.11"}),
+        ("torch>=2.10,!=2.11.*", {"2.10", "2.12"}),
+        ("torch==2.11.*", {"2.11"}),
+        ("torch>=2.13", set()),
+        ("torch>=2.10; extra == 'test'", set()),
+        ("torch", {"2.9", "2.10", "2.11", "2.12"}),
+    ],
+)
+def test_what_it_requires_decides_which_they_are(requirement: str, minors: set[str], release: Release) -> None:
+    trees = names_of(site_of_releases(release(STABLE, requires=(requirement,)), "", torches=TORCHES))
+    assert {path.partition("torch")[2] for path in trees} - {""} == minors
 
 
 def test_the_widest_tree_comes_first(release: Release) -> None:

@@ -14,12 +14,13 @@ import pytest
 from pypi_simple import IndexPage, ProjectPage
 
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
+from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
 from wheelmill.config.model import Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.write import write_site
-from wheelmill.names import ReleaseTag, Sha256, project_name
+from wheelmill.names import ReleaseTag, Sha256, TorchVersion, project_name
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.smoke.verdict import Certificate, Evidence
 
@@ -166,6 +167,14 @@ def test_project_lists_are_there_as_json(release: Release) -> None:
     }
 
 
+def test_wheels_json_names_the_range_of_a_wheel_for_many_torches_and_all_its_trees(release: Release) -> None:
+    manifests = release(NO_TORCH, requires=("torch>=2.10",))
+    site = site_of_releases(manifests, "", torches={CUDA_13: [TorchVersion(2, 9), TorchVersion(2, 11)]})
+    (wheel,) = json.loads(rendered(site)["wheels.json"])["wheels"]
+    assert (wheel["torch"], wheel["torch_abi"]) == (None, {"stable": "2.10"})
+    assert wheel["trees"] == ["cu130", "cu130/torch2.11"]
+
+
 def test_wheels_json_has_everything(release: Release) -> None:
     (manifest,) = release(NO_TORCH, requires_python=">=3.11")
     content = json.loads(rendered(site_of_releases([manifest], "../releases", LISTING))["wheels.json"])
@@ -183,6 +192,7 @@ def test_wheels_json_has_everything(release: Release) -> None:
         "label": "cu130",
         "cuda": "13.0",
         "torch": None,
+        "torch_abi": None,
         "build": None,
         "tags": ["py3-none-manylinux_2_28_x86_64"],
         "url": f"../releases/v2026-11-21/{NO_TORCH.replace('+', '%2B')}",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.config.model import Listing
 from wheelmill.errors import NetworkError
@@ -27,5 +28,7 @@ def test_attestations_that_cannot_be_read_now_do_not_empty_the_index(tmp_path: P
     publication = publish(store, [certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl")], now=NOW)
     write_bytes(store.directory / publication.releases[0].tag / ATTESTATIONS, b"{}")
     with pytest.raises(NetworkError, match="503"):
-        build_index(store, Listing(), base_url="../releases", output=tmp_path / "site", signer=Signer("owner/repo"))
+        build_index(
+            store, Listing(), FACTS, base_url="../releases", output=tmp_path / "site", signer=Signer("owner/repo")
+        )
     assert not (tmp_path / "site").exists()

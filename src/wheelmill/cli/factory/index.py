@@ -24,7 +24,7 @@ from wheelmill.cli.factory.inputs import (
 from wheelmill.cli.shared.options import signer_of
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, STDOUT, progress
-from wheelmill.config.load import load_listing
+from wheelmill.config.load import load_compatibility, load_listing
 from wheelmill.conformance.violation import ConformanceReport, Violation
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
@@ -147,6 +147,7 @@ def build(
     size = pipeline.build_index(
         releases,
         own.listing if own else load_listing(folder_at(config)),
+        own.compatibility if own else load_compatibility(folder_at(config)),
         base_url=base_url or releases.url_from(output),
         output=output,
         previous=previous,

@@ -9,18 +9,18 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.records import Aspect, Candidate, Inside, Mismatch, Source, TargetEnvironment
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
-from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, read_range, read_requirement
+from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, read_range
 from wheelmill.web.pages import shown
 from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
+from wheelmill.wheel.torch_need import has_release_of, torch_requirement
 
 _BEST_KNOWN: Final = Platform.parse("linux_x86_64")
 
@@ -127,9 +127,9 @@ def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -
 
 def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
     """Whether the target's torch is in a range; where only its minor release is known, whether any of that is."""
-    known = [target.torch_release] if target.torch_release else []
-    releases = known or (target.torch.releases if target.torch else ())
-    return any(wanted.contains(release, prereleases=True) for release in releases)
+    if target.torch_release:
+        return wanted.contains(target.torch_release, prereleases=True)
+    return target.torch is not None and has_release_of(target.torch, wanted)
 
 
 def abi_of(target: TargetEnvironment, facts: Compatibility) -> bool | None:
@@ -185,9 +185,9 @@ def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment
     """Give every reason against a wheel that shows inside it."""
     if not within(inside.requires_python, target.full_python):
         yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {inside.requires_python}")
-    for wanted in map(_torch_requirement, inside.requires_dist):
-        if wanted and target.torch and not admits_torch(wanted.specifier, target):
-            yield Mismatch(aspect=Aspect.TORCH, reason=f"requires {wanted}, the target has {target.torch}")
+    wanted = torch_requirement(inside.requires_dist)
+    if wanted is not None and target.torch and not admits_torch(wanted, target):
+        yield Mismatch(aspect=Aspect.TORCH, reason=f"requires torch{wanted}, the target has {target.torch}")
     if inside.glibc and target.libc and target.libc.lacks(Version(inside.glibc)):
         yield Mismatch(aspect=Aspect.GLIBC, reason=f"its code needs glibc {inside.glibc}, the target has {target.libc}")
     if inside.cuda_major and target.cuda and inside.cuda_major != target.cuda.major:
@@ -205,14 +205,6 @@ def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment
         )
         if against:
             yield Mismatch(aspect=Aspect.GPU, reason=against)
-
-
-def _torch_requirement(text: str) -> Requirement | None:
-    try:
-        required = read_requirement(text)
-    except ValueError:
-        return None
-    return required if canonicalize_name(required.name) == "torch" and not required.marker else None
 
 
 def within(specifier: str | None, version: Version) -> bool:

@@ -152,6 +152,12 @@ class Compatibility(ConfigFile):
             )
         )
 
+    @functools.cached_property
+    def torches_of(self) -> Mapping[CudaVersion, tuple[TorchVersion, ...]]:
+        """The torch releases that are published for each CUDA, on whatever platform."""
+        cudas = {torch: frozenset[CudaVersion]().union(*release.cuda.values()) for torch, release in self.torch.items()}
+        return {cuda: tuple(torch for torch, each in cudas.items() if cuda in each) for cuda in self.cuda}
+
     def cxx_standard(self, torch: TorchVersion) -> int | None:
         """The C++ standard that the headers of a torch ask for; None where every source may choose."""
         facts = {**self.torch, **self.torch.candidates}

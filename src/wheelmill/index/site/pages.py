@@ -17,12 +17,10 @@ from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.packages import PackagePage, package_page
 from wheelmill.index.site.wheels import SiteWheel, wheel_groups
-from wheelmill.index.tree import Catalogue, Site, Tree
-from wheelmill.names import CudaVersion, TorchVersion
+from wheelmill.index.tree import Catalogue, Site
 from wheelmill.release.manifest import MANIFEST
 from wheelmill.system import resources
 from wheelmill.wheel.gpu_code import CARDS
-from wheelmill.wheel.label import Label
 from wheelmill.wheel.platforms import PLATFORMS
 
 
@@ -49,7 +47,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         packages=packages,
         wheel_count=sum(package.wheel_count for package in packages),
         updated=max((file.uploaded_at for file in every_file if file.uploaded_at), default=None),
-        families=_families(site.trees),
+        families=site.torches,
         pin_example=_pin_example(packages),
         gpus=CARDS,
         platforms=PLATFORMS,
@@ -64,15 +62,6 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         yield path, [rows_for_page(path, of_package.render(root="../../", package=package).encode())]
     for file in sorted((resources.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
-
-
-def _families(trees: Sequence[Tree]) -> dict[CudaVersion, list[TorchVersion]]:
-    """The torches of the narrower trees, by their CUDA; the newest of each first."""
-    torches: dict[CudaVersion, set[TorchVersion]] = {}
-    for tree in trees:
-        if label := Label.parse(tree.path.replace("/", "")):
-            torches.setdefault(label.cuda, set()).update([label.torch] if label.torch else [])
-    return {cuda: sorted(torches[cuda], reverse=True) for cuda in sorted(torches, reverse=True)}
 
 
 def _pin_example(packages: Iterable[PackagePage]) -> str:
