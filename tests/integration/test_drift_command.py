@@ -104,10 +104,39 @@ def test_drift_as_json(index: Path, folder: Path) -> None:
 def test_what_was_written_is_no_drift_any_more(index: Path, folder: Path) -> None:
     write_torch_index(index, CURRENT | NEWER)
     done = run("drift", "--config", folder, "--write", exit_code=0)
-    assert done.stdout == f"{MISSING}; written with CUDA 13.2 on linux_x86_64 alone: the index knows no other\n"
+    first, *to_look_up = done.stdout.splitlines()
+    assert first == f"{MISSING}; written with CUDA 13.2 on linux_x86_64"
+    assert [line.split()[1].strip(",") for line in to_look_up] == ["index", "cxx", "glibc", "old_cxx_abi"]
     assert run("drift", "--config", folder, exit_code=0).stdout == ""
     run("check", folder, exit_code=0)
     assert "# by hand\n" in (folder / "compatibility.yml").read_text()
+
+
+def test_a_new_torch_gets_the_cudas_and_platforms_of_its_own_indexes(index: Path, folder: Path) -> None:
+    write_torch_index(index, CURRENT | NEWER)
+    path = folder / "compatibility.yml"
+    url = f"{os.environ['UV_DEFAULT_INDEX'].removesuffix('simple/')}KIND/cu{{cuda}}/simple"
+    release = '{toolkit: "%s", minimum_driver: "580.65.06", host_gcc: 15, architectures: ["9.0"]}'
+    cudas = "".join(f'    "{cuda}": {release % f"{cuda}.1"}\n' for cuda in ("12.8", "13.0", "13.2"))
+    text = COMPATIBILITY.replace("https://torch.example/cu{cuda}", url.replace("KIND", "own"))
+    text = text.replace("  releases:", f'  test_index: "{url.replace("KIND", "test")}"\n  releases:', 1)
+    head, tail = 'cuda:\n  checked: 2026-11-21\n  source: "https://example.org/cuda"\n', text.partition("\n")[2]
+    path.write_text(f"{head}  releases:\n{cudas}{tail.replace('[linux_x86_64]', '[linux_x86_64, linux_aarch64]')}")
+    for cuda in ("cu130", "cu132"):
+        names = [
+            f"torch-{version}+{cuda}-cp312-cp312-manylinux_2_28_{machine}.whl"
+            for version in ("2.12.1", "2.11.0")
+            for machine in ("x86_64", "aarch64")
+        ]
+        write_torch_index(index / "own" / cuda, dict.fromkeys(names))
+    write_torch_index(index / "test" / "cu132", {"torch-2.13.0rc2+cu132-cp313-cp313-manylinux_2_28_x86_64.whl": None})
+
+    done = run("drift", "--config", folder, "--write", exit_code=0)
+    assert f"{MISSING}; written with CUDA 13.0, 13.2 on linux_x86_64 and 13.0, 13.2 on linux_aarch64\n" in done.stdout
+    assert "torch 2.13rc2: missing (release 2.13.0rc2, Python 3.13, CUDA 13.2); written" in done.stdout
+    run("check", folder, exit_code=0)
+    assert run("drift", "--config", folder, exit_code=0).stdout == ""
+    assert '  "candidates":\n    2.13rc2: {release: "2.13.0rc2", cuda: {linux_x86_64: ["13.2"]}' in path.read_text()
 
 
 def test_what_was_written_reaches_the_facts_for_the_client(index: Path, folder: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from wheelmill.errors import NetworkError, ProcessError
 from wheelmill.system import process
 from wheelmill.web.credentials import keep_credential
+from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Link, Page, absolute, with_sound_links
 
 if TYPE_CHECKING:
@@ -54,23 +55,27 @@ def open_index() -> Web:
     return Web()
 
 
-def files_of(project: ProjectName, web: Web) -> tuple[Link, ...]:
+def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[Link, ...]:
     """List the files of a project that a program may choose, their URLs absolute.
 
     Args:
         project: none, when the index does not have it.
         web: a connection to the index.
+        index: the URL of another simple index than the one that this machine is set to.
 
     Raises:
         NetworkError: the index does not answer, or not with a page of the simple API.
     """
-    answer = web.get(f"{_index().rstrip('/')}/{project}/", accept=_ACCEPT)
-    if answer.status == HTTPStatus.NOT_FOUND:
+    answer = web.get(f"{(index or _index()).rstrip('/')}/{project}/", accept=_ACCEPT)
+    # torch's own indexes are in an object store, which says so of what it does not have.
+    absent = {HTTPStatus.NOT_FOUND, *([HTTPStatus.FORBIDDEN] if index else [])}
+    if answer.status in absent:
         return ()
     try:
         page = _read(answer)
     except ValueError as error:
-        raise NetworkError(f"the package index answers with no page of {project}: {error}") from None
+        where = without_credentials(index) if index else "the package index"
+        raise NetworkError(f"{where} answers with no page of {project}: {error}") from None
     resolved = ((link, absolute(page.base, link.url)) for link in with_sound_links(page, _SUFFIXES).links)
     return tuple(link._replace(url=url) for link, url in resolved if url)
 

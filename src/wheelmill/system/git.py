@@ -29,6 +29,16 @@ def find_commit(url: str, ref: str) -> str | None:
     return next((commits[name] for name in names if name in commits), None)
 
 
+def find_tags(url: str, pattern: str) -> tuple[str, ...]:
+    """Ask a git repository for the names of its tags that match a pattern such as ``v2.16.0-rc*``.
+
+    Raises:
+        ProcessError: it does not answer.
+    """
+    answer = _git(url, "ls-remote", "--tags", "--refs", url, f"refs/tags/{pattern}")
+    return tuple(line.partition("\trefs/tags/")[2] for line in answer.splitlines())
+
+
 def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> None:
     """Put the files of one commit into a new folder, without anything of git's own.
 

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.markup import escape
@@ -23,10 +23,9 @@ from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, w
 from wheelmill.config.model.images import Images
 from wheelmill.config.upkeep import image_drift
 from wheelmill.config.upkeep.amend import amend
-from wheelmill.config.upkeep.drift import TorchDifference, find_drift, write_differences
+from wheelmill.config.upkeep.drift import TorchDifference, look_for_drift, write_differences
 from wheelmill.config.upkeep.image_registry import ImageRegistry
 from wheelmill.config.upkeep.issue import entry_from
-from wheelmill.config.upkeep.published import published_torch
 from wheelmill.errors import FindingsError, IntegrityError, UsageError
 from wheelmill.names import CudaVersion
 from wheelmill.system.files import write_bytes
@@ -127,7 +126,7 @@ def drift(
     config = config_to_change(directory) if write else config_at(directory)
     if not config.compatibility.torch:
         raise UsageError(f"{config.directory / COMPATIBILITY} lists no torch")
-    found = find_drift(config.compatibility, published_torch(since=min(config.compatibility.torch)))
+    found = look_for_drift(config.compatibility)
     written = [difference for difference in found.differences if write and difference.writable]
     if written:
         today = dt.datetime.now(tz=dt.UTC).date()
@@ -142,6 +141,13 @@ def drift(
         raise typer.Exit(FindingsError.exit_code)
 
 
+_TO_LOOK_UP: Final = """\
+  No index tells these, so look before you merge:
+  - cxx, the C++ standard that torch/all.h asks for: without a line that of the torch before it is taken;
+  - glibc, which is what file names promise: the symbols of libc10 and libtorch_python tell what is true;
+  - old_cxx_abi, where torch._C._GLIBCXX_USE_CXX11_ABI is false: without a line it is true everywhere."""
+
+
 def _drift_line(difference: TorchDifference, *, write: bool) -> str:
     """What differs, and what became of it."""
     if not write:
@@ -149,8 +155,8 @@ def _drift_line(difference: TorchDifference, *, write: bool) -> str:
     if not difference.writable:
         return f"{difference}; not written: the index does not tell all of it"
     if difference.fact == "missing":
-        cuda = difference.index["default_cuda"]
-        return f"{difference}; written with CUDA {cuda} on linux_x86_64 alone: the index knows no other"
+        cuda = " and ".join(f"{', '.join(own)} on {platform}" for platform, own in difference.index["cuda"].items())
+        return f"{difference}; written with CUDA {cuda}\n{_TO_LOOK_UP}"
     return f"{difference}; written"
 
 

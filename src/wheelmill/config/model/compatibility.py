@@ -95,6 +95,8 @@ class TorchFacts(ByVersion[TorchVersion, TorchRelease]):
     package index has torch for another CUDA."""
     test_index: Text | None = None
     """The same for release candidates."""
+    repository: Text | None = None
+    """The git repository that has a tag for each of them: v2.16.0-rc1."""
     releases: Annotated[Mapping[TorchVersion, TorchRelease], EachKeyOnce()]
     candidates: Annotated[Mapping[TorchVersion, TorchRelease], EachKeyOnce()] = field(default_factory=dict)
     """Release candidates, such as 2.16rc1, which are built for only when they are asked for. ``release`` is what their

@@ -12,7 +12,9 @@ from wheelmill.config.annotations import KeyPath
 from wheelmill.config.document import read_document
 from wheelmill.config.model import Compatibility, TorchRelease
 from wheelmill.config.upkeep.amend import amend
-from wheelmill.config.upkeep.published import LINUX_X86_64, PublishedTorch
+from wheelmill.config.upkeep.own_index import candidates_among, own_builds, with_builds
+from wheelmill.config.upkeep.published import LINUX_X86_64, PublishedTorch, published_torch
+from wheelmill.errors import NetworkError, ProcessError
 from wheelmill.names import Platform, PythonVersion, TorchVersion
 
 Difference = TypeVar("Difference")
@@ -28,6 +30,11 @@ class TorchDifference:
     """None for a release that is missing."""
     index: Any
     """For a release that is missing all its facts, None for one that the index does not tell."""
+
+    @property
+    def section(self) -> Literal["releases", "candidates"]:
+        """Where ``compatibility.yml`` has it."""
+        return "candidates" if self.torch.is_candidate else "releases"
 
     @property
     def writable(self) -> bool:
@@ -51,10 +58,43 @@ class Drift(Generic[Difference]):
     """What could not be compared, and why."""
 
 
+def look_for_drift(compatibility: Compatibility) -> Drift[TorchDifference]:
+    """Ask the package index for releases of torch, and torch's own indexes for candidates and builds of new releases.
+
+    Raises:
+        UsageError: the package index does not have torch.
+        NetworkError: the package index does not answer; where one of torch's own does not, the drift says so.
+        IntegrityError: a METADATA does not have the hash that the index gives for it.
+    """
+    torch, cudas = compatibility.torch, compatibility.cuda.keys()
+    published = dict(published_torch(since=min(torch)))
+    new = published.keys() - torch.keys()
+    unknown: list[str] = []
+    candidates = None
+    try:
+        if builds := own_builds(torch.index, cudas) if new else {}:
+            published |= {each: with_builds(published[each], builds) for each in new}
+        if torch.test_index:
+            candidates, unnumbered = candidates_among(own_builds(torch.test_index, cudas), torch, published)
+            unknown.extend(unnumbered)
+    except (NetworkError, ProcessError) as error:
+        unknown.append(f"not all that torch's own indexes have is known: {error}")
+    found = find_drift(compatibility, published, candidates)
+    return replace(found, unknown=(*found.unknown, *unknown))
+
+
 def find_drift(
-    compatibility: Compatibility, published: Mapping[TorchVersion, PublishedTorch]
+    compatibility: Compatibility,
+    published: Mapping[TorchVersion, PublishedTorch],
+    candidates: Mapping[TorchVersion, PublishedTorch] | None = None,
 ) -> Drift[TorchDifference]:
-    """Compare the facts about torch with what the index says."""
+    """Compare the facts about torch with what the index says.
+
+    Args:
+        compatibility: the facts.
+        published: the releases that the package index has.
+        candidates: the newest release candidate of each release that is to come; None where nobody knows.
+    """
     differences: list[TorchDifference] = []
     unknown: list[str] = []
     for torch in sorted(compatibility.torch.keys() | published.keys()):
@@ -73,6 +113,14 @@ def find_drift(
             differences.append(TorchDifference(torch=torch, fact="missing", file=None, index=_block(newest)))
         else:
             differences.extend(_changes(torch, known, newest))
+    listed = compatibility.torch.candidates
+    if candidates is not None:
+        over = sorted(listed.keys() - candidates.keys())
+        unknown.extend(f"torch {torch}: no candidate any more; its entry can go" for torch in over)
+        new = sorted(candidates.keys() - listed.keys())
+        differences.extend(
+            TorchDifference(torch=torch, fact="missing", file=None, index=_block(candidates[torch])) for torch in new
+        )
     return Drift(differences=tuple(differences), unknown=tuple(unknown))
 
 
@@ -82,10 +130,14 @@ def write_differences(path: Path, differences: Collection[TorchDifference], *, c
     Raises:
         ConfigurationError: the file cannot be changed in place; then it stays as it was.
     """
-    keys = {TorchVersion.parse(key): key for key in read_document(path).content["torch"]["releases"]}
+    torch = read_document(path).content["torch"]
+    keys = {TorchVersion.parse(key): key for key in torch["releases"]}
     values: dict[KeyPath, Any] = {("torch", "checked"): checked.isoformat()}
     for difference in differences:
-        release = ("torch", "releases", keys.get(difference.torch, str(difference.torch)))
+        if difference.section not in torch:
+            values.setdefault(("torch", difference.section), {})[str(difference.torch)] = difference.index
+            continue
+        release = ("torch", difference.section, keys.get(difference.torch, str(difference.torch)))
         values[release if difference.fact == "missing" else (*release, difference.fact)] = difference.index
     amend(path, values)
 
@@ -102,13 +154,18 @@ def _changes(torch: TorchVersion, known: TorchRelease, newest: PublishedTorch) -
 
 
 def _block(new: PublishedTorch) -> dict[str, object]:
-    """A release as ``compatibility.yml`` has it; of its CUDA releases the index knows that of its own wheels."""
-    cuda = str(new.default_cuda) if new.default_cuda else None
+    """A release as ``compatibility.yml`` has it, its wheels on the package index among its CUDA releases."""
+    usual = {LINUX_X86_64: frozenset({new.default_cuda})} if new.default_cuda else {}
+    cuda = {
+        platform: own
+        for platform in new.python
+        if (own := new.cuda.get(platform, frozenset()) | usual.get(platform, frozenset()))
+    }
     return {
         "release": new.release,
-        "cuda": {str(LINUX_X86_64): [cuda]} if cuda else None,
-        "python": _listed(new.python[LINUX_X86_64]),
-        "default_cuda": cuda,
+        "cuda": {str(platform): list(map(str, sorted(own))) for platform, own in cuda.items()} or None,
+        "python": _as_written({platform: new.python[platform] for platform in cuda or [LINUX_X86_64]}),
+        "default_cuda": str(new.default_cuda) if new.default_cuda else None,
         "glibc": str(new.glibc) if new.glibc else None,
     }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from packaging.requirements import Requirement
@@ -51,11 +51,13 @@ class PublishedTorch:
     none."""
     default_cuda: CudaVersion | None
     """The CUDA of the wheels for linux_x86_64; None when their METADATA is not there or does not name one."""
+    cuda: Mapping[Platform, frozenset[CudaVersion]] = field(default_factory=dict)
+    """What torch's own indexes have it for, by platform; nothing where they were not asked or do not have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TorchWheel:
-    """A wheel for one of the platforms that wheels are built for."""
+class TorchWheel:
+    """A wheel of torch for one of the platforms that wheels are built for."""
 
     file: Link
     version: Version
@@ -75,16 +77,28 @@ def published_torch(since: TorchVersion) -> Mapping[TorchVersion, PublishedTorch
         IntegrityError: a METADATA does not have the hash that the index gives for it.
     """
     with open_index() as web:
-        if not (files := files_of(_TORCH, web)):
+        if not (files := torch_files(web)):
             raise UsageError(f"the package index has no project {_TORCH}")
         return {torch: _described(wheels, web) for torch, wheels in _newest_wheels(files, since).items()}
 
 
-def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVersion, list[_TorchWheel]]:
-    releases: dict[Version, list[_TorchWheel]] = {}
-    for file in files:
-        if (wheel := _wheel(file)) and TorchVersion(wheel.version.major, wheel.version.minor) >= since:
-            releases.setdefault(wheel.version, []).append(wheel)
+def torch_files(web: Web, index: str | None = None) -> tuple[Link, ...]:
+    """List the files of torch on the package index, or on another one; see `files_of`."""
+    return files_of(_TORCH, web, index)
+
+
+def wheels_among(files: Iterable[Link]) -> Iterator[TorchWheel]:
+    """Read the names of files; those of wheels for our platforms count, yanked ones do not."""
+    return (wheel for file in files if (wheel := _wheel(file)))
+
+
+def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVersion, list[TorchWheel]]:
+    releases: dict[Version, list[TorchWheel]] = {}
+    for wheel in wheels_among(files):
+        version = wheel.version
+        is_release = not version.is_prerelease and not version.local
+        if is_release and TorchVersion(version.major, version.minor) >= since:
+            releases.setdefault(version, []).append(wheel)
     counted = [
         version for version, wheels in releases.items() if any(wheel.platform == LINUX_X86_64 for wheel in wheels)
     ]
@@ -92,7 +106,7 @@ def _newest_wheels(files: Iterable[Link], since: TorchVersion) -> dict[TorchVers
     return {TorchVersion(version.major, version.minor): releases[version] for version in sorted(counted)}
 
 
-def _wheel(file: Link) -> _TorchWheel | None:
+def _wheel(file: Link) -> TorchWheel | None:
     """Read the name of a file; None for one that does not count."""
     try:
         name = WheelName.parse(file.filename)
@@ -101,10 +115,9 @@ def _wheel(file: Link) -> _TorchWheel | None:
     tags = frozenset(platform for platform in name.platforms if platform.startswith(("manylinux", "linux")))
     platform = next((platform for platform in BUILT_FOR if platform in set(map(Platform.of_tag, tags))), None)
     pythons = frozenset(python for tag in name.tags if (python := _cpython(tag.abi)))
-    version = name.version
-    if file.yanked is not None or version.is_prerelease or version.local or platform is None or not pythons:
+    if file.yanked is not None or platform is None or not pythons:
         return None
-    return _TorchWheel(file=file, version=version, platform=platform, pythons=pythons, platform_tags=tags)
+    return TorchWheel(file=file, version=name.version, platform=platform, pythons=pythons, platform_tags=tags)
 
 
 def _cpython(abi: str) -> PythonVersion | None:
@@ -114,21 +127,28 @@ def _cpython(abi: str) -> PythonVersion | None:
         return None
 
 
-def _described(wheels: list[_TorchWheel], web: Web) -> PublishedTorch:
-    by_platform: dict[Platform, list[_TorchWheel]] = {}
-    for wheel in wheels:
-        by_platform.setdefault(wheel.platform, []).append(wheel)
-    usual = by_platform[LINUX_X86_64]
-    promised = (promised_glibc(tag) for wheel in usual for tag in wheel.platform_tags)
+def _described(wheels: list[TorchWheel], web: Web) -> PublishedTorch:
+    usual = [wheel for wheel in wheels if wheel.platform == LINUX_X86_64]
     return PublishedTorch(
         release=ProjectVersion(str(wheels[0].version)),
-        python={
-            platform: frozenset[PythonVersion]().union(*(wheel.pythons for wheel in own))
-            for platform, own in by_platform.items()
-        },
-        glibc=max((glibc for glibc in promised if glibc), default=None),
+        python=pythons_of(wheels),
+        glibc=promised_by(wheels),
         default_cuda=_default_cuda(min(usual, key=lambda wheel: wheel.file.filename).file, web),
     )
+
+
+def pythons_of(wheels: Iterable[TorchWheel]) -> Mapping[Platform, frozenset[PythonVersion]]:
+    """The Pythons of wheels, by their platforms."""
+    by_platform: dict[Platform, frozenset[PythonVersion]] = {}
+    for wheel in wheels:
+        by_platform[wheel.platform] = by_platform.get(wheel.platform, frozenset()) | wheel.pythons
+    return by_platform
+
+
+def promised_by(wheels: Iterable[TorchWheel]) -> Version | None:
+    """The oldest glibc that wheels for linux_x86_64 promise to run on; None where they promise none."""
+    tags = (tag for wheel in wheels if wheel.platform == LINUX_X86_64 for tag in wheel.platform_tags)
+    return max((glibc for tag in tags if (glibc := promised_glibc(tag))), default=None)
 
 
 def _default_cuda(file: Link, web: Web) -> CudaVersion | None:
