@@ -13,7 +13,7 @@ from tests.unit.build.conftest import package_index_of, write_toolkit
 from tests.unit.build.test_compiler_cache import write_program
 from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
-from wheelmill.names import CudaVersion
+from wheelmill.names import CudaVersion, project_name
 from wheelmill.system import resources
 
 TARGET = ("demo", "--python", f"3.{sys.version_info.minor}", "--cuda", "13.0", "--json")
@@ -129,3 +129,14 @@ def test_a_build_that_failed_without_a_network_is_tried_again(run: Run, source: 
     (source / "address").write_text("http://127.0.0.1:9/")
     for _ in range(2):
         assert counts(run(exit_code=4)) == (1, 0)
+
+
+def test_what_a_build_took_is_written_when_that_is_asked_for(run: Run, source: Path) -> None:
+    packages = source.parent / "packages.yml"
+    packages.write_text(f"# Ours.{PACKAGES}\n# The end.\n")
+    run(exit_code=5)
+    assert packages.read_text() == f"# Ours.{PACKAGES}\n# The end.\n"
+    done = run("--measure", "--force", exit_code=5)
+    written = load_config(source.parent).packages[project_name("demo")].seconds
+    assert packages.read_text() == f"# Ours.{PACKAGES}    seconds: {written}\n\n# The end.\n"
+    assert f"{packages}: demo takes {written} seconds for each GPU architecture" in done.stderr.replace("\n", "")

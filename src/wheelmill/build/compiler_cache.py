@@ -34,8 +34,8 @@ class CompilerCache:
 
     def variables(self, folder: PurePath | None = None, compilers: PurePath | None = None) -> Mapping[str, str]:
         """What the compilers read, with the places where a build sees the two folders."""
-        disabled = {"CCACHE_DISABLE": "1"} if os.environ.get("CCACHE_DISABLE") else {}
-        return disabled | {
+        asked = {name: "1" for name in ("CCACHE_DISABLE", "CCACHE_RECACHE") if os.environ.get(name)}
+        return asked | {
             "WHEELMILL_COMPILERS": str(compilers or self.compilers),
             "CCACHE_DIR": str(folder or self.folder),
             "CCACHE_COMPILERCHECK": "content",

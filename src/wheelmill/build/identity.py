@@ -24,7 +24,18 @@ from wheelmill.system.files import sha256_of, sha256_of_bytes
 
 _ONLY_PLANNED: Final = (
     *("versions", "version_range", "python", "cuda", "torch", "platforms", "exclude", "include", "architectures"),
-    *("window", "description", "licence", "redistributable", "runner", "source", "patches", "allow", "directory"),
+    *(
+        "window",
+        "description",
+        "licence",
+        "redistributable",
+        "runner",
+        "seconds",
+        "source",
+        "patches",
+        "allow",
+        "directory",
+    ),
 )
 """Keys of a package that say what is planned, who builds it or what is allowed, or whose files count instead. All
 others count, so that a new one cannot be forgotten."""

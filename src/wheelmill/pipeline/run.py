@@ -12,7 +12,7 @@ from pathlib import Path
 
 from wheelmill.build.builder import Builder, build_wheel
 from wheelmill.build.identity import identity_of, inputs_of
-from wheelmill.build.provenance import provenance_path
+from wheelmill.build.provenance import Provenance, provenance_path
 from wheelmill.config.model import Config
 from wheelmill.errors import (
     BuildError,
@@ -68,6 +68,8 @@ class RunOutcome:
 
     verdicts: tuple[Verdict, ...]
     releases: tuple[ReleaseTag, ...]
+    built: tuple[Provenance, ...]
+    """What was compiled by this run, also where the wheel was refused."""
     failures: tuple[RunFailure, ...]
     """Builds that failed, now or before, and wheels that were refused; then those that were not released."""
     left: tuple[BuildTarget, ...]
@@ -120,7 +122,13 @@ def run(
             work.publish()
         raise
     releases = work.publish() if publishes else ()
-    return RunOutcome(verdicts=tuple(work.verdicts), releases=releases, failures=tuple(work.failures), left=tuple(left))
+    return RunOutcome(
+        verdicts=tuple(work.verdicts),
+        releases=releases,
+        built=tuple(work.built),
+        failures=tuple(work.failures),
+        left=tuple(left),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +142,7 @@ class _Run:
     """Wheels that passed in an earlier run and were not released, by the identity of their inputs."""
     verdicts: list[Verdict] = field(default_factory=list)
     tested: list[TestedWheel] = field(default_factory=list)
+    built: list[Provenance] = field(default_factory=list)
     failures: list[RunFailure] = field(default_factory=list)
 
     def take(self, target: BuildTarget) -> None:
@@ -180,6 +189,7 @@ class _Run:
         built = build_wheel(
             target, factory.builder, policy=factory.policy, output=factory.output / "built", progress=progress
         )
+        self.built.append(built.provenance)
         rebuilt = assign_build_number(built, self.published)
         if rebuilt is None:
             progress.step(f"{built.file.filename} is published already, byte for byte")

@@ -1,4 +1,4 @@
-"""How much of a plan is built, and how it is spread over jobs, and what that will cost."""
+"""How much of a plan is built, and how it is spread over jobs."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,17 +11,14 @@ from wheelmill.names import ProjectName, PythonVersion, project_name
 from wheelmill.plan.groups import (
     MAX_ATTESTED,
     MAX_JOBS,
-    Estimate,
-    estimate,
     groups_of,
     sample_of,
     shards_of,
     waiting_groups,
 )
-from wheelmill.plan.targets import BuildTarget, Cell, PastBuild, Plan
+from wheelmill.plan.targets import BuildTarget, Cell, Plan
 from wheelmill.release.github.store import QUOTAS
 
-DEMO, OTHER = project_name("demo"), project_name("other")
 PY_9, PY_10 = PythonVersion(3, 9), PythonVersion(3, 10)
 
 
@@ -122,23 +119,3 @@ def test_one_target_stands_for_itself() -> None:
 def test_a_package_without_torch_can_be_sampled() -> None:
     plan = Plan(targets=tuple(of(replace(EXAMPLE, torch=None, python=python)) for python in (PY_9, PY_12)), skips=())
     assert sample_of(plan).targets == plan.targets
-
-
-def test_wheels_cost_what_those_of_their_project_cost_on_average() -> None:
-    plan = Plan(targets=(target(), target(python="3.12")), skips=())
-    past = [PastBuild(project=DEMO, seconds=seconds, size=size) for seconds, size in ((1800, 10), (5400, 30))]
-    past.append(PastBuild(project=OTHER, seconds=1e9, size=10**9))
-    assert estimate(plan, past) == Estimate(
-        wheels=2, unknown=0, jobs=1, runners=1, machine_hours=2.0, hours=2.0, size=40
-    )
-
-
-def test_a_project_that_was_never_built_is_counted_apart() -> None:
-    plan = Plan(targets=(target(),), skips=())
-    assert estimate(plan, ()) == Estimate(wheels=0, unknown=1, jobs=1, runners=1, machine_hours=0, hours=0, size=0)
-
-
-def test_long_jobs_start_first_on_as_many_runners_as_there_are() -> None:
-    plan = Plan(targets=tuple(target(version=f"{number}.0") for number in range(5)), skips=())
-    cost = estimate(plan, [PastBuild(project=DEMO, seconds=3600, size=1)], runners=2)
-    assert (cost.jobs, cost.machine_hours, cost.hours) == (5, 5.0, 3.0)

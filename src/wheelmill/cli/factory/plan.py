@@ -19,7 +19,8 @@ from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import changed_since
-from wheelmill.plan.groups import Group, estimate, groups_of, sample_of, shards_of, waiting_groups
+from wheelmill.plan.estimate import estimate
+from wheelmill.plan.groups import Group, groups_of, sample_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Plan, torch_in_json

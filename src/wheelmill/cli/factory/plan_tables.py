@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,11 +12,19 @@ from rich.table import Table
 
 from wheelmill.cli.shared.terminal import STDERR, STDOUT
 from wheelmill.names import ProjectName, TorchVersion
-from wheelmill.plan.groups import Estimate, estimate, groups_of
+from wheelmill.plan.estimate import GUESSED_SECONDS, Basis, Estimate, estimate
+from wheelmill.plan.groups import groups_of
 from wheelmill.plan.targets import BuildTarget, Filters, PastBuild, Plan, Skip
 
 _REASONS: Final = 3
 """How many reasons of a package stand in its line in full; more of them are put together by their kinds."""
+
+_BASES: Final[Mapping[Basis, tuple[str, str]]] = {
+    Basis.MEASURED: ("", "as published wheels took"),
+    Basis.PRIOR: ("~", "by 'seconds' in packages.yml"),
+    Basis.GUESS: ("?", f"guessed: {GUESSED_SECONDS} seconds for each GPU architecture"),
+}
+"""How hours are marked, and what is said of them."""
 
 
 def print_plan(planned: Plan, past: Sequence[PastBuild], cost: Estimate, *, wheels: bool, skips: bool) -> None:
@@ -36,11 +44,14 @@ def print_plan(planned: Plan, past: Sequence[PastBuild], cost: Estimate, *, whee
     if skips:
         _print_skips(planned)
     STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; cells skipped: {len(planned.skips)}")
-    if cost.wheels:
-        STDOUT.print(
-            f"estimate for {cost.wheels} of them: {cost.machine_hours:.1f} machine hours, done in {cost.hours:.1f} "
-            f"with {cost.runners} at work, {cost.size / 1e9:.2f} GB"
-        )
+    if planned.targets:
+        total = f"estimate: {_in_words(cost.machine_hours)} machine hours, done in {_in_words(cost.hours)}"
+        size = f", {cost.size / 1e9:.2f} GB of {cost.wheels} wheels" if cost.wheels else ""
+        STDOUT.print(f"{total} with {cost.runners} at work{size}")
+    for basis, share in cost.shares.items():
+        if share.wheels:
+            mark, words = _BASES[basis]
+            STDOUT.print(f"  {mark}{_in_words(share.machine_hours)} of them for {share.wheels} wheels, {words}")
 
 
 def _print_overview(planned: Plan, past: Sequence[PastBuild]) -> None:
@@ -51,10 +62,16 @@ def _print_overview(planned: Plan, past: Sequence[PastBuild]) -> None:
     table.add_column("why not the others")
     for project, part in _by_project(planned):
         cost = estimate(part, past)
-        hours = f"{cost.machine_hours:.1f}" if cost.wheels and not cost.unknown else "?"
-        counts = (str(len(part.targets)), str(cost.jobs), hours if part.targets else "-", _newest_torch(part.targets))
+        marks = [_BASES[basis][0] for basis, share in cost.shares.items() if share.wheels]  # of a project one
+        hours = f"{marks[0]}{_in_words(cost.machine_hours)}" if marks else "-"
+        counts = (str(len(part.targets)), str(cost.jobs), hours, _newest_torch(part.targets))
         table.add_row(project, *counts, escape(_why(part.skips)))
     STDOUT.print(table)
+
+
+def _in_words(hours: float) -> str:
+    """Hours with one decimal, which never says that a build takes none."""
+    return f"{hours:.1f}" if hours >= 0.05 else "<0.1"  # noqa: PLR2004 - what would be rounded to 0.0
 
 
 def _newest_torch(targets: Sequence[BuildTarget]) -> str:

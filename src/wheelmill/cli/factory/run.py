@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich.markup import escape
 
 from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
-from wheelmill.cli.factory.inputs import ConfigOption, config_at, store_at
+from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change, store_at
 from wheelmill.cli.factory.plan import plan_content
 from wheelmill.cli.factory.plan_tables import tell_skips
 from wheelmill.cli.factory.sandbox import BuildOptions, environments_in
@@ -19,13 +21,18 @@ from wheelmill.cli.factory.smoke import verdict_content
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.cli.shared.terminal import STDERR, progress
+from wheelmill.config.annotations import Unquoted
+from wheelmill.config.load import PACKAGES
+from wheelmill.config.upkeep.amend import amend
 from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
+from wheelmill.names import ProjectName
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
 from wheelmill.plan.targets import Cell, Plan
 from wheelmill.release.store import published_cells
 
 if TYPE_CHECKING:
+    from wheelmill.build.provenance import Provenance
     from wheelmill.pipeline.run import RunOutcome
 
 _STAGES: Final = {4: (BuildError, "build"), 5: (SmokeError, "smoke"), 6: (ReleaseError, "release")}
@@ -61,6 +68,12 @@ def run(
         float | None,
         typer.Option(help="Stop builds after these minutes, keep what is done and exit with 3.", metavar="N", min=0),
     ] = None,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure", help="Compile everything anew and write the seconds of each package to packages.yml."
+        ),
+    ] = False,
     output: Annotated[Path, typer.Option(help="Folder for wheels, releases and site.", metavar="DIR")] = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
@@ -69,7 +82,9 @@ def run(
 
     wanted = filters.for_this_machine(projects)
     policy = where.resolve_policy()
-    configuration = config_at(config)
+    configuration = config_to_change(config) if measure else config_at(config)
+    if measure:
+        os.environ["CCACHE_RECACHE"] = "1"  # else what the compiler cache has would be measured
     releases = store_at(store or f"dir:{output / 'releases'}")
     builder = where.limited_builder(configuration)
     failed = known_failures(releases.failures.read(), builder.place, policy)
@@ -94,6 +109,8 @@ def run(
         print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
     place = f"index: {output / 'site'}" if publishes else f"wheels that passed: {output / 'wheels'}"
     STDERR.print(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
+    if measure:
+        _write_seconds(outcome.built, configuration.directory / PACKAGES)
     _raise_for(outcome, planned)
 
 
@@ -122,6 +139,22 @@ def _outcome_content(outcome: RunOutcome) -> dict[str, object]:
         ],
         "left": [target.cell.id for target in outcome.left],
     }
+
+
+def _write_seconds(built: Iterable[Provenance], packages: Path) -> None:
+    """Write what the slowest build of each package took for each GPU architecture: further Pythons share its objects.
+
+    Raises:
+        ConfigurationError: the file cannot be changed in place; then it stays as it was.
+    """
+    slowest: dict[ProjectName, int] = {}
+    for wheel in built:
+        seconds = max(1, round(wheel.seconds / len(wheel.architectures)))
+        slowest[wheel.cell.project] = max(seconds, slowest.get(wheel.cell.project, 0))
+    if slowest:
+        amend(packages, {("packages", name, "seconds"): Unquoted(str(seconds)) for name, seconds in slowest.items()})
+    for name, seconds in slowest.items():
+        STDERR.print(escape(f"{packages}: {name} takes {seconds} seconds for each GPU architecture"))
 
 
 def _raise_for(outcome: RunOutcome, planned: Plan) -> None:

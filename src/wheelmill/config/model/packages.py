@@ -15,7 +15,17 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from wheelmill.config.annotations import After, ConfigFile, Either, Entry, Items, KeyPath
-from wheelmill.config.fields import Architectures, Name, Platforms, Range, Requirements, Text, Truth, UpstreamVersions
+from wheelmill.config.fields import (
+    Architectures,
+    Name,
+    Platforms,
+    Range,
+    Requirements,
+    Text,
+    Truth,
+    UpstreamVersions,
+    WholeNumber,
+)
 from wheelmill.config.package_fields import (
     ISOLATED,
     AllowedCode,
@@ -213,6 +223,9 @@ class PackageEntry(Entry):
     """A Python file inside the configuration folder that is run with the wheel where there is a GPU."""
     runner: Runner | None = None
     """Which of GitHub's own machines build it; by default the newest for the platform."""
+    seconds: WholeNumber | None = None
+    """Seconds that a wheel takes to build for each of its GPU architectures, until published wheels tell;
+    `wheelmill run --measure` writes it."""
     memory_per_job: Gigabytes | None = None
     """GB that one compiler takes at its peak."""
     timeout: Minutes | None = None

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from wheelmill.config.annotations import KeyPath
+from wheelmill.config.annotations import KeyPath, Unquoted
 from wheelmill.config.document import parse_document, read_document, refusal
 from wheelmill.errors import ConfigurationError
 from wheelmill.system.files import write_bytes
@@ -24,7 +24,8 @@ def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
     """Set values and keep every other byte.
 
     A value that is there is replaced where it stands; it must be a scalar or stand in brackets. A key that is not there
-    is added, with keys and values of its own, below the others of its mapping.
+    is added below the others of its mapping, with keys and values of its own or with a single value, which may also
+    stand in brackets.
 
     Raises:
         ConfigurationError: the file cannot be read, or would not say just this afterwards; then it stays as it was.
@@ -48,6 +49,9 @@ def _edit(text: str, root: yaml.MappingNode, key_path: KeyPath, value: Any) -> E
     if node := _children(mapping).get(last):
         written = value if isinstance(value, str) and node.style is None else _flow(value)
         return node.start_mark.index, node.end_mark.index, written
+    single = "" if isinstance(value, dict) else f"{last}: {_flow(value)}"
+    if single and mapping.flow_style and mapping.value:
+        return mapping.end_mark.index - 1, mapping.end_mark.index, f", {single}}}"
     if mapping.value:
         start = end = _end_of_line(text, mapping)
         column = mapping.value[-1][0].start_mark.column
@@ -55,6 +59,8 @@ def _edit(text: str, root: yaml.MappingNode, key_path: KeyPath, value: Any) -> E
         start, end = len(text[: mapping.start_mark.index].rstrip(" ")), mapping.end_mark.index
         column = 2 * len(parents)
     indent = "\n" + " " * column
+    if single:
+        return start, end, f"{indent}{single}"
     lines = (f"{indent}  {key}: {_flow(item)}" for key, item in value.items())
     return start, end, "".join([f"{indent}{json.dumps(last)}:", *lines])
 
@@ -65,14 +71,16 @@ def _children(mapping: yaml.MappingNode) -> dict[str | int, Any]:
 
 def _end_of_line(text: str, node: yaml.Node) -> int:
     """Where the last line of a mapping ends: its own end mark lies behind the comments that follow it."""
-    while isinstance(node, yaml.MappingNode) and not node.flow_style:
-        node = node.value[-1][1]
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style:
+        node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
     end = text.find("\n", node.end_mark.index)
     return len(text) if end < 0 else end
 
 
 def _flow(value: Any) -> str:  # noqa: ANN401 - YAML
     """A value on one line, text in quotes."""
+    if isinstance(value, Unquoted):
+        return value.text
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
     return json.dumps(value)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from wheelmill.config.annotations import KeyPath
+from wheelmill.config.annotations import KeyPath, Unquoted
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.errors import ConfigurationError
 
@@ -72,6 +72,26 @@ def test_a_file_may_end_without_a_newline(tmp_path: Path) -> None:
     path.write_text("releases:\n    a: {b: c}")
     amend(path, {("releases", "d"): {"e": "f"}})
     assert path.read_text() == 'releases:\n    a: {b: c}\n    "d":\n      e: "f"'
+
+
+@pytest.mark.parametrize(
+    ("text", "amended"),
+    [
+        ("a:\n  b: c # 1\n\n# end\n", "a:\n  b: c # 1\n  seconds: 280\n\n# end\n"),
+        (
+            "a:\n  b:\n    - {c: d} # 1\n    - e # 2\n\n# end\nf: g\n",
+            "a:\n  b:\n    - {c: d} # 1\n    - e # 2\n  seconds: 280\n\n# end\nf: g\n",
+        ),
+        ("a: {b: c} # 1\n", "a: {b: c, seconds: 280} # 1\n"),
+        ("a: # 0\n  seconds: 7 # 1\n  b: c\n", "a: # 0\n  seconds: 280 # 1\n  b: c\n"),
+    ],
+    ids=["below", "below a list", "in brackets", "in its place"],
+)
+def test_a_key_with_one_value_is_added_or_replaced(tmp_path: Path, text: str, amended: str) -> None:
+    path = tmp_path / "facts.yml"
+    path.write_text(text)
+    amend(path, {("a", "seconds"): Unquoted("280")})
+    assert path.read_text() == amended
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,120 @@
+"""What a plan will cost: as published wheels did, else as its packages say, else a guess."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import mean
+from typing import Final
+
+from wheelmill.names import ProjectName
+from wheelmill.plan.groups import Group, groups_of
+from wheelmill.plan.targets import PastBuild, Plan
+
+GUESSED_SECONDS: Final = 600
+"""For each GPU architecture of a wheel of which nothing is known: between those that docs/performance.md has."""
+
+_FURTHER_PYTHON: Final = 0.15
+"""What a further Python of a job adds to the first one, whose objects are in the compiler cache: what
+docs/performance.md has of two Pythons in one group."""
+
+
+class Basis(StrEnum):
+    """What the hours of a job are judged by: the first of these that there is."""
+
+    MEASURED = "measured"
+    """What published wheels of the project took on average."""
+    PRIOR = "prior"
+    """``seconds`` of its entry in ``packages.yml``."""
+    GUESS = "guess"
+    """`GUESSED_SECONDS` for each GPU architecture."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """The part of an estimate that has one basis."""
+
+    wheels: int
+    machine_hours: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What a plan will cost, judged by the wheels that were built before as far as there are any."""
+
+    wheels: int
+    """Those of projects that published wheels tell of."""
+    unknown: int
+    """Those of other projects."""
+    jobs: int
+    """Groups, each of which is one job."""
+    runners: int
+    """Machines that work at the same time."""
+    machine_hours: float
+    """Of all machines together."""
+    hours: float
+    """Until the last machine is done, when long jobs start first."""
+    size: int
+    """Bytes of the wheels that published ones tell of."""
+    shares: Mapping[Basis, Share]
+    """How far the hours are to be trusted."""
+
+
+def estimate(plan: Plan, past: Iterable[PastBuild], *, runners: int | None = None) -> Estimate:
+    """Add up what the targets' projects cost on average before, or else what is thought of them.
+
+    Args:
+        plan: the plan whose hours are wanted.
+        past: the builds of published wheels, with their seconds and bytes.
+        runners: machines that work at the same time; None has one for each job.
+    """
+    records: dict[ProjectName, list[PastBuild]] = {}
+    for build in past:
+        records.setdefault(build.project, []).append(build)
+    seconds = {project: mean(build.seconds for build in builds) for project, builds in records.items()}
+    sizes = {project: mean(build.size for build in builds) for project, builds in records.items()}
+    groups = groups_of(plan)
+    known = [target.cell.project for target in plan.targets if target.cell.project in records]
+    judged = [(group, *_hours_of(group, seconds)) for group in groups]
+    by_job = [hours for _, _, hours in judged]
+    machines = runners or max(1, len(groups))
+    return Estimate(
+        wheels=len(known),
+        unknown=len(plan.targets) - len(known),
+        jobs=len(groups),
+        runners=machines,
+        machine_hours=sum(by_job),
+        hours=_until_the_last(by_job, machines),
+        size=round(sum(sizes[project] for project in known)),
+        shares={
+            basis: Share(
+                wheels=sum(len(group.targets) for group, own, _ in judged if own is basis),
+                machine_hours=sum(hours for _, own, hours in judged if own is basis),
+            )
+            for basis in Basis
+        },
+    )
+
+
+def _hours_of(group: Group, measured: Mapping[ProjectName, float]) -> tuple[Basis, float]:
+    """What one job takes, and how that is known.
+
+    Args:
+        group: the targets that the job builds.
+        measured: seconds that a wheel of a project took on average.
+    """
+    first, wheels = group.targets[0], len(group.targets)
+    if (seconds := measured.get(first.cell.project)) is not None:
+        return Basis.MEASURED, wheels * seconds / 3600
+    basis, seconds = (Basis.PRIOR, first.package.seconds) if first.package.seconds else (Basis.GUESS, GUESSED_SECONDS)
+    return basis, seconds * len(first.architectures) * (1 + _FURTHER_PYTHON * (wheels - 1)) / 3600
+
+
+def _until_the_last(jobs: Iterable[float], machines: int) -> float:
+    """When the last of some machines is done that each take the longest job left."""
+    busy = [0.0] * machines
+    for job in sorted(jobs, reverse=True):
+        heapq.heapreplace(busy, busy[0] + job)
+    return max(busy)
