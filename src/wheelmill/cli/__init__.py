@@ -11,6 +11,7 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
+from wheelmill.cli.shared.output import say
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
 COMMANDS: Final = {
@@ -120,5 +121,5 @@ def _terminate(number: int, _frame: object) -> NoReturn:
 
 
 def _exit(error: WheelmillError, text: str) -> NoReturn:
-    print(text, file=sys.stderr)  # noqa: T201
+    say(text)
     sys.exit(error.exit_code)

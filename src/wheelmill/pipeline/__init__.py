@@ -1,6 +1,6 @@
 """The way of a wheel, stage after stage. Nothing else knows more than its own stage."""
 
-from wheelmill.pipeline.attested import attested_in, checksums_of
+from wheelmill.pipeline.attested import attested_in, write_manifest_checksums, write_wheel_checksums
 from wheelmill.pipeline.gate import Gate, delivered_in
 from wheelmill.pipeline.matrix_plan import read_plan
 from wheelmill.pipeline.publishing import build_index, catalogue_of, release_folder
@@ -13,9 +13,10 @@ __all__ = [
     "attested_in",
     "build_index",
     "catalogue_of",
-    "checksums_of",
     "delivered_in",
     "read_plan",
     "release_folder",
     "run",
+    "write_manifest_checksums",
+    "write_wheel_checksums",
 ]

@@ -6,16 +6,29 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from wheelmill.names import Sha256
 from wheelmill.pipeline.gate import delivered_in, subjects_of
-from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
+from wheelmill.release.manifest import MANIFEST, SIDECAR_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.files import sha256_of_bytes, write_bytes
+from wheelmill.system.record_files import record_bytes
 from wheelmill.wheel.attestation import MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
 
 
-def checksums_of(wheels: Iterable[TestedWheel]) -> str:
-    """What is to be attested of wheels, in the form of sha256sum."""
-    subjects = (subject for wheel in wheels for subject in subjects_of(wheel.file))
-    return "".join(f"{sha256}  {name}\n" for name, sha256 in subjects)
+def write_wheel_checksums(path: Path, wheels: Iterable[TestedWheel]) -> None:
+    """Write what is to be attested of wheels, as sha256sum does; nothing where there are none."""
+    _write_checksums(path, (subject for wheel in wheels for subject in subjects_of(wheel.file)))
+
+
+def write_manifest_checksums(path: Path, manifests: Iterable[Manifest]) -> None:
+    """Write what is to be attested of releases, as sha256sum does; nothing where there are none."""
+    subjects = ((f"{each.tag}/{MANIFEST}", sha256_of_bytes(record_bytes(each))) for each in manifests)
+    _write_checksums(path, subjects)
+
+
+def _write_checksums(path: Path, subjects: Iterable[tuple[str, Sha256]]) -> None:
+    if lines := [f"{sha256}  {name}\n" for name, sha256 in subjects]:
+        write_bytes(path, "".join(lines).encode())
 
 
 def attested_in(directory: Path, signer: Signer) -> Attested:

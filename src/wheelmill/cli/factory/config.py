@@ -15,8 +15,8 @@ from rich.table import Column, Table
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
-from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.cli.shared.terminal import STDERR, STDOUT
+from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.generated import FACTS, facts_json, generated_files
 from wheelmill.config.load import COMPATIBILITY, IMAGES, LOCK, PACKAGES
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
@@ -44,7 +44,7 @@ def check(
 ) -> None:
     """Read every file and name every fault: file, line, column, key. Exits with 2 when there is one."""
     config = config_at(directory)
-    STDERR.print(escape(f"{config.directory}: {_count(len(config.packages), 'package')}, no faults"))
+    say(f"{config.directory}: {_count(len(config.packages), 'package')}, no faults")
 
 
 def _count(number: int, noun: str) -> str:
@@ -65,13 +65,13 @@ def lock(
     news = [*lock_changes(config.lock, locked), *newer]
     write_lock(locked, config.directory)
     for line in news:
-        STDERR.print(escape(line))
+        say(line)
     counts = (
         _count(sum(map(len, locked.sdists.values())), "source distribution"),
         _count(sum(map(len, locked.commits.values())), "commit"),
         f"requirements of {_count(len(locked.requirements), 'package')}",
     )
-    STDERR.print(escape(f"{config.directory / LOCK}: {', '.join(counts)}"))
+    say(f"{config.directory / LOCK}: {', '.join(counts)}")
 
 
 @app.command()
@@ -88,7 +88,7 @@ def add(
     if name in config.packages:
         raise UsageError(f"{name} is in {config.directory / PACKAGES} already", hint="add the versions to its entry")
     amend(config.directory / PACKAGES, {("packages", name): entry})
-    STDERR.print(escape(f"{config.directory / PACKAGES}: added {name}; now run: wheelmill config lock {name}"))
+    say(f"{config.directory / PACKAGES}: added {name}; now run: wheelmill config lock {name}")
 
 
 @app.command()
@@ -106,9 +106,9 @@ def schema(
         current = path.exists() and path.read_bytes() == content
         if write and not current:
             write_bytes(path, content)
-            STDERR.print(escape(f"{path}: written"))
+            say(f"{path}: written")
         elif current:
-            STDERR.print(escape(f"{path}: current"))
+            say(f"{path}: current")
         else:
             stale.append(str(path))
     if stale:
@@ -165,7 +165,7 @@ def _print_drift(lines: Iterable[str], unknown: Iterable[str]) -> None:
     for line in lines:
         STDOUT.print(escape(line))
     for sentence in unknown:
-        STDERR.print(escape(sentence))
+        say(sentence)
 
 
 @app.command()
@@ -225,7 +225,7 @@ def _list_images(pinned: Images, toolkits: Mapping[CudaVersion, str], *, as_json
     for each in (others, table):
         STDOUT.print(each)
     for cuda in missing:
-        STDERR.print(f"no image is pinned for CUDA {cuda}: run wheelmill config images --refresh --write")
+        say(f"no image is pinned for CUDA {cuda}: run wheelmill config images --refresh --write")
     for cuda in sorted(toolkits.keys() & pinned.cuda.keys()):
         if pinned.cuda[cuda].toolkit != toolkits[cuda]:
-            STDERR.print(f"CUDA {cuda}: the images have toolkit {pinned.cuda[cuda].toolkit}, not {toolkits[cuda]}")
+            say(f"CUDA {cuda}: the images have toolkit {pinned.cuda[cuda].toolkit}, not {toolkits[cuda]}")

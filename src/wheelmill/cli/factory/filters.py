@@ -34,7 +34,7 @@ class FilterOptions:
     ] = Channel.STABLE
     platform: Annotated[Texts, _list_option("--platform", "Platforms: linux_x86_64.")] = None
     force: Annotated[
-        bool, typer.Option("--force", help="Build again what is published or failed.", envvar="WHEELMILL_FORCE")
+        bool, typer.Option("--force", help="Build again what is published, passed or failed.", envvar="WHEELMILL_FORCE")
     ] = False
 
     def of(self, projects: Sequence[str], groups: Sequence[str] = ()) -> Filters:

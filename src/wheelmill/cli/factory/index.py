@@ -22,8 +22,8 @@ from wheelmill.cli.factory.inputs import (
     store_at,
 )
 from wheelmill.cli.shared.options import signer_of
-from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.cli.shared.terminal import STDERR, STDOUT, progress
+from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.terminal import STDOUT, progress
 from wheelmill.config.load import load_compatibility, load_listing
 from wheelmill.conformance.violation import ConformanceReport, Violation
 from wheelmill.errors import FindingsError, UsageError
@@ -103,7 +103,7 @@ def _print_report(report: ConformanceReport) -> None:
         table.add_row(rule.number, rule.severity, str(len(findings)), str(rule.pip), str(rule.uv))
     if report.violations:
         STDOUT.print(table)
-    STDERR.print(
+    say(
         f"findings: {len(report.violations)}; read: {report.pages} of {report.projects} project pages,"
         f" {report.examined} of {report.files} files"
     )
@@ -154,9 +154,9 @@ def build(
         signer=signer_of(require_attestation),
         catalogue=pipeline.catalogue_of(own, releases.failures.read()) if own else None,
         sources=_sources_in(folder_at(config)),
-        warn=lambda text: STDERR.print(escape(f"warning: {text}")),
+        warn=lambda text: say(f"warning: {text}"),
     )
-    STDERR.print(escape(f"{output}: {size}"))
+    say(f"{output}: {size}")
 
 
 def _sources_in(folder: Path) -> bytes | None:
@@ -188,7 +188,7 @@ def serve(
     root = root_of(directory)
     with serve_folder(root, port) as url:
         for path in lists:
-            STDERR.print(f"{url}{path.relative_to(root).as_posix()}/")
-        STDERR.print("stop with Ctrl-C")
+            say(f"{url}{path.relative_to(root).as_posix()}/")
+        say("stop with Ctrl-C")
         with suppress(KeyboardInterrupt):
             threading.Event().wait()

@@ -25,11 +25,11 @@ ConfigOption = Annotated[
         envvar=CONFIG_VARIABLE,
     ),
 ]
-StoreOption = Annotated[
-    str,
-    typer.Option(
-        help="Where releases are kept: dir:PATH or github:OWNER/REPO.", metavar="STORE", envvar="WHEELMILL_STORE"
-    ),
+_STORE: Final = "Where releases are kept: dir:PATH or github:OWNER/REPO"
+StoreOption = Annotated[str, typer.Option(help=f"{_STORE}.", metavar="STORE", envvar="WHEELMILL_STORE")]
+StoreBesideOption = Annotated[
+    str | None,
+    typer.Option(help=f"{_STORE}; DIR/releases by default.", metavar="STORE", envvar="WHEELMILL_STORE"),
 ]
 
 RequiredSignerOption = Annotated[str | None, attestation_option("WHEELMILL_REQUIRE_ATTESTATION")]

@@ -10,7 +10,8 @@ from typing import Final
 from rich.markup import escape
 from rich.table import Table
 
-from wheelmill.cli.shared.terminal import STDERR, STDOUT
+from wheelmill.cli.shared.output import say
+from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.plan.estimate import GUESSED_SECONDS, Basis, Estimate, estimate
 from wheelmill.plan.groups import groups_of
@@ -104,11 +105,11 @@ def tell_skips(plan: Plan, filters: Filters) -> None:
     if not filters.torches:
         labels = {target.cell.label for target in plan.targets}
         for cuda, torch in sorted((label.cuda, label.torch) for label in labels if label.torch):
-            STDERR.print(f"no --torch given: taking {torch} for CUDA {cuda}")
+            say(f"no --torch given: taking {torch} for CUDA {cuda}")
     for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
-        STDERR.print(escape(f"skipped {count} of {project}: {reason}"))
+        say(f"skipped {count} of {project}: {reason}")
     if not plan.targets:
-        STDERR.print("nothing to build")
+        say("nothing to build")
 
 
 def _by_project(planned: Plan) -> Iterator[tuple[ProjectName, Plan]]:

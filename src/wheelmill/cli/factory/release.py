@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wheelmill.cli.factory.inputs import ConfigOption, RequiredSignerOption, StoreOption, config_at, store_at
-from wheelmill.cli.shared.options import signer_of
-from wheelmill.cli.shared.terminal import STDERR, progress
+from wheelmill.cli.shared.options import signer_of, with_groups
+from wheelmill.cli.shared.output import say
+from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import ReleaseError
-from wheelmill.release.manifest import MANIFEST, Manifest
 from wheelmill.release.store import RefusedWheel
-from wheelmill.system.files import sha256_of_bytes, write_bytes
-from wheelmill.system.record_files import record_bytes
+
+if TYPE_CHECKING:
+    from wheelmill.pipeline import Gate
 
 
-def release(
-    directory: Annotated[
-        Path, typer.Argument(help="Folder of tested wheels.", metavar="DIR", exists=True, file_okay=False)
-    ],
-    *,
-    store: StoreOption,
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """What a wheel must be to be released."""
+
     plan: Annotated[
         Path | None,
         typer.Option(
@@ -32,9 +32,35 @@ def release(
             exists=True,
             dir_okay=False,
         ),
-    ] = None,
-    config: ConfigOption = None,
-    require_attestation: RequiredSignerOption = None,
+    ] = None
+    config: ConfigOption = None
+    require_attestation: RequiredSignerOption = None
+
+    def gate(self, directory: Path, max_size: int | None) -> Gate:
+        """Make the gate for delivered wheels.
+
+        Args:
+            directory: the folder that the wheels and their attestations are in.
+            max_size: bytes that a wheel must stay under; None sets no limit.
+        """
+        from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+
+        signer = signer_of(self.require_attestation)
+        return pipeline.Gate(
+            targets=pipeline.read_plan(self.plan).targets(config_at(self.config)) if self.plan else None,
+            attested=pipeline.attested_in(directory, signer) if signer else None,
+            max_size=max_size,
+        )
+
+
+@with_groups
+def release(
+    directory: Annotated[
+        Path, typer.Argument(help="Folder of tested wheels.", metavar="DIR", exists=True, file_okay=False)
+    ],
+    *,
+    store: StoreOption,
+    admission: GateOptions,
     checksums: Annotated[
         Path | None,
         typer.Option(
@@ -54,35 +80,21 @@ def release(
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
     releases = store_at(store)
-    signer = signer_of(require_attestation)
-    gate = pipeline.Gate(
-        targets=pipeline.read_plan(plan).targets(config_at(config)) if plan else None,
-        attested=pipeline.attested_in(directory, signer) if signer else None,
-        max_size=releases.quotas.asset,
-    )
+    gate = admission.gate(directory, releases.quotas.asset)
     if checksums:
         admitted, refusals = gate.admit(pipeline.delivered_in(directory, "whl"))
-        if admitted:
-            write_bytes(checksums, pipeline.checksums_of(admitted).encode())
+        pipeline.write_wheel_checksums(checksums, admitted)
         _raise_for(refusals, "refused:")
         return
     with progress() as shown:
-        publication = pipeline.release_folder(
-            directory, releases, gate, attestation=attestation or None, progress=shown
-        )
-    _tell_releases(publication.releases, manifests)
-    _raise_for(publication.refusals, "not released:")
-    if not publication.releases:
-        STDERR.print("nothing to release: every wheel is published already")
-
-
-def _tell_releases(manifests: Sequence[Manifest], checksums: Path | None) -> None:
-    """Name the new releases with their wheels, and write the checksums of their manifests into a file."""
-    for manifest in manifests:
-        STDERR.print(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
-    if checksums and manifests:
-        lines = (f"{sha256_of_bytes(record_bytes(each))}  {each.tag}/{MANIFEST}\n" for each in manifests)
-        write_bytes(checksums, "".join(lines).encode())
+        done = pipeline.release_folder(directory, releases, gate, attestation=attestation or None, progress=shown)
+    for manifest in done.releases:
+        say(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
+    if manifests:
+        pipeline.write_manifest_checksums(manifests, done.releases)
+    _raise_for(done.refusals, "not released:")
+    if not done.releases:
+        say("nothing to release: every wheel is published already")
 
 
 def _raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:

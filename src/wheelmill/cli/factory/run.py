@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.markup import escape
 
 from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
-from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change, store_at
+from wheelmill.cli.factory.inputs import ConfigOption, StoreBesideOption, config_at, config_to_change, store_at
 from wheelmill.cli.factory.plan import plan_content
 from wheelmill.cli.factory.plan_tables import tell_skips
 from wheelmill.cli.factory.sandbox import BuildOptions, environments_in
 from wheelmill.cli.factory.smoke import verdict_content
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.cli.shared.terminal import STDERR, progress
+from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.annotations import Unquoted
 from wheelmill.config.load import PACKAGES
 from wheelmill.config.upkeep.amend import amend
@@ -35,7 +34,10 @@ if TYPE_CHECKING:
     from wheelmill.build.provenance import Provenance
     from wheelmill.pipeline.run import RunOutcome
 
-_STAGES: Final = {4: (BuildError, "build"), 5: (SmokeError, "smoke"), 6: (ReleaseError, "release")}
+_STAGES: Final = {
+    kind.exit_code: (kind, stage)
+    for kind, stage in ((BuildError, "build"), (SmokeError, "smoke"), (ReleaseError, "release"))
+}
 """What a failure is told as, and where it happened, by exit code."""
 
 
@@ -53,14 +55,7 @@ def run(
     filters: FilterOptions,
     where: BuildOptions,
     config: ConfigOption = None,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            help="Where releases are kept: dir:PATH or github:OWNER/REPO; DIR/releases by default.",
-            metavar="STORE",
-            envvar="WHEELMILL_STORE",
-        ),
-    ] = None,
+    store: StoreBesideOption = None,
     until: Annotated[
         Until, typer.Option(help="The last stage; after smoke the tested wheels are in DIR/wheels.")
     ] = Until.INDEX,
@@ -104,11 +99,11 @@ def run(
         )
         seconds = None if time_limit is None else time_limit * 60
         publishes = until is Until.INDEX
-        outcome = pipeline.run(planned, factory, seconds=seconds, publishes=publishes, force=wanted.force)
+        outcome = pipeline.run(planned, factory, seconds=seconds, publishes=publishes, force=wanted.force or measure)
     if as_json:
         print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
     place = f"index: {output / 'site'}" if publishes else f"wheels that passed: {output / 'wheels'}"
-    STDERR.print(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
+    say(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
     if measure:
         _write_seconds(outcome.built, configuration.directory / PACKAGES)
     _raise_for(outcome, planned)
@@ -154,7 +149,7 @@ def _write_seconds(built: Iterable[Provenance], packages: Path) -> None:
     if slowest:
         amend(packages, {("packages", name, "seconds"): Unquoted(str(seconds)) for name, seconds in slowest.items()})
     for name, seconds in slowest.items():
-        STDERR.print(escape(f"{packages}: {name} takes {seconds} seconds for each GPU architecture"))
+        say(f"{packages}: {name} takes {seconds} seconds for each GPU architecture")
 
 
 def _raise_for(outcome: RunOutcome, planned: Plan) -> None:

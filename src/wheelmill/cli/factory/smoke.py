@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from wheelmill.cli.factory.inputs import ConfigOption, config_at
 from wheelmill.cli.factory.sandbox import SandboxKind, SandboxOption, environments_in
-from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.cli.shared.terminal import STDERR, progress
+from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import SmokeError
 from wheelmill.smoke.verdict import Verdict, certify
 from wheelmill.wheel.findings import Finding
@@ -44,7 +43,7 @@ def smoke(
     if as_json:
         print_json("wheelmill.smoke/1", wheels=[verdict_content(verdict) for verdict in verdicts])
     for verdict in verdicts:
-        STDERR.print(escape(str(verdict)))
+        say(str(verdict))
         if verdict.ok:
             certify(verdict)
     refused = [verdict.file.filename for verdict in verdicts if not verdict.ok]

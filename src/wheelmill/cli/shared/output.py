@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from wheelmill.system.output import printable
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 
@@ -17,5 +19,5 @@ def print_json(schema: str, **content: object) -> None:
 
 
 def say(text: str) -> None:
-    """Say something beside the result."""
-    print(text, file=sys.stderr)  # noqa: T201
+    """Say something beside the result; foreign text in it moves no cursor and gives a runner no command."""
+    print(printable(text), file=sys.stderr)  # noqa: T201

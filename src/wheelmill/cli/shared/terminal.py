@@ -13,8 +13,8 @@ from rich.status import Status
 
 from wheelmill.system.progress import Progress
 
-STDOUT: Final = Console(soft_wrap=True, highlight=False)
-STDERR: Final = Console(stderr=True, soft_wrap=True, highlight=False)
+STDOUT: Final = Console(soft_wrap=True, highlight=False, emoji=False)
+STDERR: Final = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 _HEARTBEAT: Final = 60
 """Seconds between signs of life where there is no terminal: hosts end jobs that stay silent."""
