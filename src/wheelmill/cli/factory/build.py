@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, config_at
@@ -15,7 +14,7 @@ from wheelmill.cli.factory.sandbox import BuildOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.target import TargetOptions, build_target, requirements_of
-from wheelmill.cli.shared.terminal import STDERR, progress
+from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.matrix import make_plan
@@ -56,7 +55,7 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
     planned = make_plan(config, filters, published={})
     tell_skips(planned, filters)
     for each in find_missing(planned, published=()):
-        STDERR.print(escape(f"{each.project} requires {each.requires}: smoke takes its wheel from beside this one"))
+        say(f"{each.project} requires {each.requires}: smoke takes its wheel from beside this one")
     builder = where.limited_builder(config)
     failures = []
     with progress() as shown:

@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
@@ -15,8 +14,7 @@ from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOptio
 from wheelmill.cli.factory.plan_tables import print_plan
 from wheelmill.cli.factory.sandbox import PlaceOptions
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json
-from wheelmill.cli.shared.terminal import STDERR
+from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import changed_since
 from wheelmill.plan.estimate import estimate
@@ -83,7 +81,7 @@ def plan(
     else:
         print_plan(planned, past, cost, wheels=wheels, skips=skips)
     for each in missing:
-        STDERR.print(escape(str(each)))
+        say(str(each))
 
 
 def _missing_content(missing: Missing) -> dict[str, object]:
