@@ -51,7 +51,8 @@ class CompilerCache:
         """Objects that were found, and those that had to be compiled."""
         printed = (line.split("\t") for line in self._ccache("--print-stats").splitlines())
         numbers = {name: int(number) for name, number in printed}
-        return numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"], numbers["cache_miss"]
+        found = numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"]
+        return found, numbers["cache_miss"] + numbers["recache"]
 
     def _ccache(self, option: str) -> str:
         return process.run([self.compilers / "ccache", option], env={"CCACHE_DIR": str(self.folder)})

@@ -185,6 +185,18 @@ def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Pat
     ]
 
 
+def test_what_is_measured_is_compiled_though_the_cache_has_it(
+    cache: CompilerCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, heard = tmp_path / "a.cpp", Heard()
+    source.write_text("int value() { return 1; }\n")
+    compile_with(cache.compilers / "bin" / "g++", source, cache)
+    monkeypatch.setenv("CCACHE_RECACHE", "1")
+    with counted(TARGET, cache, heard):
+        compile_with(cache.compilers / "bin" / "g++", source, cache)
+    assert heard.steps[0].endswith("0 objects came from the compiler cache, 1 were compiled")
+
+
 def test_another_toolkit_has_another_cache(cache: CompilerCache, tmp_path: Path) -> None:
     """ccache sees the bytes of nvcc, and not those of the programs that nvcc calls."""
     assert cache_of(TARGET, "13.0.3", PLACE, tmp_path / "other", Path("/usr/include")).folder != cache.folder

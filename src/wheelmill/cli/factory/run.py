@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -22,12 +22,13 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.annotations import Unquoted
 from wheelmill.config.load import PACKAGES
+from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, ReleaseTag
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
-from wheelmill.plan.targets import Cell, Plan
+from wheelmill.plan.targets import Cell, FailureOf, Filters, Plan
 from wheelmill.release.store import published_cells
 
 if TYPE_CHECKING:
@@ -77,16 +78,11 @@ def run(
 
     wanted = filters.for_this_machine(projects)
     policy = where.resolve_policy()
-    configuration = config_to_change(config) if measure else config_at(config)
-    if measure:
-        os.environ["CCACHE_RECACHE"] = "1"  # else what the compiler cache has would be measured
+    configuration = _config_to_measure(config) if measure else config_at(config)
     releases = store_at(store or f"dir:{output / 'releases'}")
     builder = where.limited_builder(configuration)
     failed = known_failures(releases.failures.read(), builder.place, policy)
-    published = published_cells(releases.manifests())
-    planned = make_plan(configuration, wanted, published, failed)
-    tell_skips(planned, wanted)
-    _refuse_missing(planned, published)
+    planned = plan_run(configuration, wanted, published_cells(releases.manifests()), failed)
     with progress() as shown:
         factory = pipeline.Factory(
             builder=builder,
@@ -109,19 +105,29 @@ def run(
     _raise_for(outcome, planned)
 
 
-def _refuse_missing(planned: Plan, published: Iterable[Cell]) -> None:
-    """Say what planned wheels cannot be tried without before anything is compiled.
+def _config_to_measure(directory: Path | None) -> Config:
+    """Load a configuration that will be written to, and have everything compiled that the compiler cache has."""
+    os.environ["CCACHE_RECACHE"] = "1"
+    return config_to_change(directory)
+
+
+def plan_run(config: Config, wanted: Filters, published: Mapping[Cell, ReleaseTag], failed: FailureOf) -> Plan:
+    """Plan a run, and say what it leaves out and what its wheels cannot be tried without.
 
     Raises:
-        BuildError: a package that one of them requires is neither published nor planned.
+        BuildError: a package that another one requires is not published, and nobody asked for it.
     """
-    if missing := find_missing(planned, published):
-        names = dict.fromkeys(
-            (*(each.requires for each in missing), *(target.cell.project for target in planned.targets))
-        )
+    planned = make_plan(config, wanted, published, failed)
+    tell_skips(planned, wanted)
+    missing = find_missing(planned, published)
+    for each in missing:
+        say(str(each))
+    if forgotten := dict.fromkeys(each.requires for each in missing if each.requires not in wanted.projects):
+        names = " ".join((*forgotten, *wanted.projects))
         raise BuildError(
-            "\n".join(map(str, missing)), hint=f"build it in the same run: wheelmill run {' '.join(names)}"
+            f"not asked for: {', '.join(forgotten)}", hint=f"build it in the same run: wheelmill run {names}"
         )
+    return planned
 
 
 def _outcome_content(outcome: RunOutcome) -> dict[str, object]:

@@ -1,0 +1,31 @@
+"""What a run says and refuses before anything is built."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PACKAGE, PY_12, TORCH_11, V1, X86
+from wheelmill.cli.factory.run import plan_run
+from wheelmill.errors import BuildError
+from wheelmill.names import project_name
+from wheelmill.plan.targets import Filters
+
+USER = project_name("user")
+
+
+def test_a_required_package_that_was_asked_for_and_is_skipped_does_not_hold_up_the_others() -> None:
+    user = replace(PACKAGE, name=USER, requires=(DEMO,))
+    licensed = replace(PACKAGE, redistributable=False)
+    config = replace(CONFIG, packages={USER: user, DEMO: licensed})
+    both = Filters(
+        projects=(USER, DEMO),
+        versions=(V1,),
+        pythons=(PY_12,),
+        cudas=(CUDA_13,),
+        torches=(TORCH_11,),
+        platforms=(X86,),
+    )
+    planned = plan_run(config, both, {}, lambda _target: None)
+    assert [target.cell.project for target in planned.targets] == [USER]
+    with pytest.raises(BuildError, match="not asked for: demo"):
+        plan_run(config, replace(both, projects=(USER,)), {}, lambda _target: None)
