@@ -1,6 +1,7 @@
 """``wheelmill plan`` as a person and as a program use it."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -96,3 +97,24 @@ def test_what_a_package_requires_and_will_not_find_is_named_before_anything_is_b
         "hint: build it in the same run: wheelmill run causal-conv1d torch-scatter mamba-ssm\n"
     )
     assert list(tmp_path.rglob("*.log")) == []
+
+
+def test_a_torch_that_is_new_brings_a_sample_of_three_packages(tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    shutil.copytree(ROOT / "config", folder)
+    facts = folder / "compatibility.yml"
+    now = facts.read_text()
+    head, _, tail = now.partition('    "2.15":\n')
+    facts.write_text(head + tail[tail.index("\npythons:") :])
+    git = ("git", "-C", str(folder), "-c", "user.name=tests", "-c", "user.email=tests@example.org")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "before"]):
+        subprocess.run([*git, *command], check=True)
+    facts.write_text(now)
+    done = plan("--config", str(folder), "--changed-since", "HEAD", "--sample", "--matrix")
+    assert done.returncode == 0, done.stderr
+    (shard,) = json.loads(done.stdout)["shards"]
+    assert [group["torch"] for group in shard["include"]] == ["2.15"] * 3
+    assert {(group["cuda"], group["platform"], group["wheels"]) for group in shard["include"]} == {
+        ("13.2", "linux_x86_64", 1)
+    }
+    assert len({group["project"] for group in shard["include"]}) == 3

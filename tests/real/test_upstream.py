@@ -20,6 +20,8 @@ def test_what_changed_is_proposed_and_a_failed_step_does_not_hold_it_up(tmp_path
             "compatibility.yml:1:1: cannot be read",
             "there is no config/images.yml",
             "requirements of 2 packages",
+            "a wheel of each of the three packages that cost least",
+            "gh workflow run request.yml --ref upstream --field base=",
         ):
             assert part in said
         assert (host.artifacts / "upstream" / "upstream.patch").stat().st_size

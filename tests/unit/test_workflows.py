@@ -27,7 +27,7 @@ WRITES: dict[tuple[str, str], set[str]] = {
     ("wheels", "resume"): {"actions"},
     ("index", "deploy"): {"pages", "id-token"},
     ("request-comment", "comment"): {"pull-requests"},
-    ("upstream", "pull-request"): {"contents", "pull-requests"},
+    ("upstream", "pull-request"): {"actions", "contents", "pull-requests"},
 }
 
 

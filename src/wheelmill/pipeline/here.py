@@ -14,8 +14,8 @@ from wheelmill.build.identity import identity_of, inputs_of, this_machine
 from wheelmill.config.model import Config
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
-from wheelmill.plan.groups import age_of
 from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.sample import age_of
 from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile

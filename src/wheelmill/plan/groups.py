@@ -1,4 +1,4 @@
-"""Samples, groups and shards: how much of a plan is built, and how it is spread over jobs.
+"""Groups and shards: how a plan is spread over jobs.
 
 Cells that differ only in Python share a job and its compiler cache. A shard is one matrix of jobs whose wheels are
 attested and released together, so it has no more wheels than a release takes.
@@ -7,13 +7,11 @@ attested and released together, so it has no more wheels than a release takes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from packaging.version import Version
-
-from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion
-from wheelmill.plan.targets import BuildTarget, Obstacle, Plan, Skip
+from wheelmill.names import ProjectName
+from wheelmill.plan.targets import BuildTarget, Plan
 from wheelmill.wheel.platforms import PLATFORMS
 
 MAX_JOBS: Final = 256
@@ -36,30 +34,6 @@ class Group:
         """The label of the machines that build it."""
         first = self.targets[0]
         return first.package.runner or PLATFORMS[first.cell.platform].runners[-1]
-
-
-def sample_of(plan: Plan) -> Plan:
-    """Keep a few targets that stand for many, as a pull request builds them.
-
-    They are the two ends of each package on each platform: its oldest and its newest version, CUDA, torch and Python.
-    """
-    by_package: dict[tuple[ProjectName, Platform], list[BuildTarget]] = {}
-    for target in plan.targets:
-        by_package.setdefault((target.cell.project, target.cell.platform), []).append(target)
-    ends = {choose(targets, key=age_of).cell for targets in by_package.values() for choose in (min, max)}
-    kept = tuple(target for target in plan.targets if target.cell in ends)
-    others = (
-        Skip(cell=target.cell, obstacle=Obstacle.NOT_SAMPLED, reason="not in the sample (--sample)")
-        for target in plan.targets
-        if target.cell not in ends
-    )
-    return replace(plan, targets=kept, skips=(*plan.skips, *others))
-
-
-def age_of(target: BuildTarget) -> tuple[Version, CudaVersion, Version, PythonVersion]:
-    """What makes one target newer than another: its version, CUDA, torch and Python, in this order."""
-    cell = target.cell
-    return Version(cell.version), cell.cuda, Version(target.torch_release or "0"), cell.python
 
 
 def groups_of(plan: Plan) -> tuple[Group, ...]:

@@ -16,11 +16,12 @@ from wheelmill.cli.factory.sandbox import PlaceOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.config.model import Config
-from wheelmill.config.upkeep.changes import changed_since
+from wheelmill.config.upkeep.changes import added_torches, changed_since
 from wheelmill.plan.estimate import estimate
-from wheelmill.plan.groups import Group, groups_of, sample_of, shards_of, waiting_groups
+from wheelmill.plan.groups import Group, groups_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
+from wheelmill.plan.sample import sample_of, with_sample
 from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Plan, torch_in_json
 from wheelmill.release.store import Quotas, Store, past_builds, published_cells
 
@@ -44,7 +45,12 @@ def plan(
         ),
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Of each package and platform only the oldest and the newest combination.")
+        bool,
+        typer.Option(
+            "--sample",
+            help="Of each package and platform only the oldest and the newest combination; with --changed-since, of a"
+            " torch that is new in compatibility.yml the three packages that cost least.",
+        ),
     ] = False,
     config: ConfigOption = None,
     store: StoreOption = DEFAULT_STORE,
@@ -66,11 +72,15 @@ def plan(
     releases = store_at(store)
     manifests = releases.manifests()
     published = published_cells(manifests)
-    planned = make_plan(configuration, wanted, published, _failure_of(releases, where, configuration))
+    failure_of = _failure_of(releases, where, configuration)
+    planned = make_plan(configuration, wanted, published, failure_of)
+    past = past_builds(manifests)
     if sample:
         planned = sample_of(planned)
+        for torch in added_torches(configuration, since) if since else ():
+            for_torch = replace(wanted, changed=None, torches=(torch,))
+            planned = with_sample(planned, make_plan(configuration, for_torch, published, failure_of), past)
     missing = find_missing(planned, published)
-    past = past_builds(manifests)
     cost = estimate(planned, past, runners=runners)
     if matrix:
         print_json("wheelmill.plan-matrix/1", **matrix_content(planned, releases.quotas))

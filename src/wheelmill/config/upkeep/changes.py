@@ -1,4 +1,4 @@
-"""Which packages a change touches: what a push or a pull request builds again."""
+"""Which packages a change touches, and which torches it adds: what a push or a pull request builds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from wheelmill.config.document import parse_document
-from wheelmill.config.load import LOCK, PACKAGES
+from wheelmill.config.load import COMPATIBILITY, LOCK, PACKAGES
 from wheelmill.config.model import Config
 from wheelmill.errors import ConfigurationError, ProcessError, UsageError
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.system.git import run_git
 
 Entries = Mapping[tuple[str, str], object]
@@ -28,11 +28,8 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
         UsageError: the folder is in no git checkout, or the reference is not in it.
     """
     folder = config.directory
-    try:
-        commit = run_git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
-        touched = run_git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")
-    except ProcessError as error:
-        raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
+    commit = _commit_of(folder, reference)
+    touched = run_git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")
     was = _entries(lambda name: run_git(folder, "show", f"{commit}:./{name}").encode())
     now = _entries(lambda name: (folder / name).read_bytes())
     rewritten = {key[1] for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
@@ -42,6 +39,33 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
         if name in rewritten
         or any(path.is_relative_to(own) for own in _paths_in(now["packages", name]) for path in map(Path, touched))
     )
+
+
+def added_torches(config: Config, reference: str) -> tuple[TorchVersion, ...]:
+    """The torches and release candidates that ``compatibility.yml`` has and had not at a commit, ascending.
+
+    None where the file was not there, or cannot be read as it was.
+
+    Raises:
+        UsageError: the folder is in no git checkout, or the reference is not in it.
+    """
+    folder = config.directory
+    commit = _commit_of(folder, reference)
+    now = config.compatibility.torch
+    try:
+        before = run_git(folder, "show", f"{commit}:./{COMPATIBILITY}").encode()
+        torch = parse_document(Path(COMPATIBILITY), before).content["torch"]
+        was = {TorchVersion.parse(key) for section in ("releases", "candidates") for key in torch.get(section, ())}
+    except (ProcessError, ConfigurationError, TypeError, LookupError, AttributeError, ValueError):
+        return ()
+    return tuple(sorted({*now, *now.candidates} - was))
+
+
+def _commit_of(folder: Path, reference: str) -> str:
+    try:
+        return run_git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
+    except ProcessError as error:
+        raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
 
 
 def _entries(read: Callable[[str], bytes]) -> Entries:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from wheelmill.config.load import load_config
-from wheelmill.config.upkeep.changes import changed_since
+from wheelmill.config.upkeep.changes import added_torches, changed_since
 from wheelmill.errors import UsageError
+from wheelmill.names import TorchVersion
+from wheelmill.system import resources
 
 PACKAGES = """packages:
   one: {versions: ["1.0"], patches: [patches/größe.patch], smoke_script: ./smoke.py}
@@ -84,3 +86,30 @@ def test_a_file_that_said_nothing_of_packages_makes_all_of_them_new(folder: Path
 def test_a_reference_that_git_does_not_know_is_a_usage_error(folder: Path, reference: str) -> None:
     with pytest.raises(UsageError, match="--changed-since: git does not know"):
         changed_since(load_config(folder), reference)
+
+
+def test_a_torch_that_is_new_in_the_facts_is_added_and_a_patch_release_is_not(folder: Path) -> None:
+    """A candidate counts as a release does."""
+    shipped = (resources.CONFIG / "compatibility.yml").read_text()
+    facts = folder / "compatibility.yml"
+    added = '    "9.1": ' + '{release: "9.1.0", cuda: {}, python: ["3.12"], default_cuda: "13.0", glibc: "2.28"}\n'
+    facts.write_text(shipped)
+    assert added_torches(load_config(folder), "HEAD") == (), "there was no file to add it to"
+    commit(folder)
+    with_patch = shipped.replace('release: "2.11.0"', 'release: "2.11.9"')
+    facts.write_text(with_patch)
+    assert added_torches(load_config(folder), "HEAD") == ()
+    candidate = "  candidates:\n" + added.replace("9.1", "9.2rc1", 1).replace("9.1.0", "9.2.0")
+    facts.write_text(with_patch.replace("\npythons:", f"{added}{candidate}\npythons:"))
+    assert added_torches(load_config(folder), "HEAD") == (TorchVersion(9, 1), TorchVersion(9, 2, 1))
+    commit(folder)
+    assert added_torches(load_config(folder), "HEAD") == ()
+
+
+def test_facts_that_could_not_be_read_add_no_torch(folder: Path) -> None:
+    facts = folder / "compatibility.yml"
+    for before in ("- a list", "torch: []", "torch: {releases: {two: {}}}", "torch: {releases: *nobody}"):
+        facts.write_text(before)
+        commit(folder)
+        facts.write_text((resources.CONFIG / "compatibility.yml").read_text())
+        assert added_torches(load_config(folder), "HEAD") == ()

@@ -1,0 +1,69 @@
+"""Samples: a few wheels that stand for many, as a pull request builds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from packaging.version import Version
+
+from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
+from wheelmill.plan.estimate import estimate
+from wheelmill.plan.targets import BuildTarget, Obstacle, PastBuild, Plan, Skip
+
+_SAMPLED: Final = Platform("linux", "x86_64")
+_SAMPLE_SIZE: Final = 3
+"""Packages that are built for a new torch before anybody asks for them."""
+
+
+def sample_of(plan: Plan) -> Plan:
+    """Keep a few targets that stand for many, as a pull request builds them.
+
+    They are the two ends of each package on each platform: its oldest and its newest version, CUDA, torch and Python.
+    """
+    by_package: dict[tuple[ProjectName, Platform], list[BuildTarget]] = {}
+    for target in plan.targets:
+        by_package.setdefault((target.cell.project, target.cell.platform), []).append(target)
+    ends = {choose(targets, key=age_of).cell for targets in by_package.values() for choose in (min, max)}
+    kept = tuple(target for target in plan.targets if target.cell in ends)
+    others = (
+        Skip(cell=target.cell, obstacle=Obstacle.NOT_SAMPLED, reason="not in the sample (--sample)")
+        for target in plan.targets
+        if target.cell not in ends
+    )
+    return replace(plan, targets=kept, skips=(*plan.skips, *others))
+
+
+def with_sample(plan: Plan, for_torch: Plan, past: Iterable[PastBuild]) -> Plan:
+    """Add a wheel of each of the packages that show first whether a new torch can be built for.
+
+    They are those that cost least, and need no other package of ours: what the headers of a torch refuse, and what its
+    news break, they show in minutes. They are built with the newest CUDA, and with the oldest Python, because the
+    newest has news of its own.
+
+    Args:
+        plan: what is built anyway.
+        for_torch: the plan for the new torch alone.
+        past: the builds of published wheels, which tell the cost.
+    """
+    best: dict[ProjectName, BuildTarget] = {}
+    for target in for_torch.targets:
+        linked = isinstance(target.cell.torch, TorchVersion) and not target.package.expectations.requires
+        if linked and target.cell.platform == _SAMPLED:
+            best[target.cell.project] = max(best.get(target.cell.project, target), target, key=_newest_with_oldest)
+    known = tuple(past)
+    costs = {name: estimate(Plan(targets=(each,), skips=()), known).machine_hours for name, each in best.items()}
+    chosen = [best[name] for name in sorted(best, key=lambda name: (costs[name], name))[:_SAMPLE_SIZE]]
+    return replace(plan, targets=tuple({target.cell: target for target in (*plan.targets, *chosen)}.values()))
+
+
+def _newest_with_oldest(target: BuildTarget) -> tuple[Version, CudaVersion, tuple[int, int, bool]]:
+    python = target.cell.python
+    return Version(target.cell.version), target.cell.cuda, (-python.major, -python.minor, not python.free_threaded)
+
+
+def age_of(target: BuildTarget) -> tuple[Version, CudaVersion, Version, PythonVersion]:
+    """What makes one target newer than another: its version, CUDA, torch and Python, in this order."""
+    cell = target.cell
+    return Version(cell.version), cell.cuda, Version(target.torch_release or "0"), cell.python

@@ -1,0 +1,69 @@
+"""Which few wheels stand for many."""
+
+from dataclasses import replace
+
+from tests.unit.plan.conftest import target
+from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, PACKAGE, PY_12, PY_13T, TORCH_12_RC, V1, V2, X86
+from tests.unit.plan.examples import CELL as EXAMPLE
+from wheelmill.names import PythonVersion, project_name
+from wheelmill.plan.sample import sample_of, with_sample
+from wheelmill.plan.targets import BuildTarget, Cell, PastBuild, Plan
+
+PY_9, PY_10 = PythonVersion(3, 9), PythonVersion(3, 10)
+
+
+def of(cell: Cell) -> BuildTarget:
+    return replace(target(), cell=cell)
+
+
+def test_the_oldest_and_the_newest_of_each_platform_stand_for_the_others() -> None:
+    cells = [
+        replace(EXAMPLE, version=version, cuda=cuda, python=python, platform=platform)
+        for version in (V1, V2)
+        for cuda in (CUDA_13, CUDA_12)
+        for python in (PY_10, PY_9, PY_12)
+        for platform in (X86, ARM)
+    ]
+    sampled = sample_of(Plan(targets=tuple(map(of, cells)), skips=()))
+    ends = {(each.cell.version, each.cell.cuda, each.cell.python) for each in sampled.targets}
+    assert ends == {(V1, CUDA_12, PY_9), (V2, CUDA_13, PY_12)}
+    assert {each.cell.platform for each in sampled.targets} == {X86, ARM}
+    assert len(sampled.targets) == 4
+    assert len(sampled.skips) == len(cells) - 4
+
+
+def test_one_target_stands_for_itself() -> None:
+    plan = Plan(targets=(of(EXAMPLE),), skips=())
+    assert sample_of(plan) == plan
+
+
+def test_a_package_without_torch_can_be_sampled() -> None:
+    plan = Plan(targets=tuple(of(replace(EXAMPLE, torch=None, python=python)) for python in (PY_9, PY_12)), skips=())
+    assert sample_of(plan).targets == plan.targets
+
+
+def test_a_new_torch_is_tried_with_the_packages_that_cost_least() -> None:
+    """On one Python with the newest CUDA; one that requires another of ours cannot be built alone."""
+    costs = {"dear": 900.0, "cheap": 20.0, "cheaper": 10.0, "middling": 300.0, "bound": 1.0}
+    for_torch = [
+        of(replace(EXAMPLE, project=project_name(name), torch=torch, cuda=cuda, python=python, platform=platform))
+        for name in costs
+        for torch in ((TORCH_12_RC, None) if name == "cheap" else (TORCH_12_RC,))
+        for cuda in (CUDA_13, CUDA_12)
+        for python in (PY_13T, PY_12, PythonVersion(3, 13))
+        for platform in (X86, ARM)
+    ]
+    bound = replace(PACKAGE, requires=(project_name("cheap"),))
+    for_torch = [replace(each, package=bound) if each.cell.project == "bound" else each for each in for_torch]
+    past = [PastBuild(project=project_name(name), seconds=cost, size=1) for name, cost in costs.items()]
+    anyway = of(EXAMPLE)
+    sampled = with_sample(Plan(targets=(anyway,), skips=()), Plan(targets=tuple(for_torch), skips=()), past)
+    assert [each.cell.id for each in sampled.targets] == [
+        anyway.cell.id,
+        *(f"{name}-1.0+cu130torch2.12rc1-cp312-linux_x86_64" for name in ("cheaper", "cheap", "middling")),
+    ]
+
+
+def test_what_is_built_anyway_is_sampled_once() -> None:
+    plan = Plan(targets=(of(EXAMPLE),), skips=())
+    assert with_sample(plan, plan, []) == plan
