@@ -106,7 +106,8 @@ def build(target: BuildTarget, output: Path) -> None:
 def visit(folder: Path) -> None:
     """Install the only wheel of a folder in a clean environment, and import it."""
     wheel = WheelFile.at(next(folder.glob("*.whl")))
-    verdict = examine_wheel(wheel, LocalEnvironments(), serve_candidate, progress=Progress())
+    environments = LocalEnvironments(compatibility=load_config(DEMO).compatibility)
+    verdict = examine_wheel(wheel, environments, serve_candidate, progress=Progress())
     if verdict.findings:
         raise SystemExit("\n".join(map(str, verdict.findings)))
 

@@ -241,9 +241,12 @@ class StableTorch:
         if self.below is not None and self.below <= self.oldest:
             raise ValueError(f"expected 'below' to be a torch newer than {self.oldest}, not {self.below}")
 
-    def __contains__(self, torch: TorchVersion) -> bool:
-        """Whether a torch is in the range."""
-        return self.oldest <= torch and (self.below is None or torch < self.below)
+    def __contains__(self, torch: TorchNeed) -> bool:
+        """Whether a torch, or all of another range, is in the range."""
+        if isinstance(torch, TorchVersion):
+            return self.oldest <= torch and (self.below is None or torch < self.below)
+        ends_before = self.below is None or (torch.below is not None and torch.below <= self.below)
+        return self.oldest <= torch.oldest and ends_before
 
     @property
     def plain(self) -> dict[str, str]:
@@ -256,10 +259,8 @@ class StableTorch:
         from pydantic_core import core_schema  # noqa: PLC0415 - as above
 
         torch = handler.generate_schema(TorchVersion)
-        keys = {
-            "stable": core_schema.typed_dict_field(torch),
-            "below": core_schema.typed_dict_field(torch, required=False),
-        }
+        below = core_schema.typed_dict_field(torch, required=False)
+        keys = {"stable": core_schema.typed_dict_field(torch), "below": below}
         return core_schema.no_info_after_validator_function(
             lambda written: cls(oldest=written["stable"], below=written.get("below")),
             core_schema.typed_dict_schema(keys, extra_behavior="forbid"),

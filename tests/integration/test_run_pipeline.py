@@ -24,7 +24,7 @@ def test_links_lead_to_a_store_with_any_name(tmp_path: Path) -> None:
     output = tmp_path / "out"
     factory = pipeline.Factory(
         builder=LocalBuilder(),
-        environments=LocalEnvironments(),
+        environments=LocalEnvironments(compatibility=CONFIG.compatibility),
         policy="auto",
         store=store,
         config=CONFIG,

@@ -225,6 +225,9 @@ def test_a_range_of_torches_has_its_oldest_and_ends_before_its_bound() -> None:
     bounded = StableTorch(oldest=TorchVersion(2, 10), below=TorchVersion(2, 12))
     assert [TorchVersion(2, minor) in bounded for minor in (9, 10, 11, 12)] == [False, True, True, False]
     assert TorchVersion(3, 0) in STABLE
+    assert bounded in STABLE
+    assert STABLE not in bounded
+    assert StableTorch(oldest=TorchVersion(2, 9), below=TorchVersion(2, 12)) not in STABLE
 
 
 @pytest.mark.parametrize("plain", [{}, {"below": "2.10"}, {"stable": 2.10}, {"stable": "2.10", "above": "2.9"}, "2.10"])

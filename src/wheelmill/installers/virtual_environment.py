@@ -12,7 +12,7 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from wheelmill.installers.uv import index_variables, installer_environment, own_uv
+from wheelmill.installers.uv import index_variables, installer_environment, own_uv, torch_options
 from wheelmill.names import PythonVersion
 from wheelmill.system import process
 from wheelmill.system.sandbox import Sandbox
@@ -30,15 +30,22 @@ class VirtualEnvironment:
         """Its interpreter."""
         return self.directory / "bin" / "python"
 
-    def install(self, requirements: Sequence[str]) -> None:
+    def install(self, requirements: Sequence[str], *, torch_backend: str | None = None) -> None:
         """Install wheels from the index that pip or uv is configured with; source distributions are refused.
+
+        Args:
+            requirements: what to install, in the form of PEP 508.
+            torch_backend: see `torch_options`.
 
         Raises:
             ProcessError: uv could not.
         """
         with installer_environment() as variables:
             process.run(
-                [own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python, *requirements],
+                [
+                    *(own_uv(), "pip", "install", "--only-binary", ":all:", "--python", self.python),
+                    *(*torch_options(torch_backend), *requirements),
+                ],
                 env=variables,
             )
 

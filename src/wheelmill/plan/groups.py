@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wheelmill.names import ProjectName
-from wheelmill.plan.targets import BuildTarget, Plan
+from wheelmill.plan.targets import BuildTarget, Cell, Plan
 from wheelmill.wheel.platforms import PLATFORMS
 
 MAX_JOBS: Final = 256
@@ -46,17 +46,20 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
 
 def waiting_groups(groups: tuple[Group, ...]) -> tuple[Group, ...]:
     """Those that cannot start yet: jobs run side by side, and these require wheels that others of them build."""
-    made = {_place(group, group.targets[0].cell.project) for group in groups}
+    made: dict[ProjectName, list[Cell]] = {}
+    for group in groups:
+        cell = group.targets[0].cell
+        made.setdefault(cell.project, []).append(cell)
     return tuple(
         group
         for group in groups
-        if any(_place(group, project) in made for project in group.targets[0].package.expectations.requires)
+        for first in (group.targets[0],)
+        if any(
+            first.cell.is_served_by(other)
+            for project in first.package.expectations.requires
+            for other in made.get(project, ())
+        )
     )
-
-
-def _place(group: Group, project: ProjectName) -> tuple[object, ...]:
-    """What the wheels of a project share that can stand beside those of a group."""
-    return project, group.targets[0].cell.stack
 
 
 def shards_of(groups: Iterable[Group], *, wheels: int | None) -> tuple[tuple[Group, ...], ...]:

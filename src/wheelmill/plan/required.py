@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, PythonVersion
 from wheelmill.plan.targets import Cell, Plan
 
 
@@ -34,13 +35,16 @@ def find_missing(plan: Plan, published: Iterable[Cell]) -> tuple[Missing, ...]:
         plan: its targets will be built, each after those that it requires.
         published: the cells that a release holds.
     """
-    there = {(cell.project, cell.python, cell.stack) for cell in published}
-    there |= {(target.cell.project, python, target.cell.stack) for target in plan.targets for python in target.pythons}
+    there: dict[tuple[ProjectName, PythonVersion], list[Cell]] = {}
+    planned = (replace(target.cell, python=python) for target in plan.targets for python in target.pythons)
+    for cell in itertools.chain(published, planned):
+        there.setdefault((cell.project, cell.python), []).append(cell)
     lacking: dict[tuple[ProjectName, ProjectName], list[Cell]] = {}
     for target in plan.targets:
         cell = target.cell
         for required in target.package.expectations.requires:
-            if not all((required, python, cell.stack) in there for python in target.pythons):
+            beside = (there.get((required, python), ()) for python in target.pythons)
+            if not all(any(map(cell.is_served_by, cells)) for cells in beside):
                 lacking.setdefault((cell.project, required), []).append(cell)
     return tuple(
         Missing(project=project, requires=required, cells=tuple(cells))

@@ -55,14 +55,17 @@ class Cell:
         return f"{self.project}-{self.label.on(self.version)}-{self.python.abi}-{self.platform}"
 
     @property
-    def stack(self) -> tuple[CudaVersion, TorchNeed | None, Platform]:
-        """What wheels share that are installed together."""
-        return self.cuda, self.torch, self.platform
-
-    @property
     def group(self) -> str:
         """What cells that differ only in Python share: one job builds them."""
         return f"{self.project}-{self.label.on(self.version)}-{self.platform}"
+
+    def is_served_by(self, other: Cell) -> bool:
+        """Whether a wheel of another cell, Python aside, can stand beside every torch that this cell's wheel is for."""
+        if (other.cuda, other.platform) != (self.cuda, self.platform):
+            return False
+        if isinstance(other.torch, StableTorch):
+            return self.torch is not None and self.torch in other.torch
+        return other.torch in (None, self.torch)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -5,7 +5,6 @@ The image with CUDA's libraries comes first; one without them then shows a libra
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,15 +14,21 @@ from typing import Final
 
 from wheelmill.config.model import Compatibility, ImageReference, Images
 from wheelmill.installers.mirror import mirror
-from wheelmill.names import Platform, PythonVersion
-from wheelmill.smoke.environment import MEMORY_LIMIT, TIME_LIMIT, CandidateIndex, SmokeEnvironment
+from wheelmill.names import PythonVersion, TorchVersion
+from wheelmill.smoke.environment import (
+    MEMORY_LIMIT,
+    THIS_PLATFORM,
+    TIME_LIMIT,
+    CandidateIndex,
+    SmokeEnvironment,
+    torches_for,
+)
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system import resources
 from wheelmill.system.containers import Container, claim_run, start_container
 from wheelmill.system.images import base_image, own_image
 from wheelmill.system.progress import Progress
 
-_PLATFORM: Final = Platform("linux", platform.machine())
 _DRIVER: Final = Path("/dev/nvidiactl")
 """Is there when NVIDIA's driver is loaded."""
 
@@ -51,6 +56,7 @@ class DockerEnvironment:
 
     place: str
     """Its base image."""
+    torch: TorchVersion | None
     container: Container
     python: str
     """The interpreter of its image, with pip."""
@@ -84,7 +90,7 @@ class DockerEnvironment:
 
 @dataclass(frozen=True, kw_only=True)
 class DockerEnvironments:
-    """Two containers for each Python: one with CUDA's libraries, where the wheel is for CUDA, and one without."""
+    """Two containers for each Python and torch: one without CUDA's libraries, and before it one with its CUDA."""
 
     images: Images
     compatibility: Compatibility
@@ -100,49 +106,60 @@ class DockerEnvironments:
             images = [self._image(base, progress) for base in bases]
         if index.requires:
             progress.step(f"gathering what {contents.file.filename} needs on Python {python}")
-        mirror(
-            index.requires,
-            index.folder / _beside(python),
-            python=python,
-            platform=_PLATFORM,
-            torch_backend=self.compatibility.torch_place(label.torch, label.cuda, _PLATFORM)
-            if label and label.torch
-            else None,
-        )
+        torches = torches_for(contents, python, self.compatibility)
+        for torch, place in torches.items():
+            mirror(
+                (*index.requires, *([f"torch{torch.pin}"] if torch else [])),
+                index.folder / _beside(python, torch),
+                python=python,
+                platform=THIS_PLATFORM,
+                torch_backend=place,
+            )
         _let_everyone_read(index.folder)
-        return [_environment(base, image, python, index, progress) for base, image in zip(bases, images, strict=True)]
+        return [
+            _environment(base, image, python, torch, index=index, progress=progress)
+            for torch in torches
+            for base, image in zip(bases, images, strict=True)
+        ]
 
     def _image(self, base: ImageReference, progress: Progress) -> str:
         def here(reference: ImageReference) -> str:
             return base_image(reference.tagged, reference.digest, progress=progress)
 
-        arguments = {"BASE_IMAGE": here(base), "PYTHONS_IMAGE": here(self.images.manylinux.images[_PLATFORM])}
+        arguments = {"BASE_IMAGE": here(base), "PYTHONS_IMAGE": here(self.images.manylinux.images[THIS_PLATFORM])}
         return own_image("runtime", arguments, resources.DOCKER, progress=progress)
 
 
 @contextmanager
 def _environment(
-    base: ImageReference, image: str, python: PythonVersion, index: CandidateIndex, progress: Progress
+    base: ImageReference,
+    image: str,
+    python: PythonVersion,
+    torch: TorchVersion | None,
+    *,
+    index: CandidateIndex,
+    progress: Progress,
 ) -> Iterator[SmokeEnvironment]:
     interpreter = f"/opt/python/{python.interpreter}-{python.abi}/bin/python"
     mount = f"type=bind,source={index.folder},target={_INDEX},readonly"
     gpus = ["--gpus", "all"] if _DRIVER.exists() else []
-    progress.step(f"in a container of {base.tagged}")
+    progress.step(f"in a container of {base.tagged}" + (f" beside torch {torch}" if torch else ""))
     with claim_run() as run, start_container(image, run, [*_OPTIONS, *gpus, "--mount", mount]) as container:
         container.run([interpreter, "-m", "venv", "--without-pip", f"{_FOLDER}/venv"], env=_ENVIRONMENT)
         container.start([interpreter, "-m", "http.server", "8000", "--bind", "127.0.0.1", "--directory", _INDEX])
         container.run([interpreter, "-c", _WAIT], timeout=_LONGEST_WAIT)
         yield DockerEnvironment(
             place=str(base),
+            torch=torch,
             container=container,
             python=interpreter,
             index_url=f"http://127.0.0.1:8000/{index.path}",
-            beside=f"{_INDEX}/{_beside(python)}",
+            beside=f"{_INDEX}/{_beside(python, torch)}",
         )
 
 
-def _beside(python: PythonVersion) -> str:
-    return f"beside/{python.abi}"
+def _beside(python: PythonVersion, torch: TorchVersion | None) -> str:
+    return f"beside/{python.abi}" + (f"/torch{torch}" if torch else "")
 
 
 def _let_everyone_read(folder: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import platform
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,16 @@ from typing import Final, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from wheelmill.config.model import Compatibility
 from wheelmill.errors import ProcessError
-from wheelmill.names import PythonVersion
+from wheelmill.names import Platform, PythonVersion, StableTorch, TorchVersion
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile
 
 Answer = TypeVar("Answer")
+
+THIS_PLATFORM: Final = Platform("linux", platform.machine())
 
 TIME_LIMIT: Final = 600.0
 """Seconds that one step in an environment may take."""
@@ -45,8 +49,36 @@ ServeIndex = Callable[[Path, Collection[WheelFile]], AbstractContextManager[Cand
 """Makes an index of wheels in an empty folder and serves it while the context is open."""
 
 
+def torches_for(
+    contents: Contents, python: PythonVersion | None, compatibility: Compatibility
+) -> Mapping[TorchVersion | None, str | None]:
+    """The torches that a wheel is tried beside, with the index of each; of a range the oldest and the newest.
+
+    Args:
+        contents: the opened wheel.
+        python: the interpreter that torch must be published for.
+        compatibility: which torches are published, and where.
+
+    Returns:
+        Places as `torch_options` takes them; None for None where the wheel names no torch.
+    """
+    torch, label = contents.torch, contents.name.label
+    if torch is None or label is None:
+        return {None: None}
+    ends: tuple[TorchVersion, ...] = (torch,) if isinstance(torch, TorchVersion) else (torch.oldest,)
+    if isinstance(torch, StableTorch) and python:
+        served = compatibility.torches_in(torch, label.cuda, THIS_PLATFORM, python)
+        ends = (*served[:1], *served[-1:]) or ends
+    return {end: compatibility.torch_place(end, label.cuda, THIS_PLATFORM) for end in ends}
+
+
 class SmokeEnvironment(Protocol):
     """A place with one Python and nothing else, made for one wheel and thrown away after it."""
+
+    @property
+    def torch(self) -> TorchVersion | None:
+        """The torch that the wheel is tried beside; None leaves that to what the wheel requires."""
+        ...
 
     @property
     def place(self) -> str:

@@ -83,9 +83,10 @@ class Contents:
 
     @property
     def pythons(self) -> tuple[PythonVersion | None, ...]:
-        """The Pythons to try it on; None stands for any."""
+        """The Pythons to try it on; None stands for any. Of those of a wheel for many torches the ends will do."""
         if self.provenance:
-            return self.provenance.pythons
+            pythons = self.provenance.pythons
+            return tuple({min(pythons): None, max(pythons): None}) if isinstance(self.torch, StableTorch) else pythons
         abis = {tag.abi for tag in self.name.tags if tag.interpreter.startswith("cp") and tag.abi.startswith("cp")}
         try:
             return tuple(sorted(map(PythonVersion.parse, abis))) or (None,)

@@ -165,7 +165,7 @@ def find_required(
             wheel
             for wheel in available
             if wheel.provenance.cell.project == project
-            and wheel.provenance.cell.stack == cell.stack
+            and cell.is_served_by(wheel.provenance.cell)
             and python in wheel.provenance.pythons
         ]
         if not fitting:
@@ -190,7 +190,7 @@ def check_required(target: BuildTarget, available: Sequence[AvailableWheel]) -> 
         for python in target.pythons:
             find_required(cell, python, target.package.expectations.requires, available)
     except LookupError as error:
-        torch = f" --torch {cell.torch}" if cell.torch else ""
+        torch = f" --torch {cell.label.torch}" if cell.label.torch else ""
         raise BuildError(
             f"{cell.id} requires {error}, of which there is no wheel for the same Python, CUDA and torch",
             hint=f"wheelmill run {error} {cell.project} --python {cell.python} --cuda {cell.cuda}{torch}",

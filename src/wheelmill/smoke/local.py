@@ -7,10 +7,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from wheelmill.config.model import Compatibility
 from wheelmill.installers import virtual_environment
 from wheelmill.installers.virtual_environment import VirtualEnvironment
-from wheelmill.names import PythonVersion
-from wheelmill.smoke.environment import TIME_LIMIT, CandidateIndex, SmokeEnvironment
+from wheelmill.names import PythonVersion, TorchVersion
+from wheelmill.smoke.environment import TIME_LIMIT, CandidateIndex, SmokeEnvironment, torches_for
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system import process
@@ -24,6 +25,9 @@ class LocalEnvironment:
     """A virtual environment."""
 
     venv: VirtualEnvironment
+    torch: TorchVersion | None
+    torch_place: str | None
+    """See `torch_options`."""
     index_url: str
     """Of the throw-away index."""
     interpreter: Path
@@ -42,8 +46,8 @@ class LocalEnvironment:
         return sandbox.run(words, cwd=self.venv.directory, env=environment, timeout=TIME_LIMIT)
 
     def install_torch(self, requirement: str) -> None:
-        """Install torch from the index that pip or uv is configured with; see `SmokeEnvironment`."""
-        self.venv.install([requirement])
+        """Install torch from the index that pip or uv is configured with, or from its own; see `SmokeEnvironment`."""
+        self.venv.install([requirement], torch_backend=self.torch_place)
 
     def install(self, requirements: Sequence[str]) -> None:
         """Install wheels of the throw-away index; see `SmokeEnvironment`."""
@@ -54,18 +58,29 @@ class LocalEnvironment:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalEnvironments:
-    """One virtual environment for each Python."""
+    """One virtual environment for each Python, and each torch of those that are tried."""
+
+    compatibility: Compatibility
 
     def of(
-        self, _contents: Contents, python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
+        self, contents: Contents, python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
     ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
-        """One environment; see `SmokeEnvironments`."""
-        return [_environment(python, index)]
+        """Name the environments; see `SmokeEnvironments`."""
+        torches = torches_for(contents, python, self.compatibility)
+        return [_environment(python, torch, place, index) for torch, place in torches.items()]
 
 
 @contextmanager
-def _environment(python: PythonVersion | None, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
+def _environment(
+    python: PythonVersion | None, torch: TorchVersion | None, torch_place: str | None, index: CandidateIndex
+) -> Iterator[SmokeEnvironment]:
     with temporary_folder() as folder:
         venv = virtual_environment.create(folder, python=python, with_pip=True)
         prefix = venv.evaluate("import json, sys; print(json.dumps(sys.base_prefix))")
-        yield LocalEnvironment(venv=venv, index_url=index.url + index.path, interpreter=Path(prefix))
+        yield LocalEnvironment(
+            venv=venv,
+            torch=torch,
+            torch_place=torch_place,
+            index_url=index.url + index.path,
+            interpreter=Path(prefix),
+        )

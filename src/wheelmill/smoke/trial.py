@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError
-from wheelmill.names import PythonVersion
+from wheelmill.names import PythonVersion, StableTorch
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment, SmokeEnvironments, evaluate
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.machine import absent_libraries, gpus_in, undefined_symbols
@@ -69,13 +69,13 @@ def is_refused(outcome: Iterable[CleanRoom | Finding]) -> bool:
 def _try_in(
     contents: Contents, environment: SmokeEnvironment, requirements: Sequence[str]
 ) -> Iterator[CleanRoom | Finding]:
-    label = contents.name.label
-    if label and label.torch:
-        environment.install_torch(f"torch{label.torch.pin}")
+    if environment.torch:
+        environment.install_torch(f"torch{environment.torch.pin}")
     absent = absent_libraries(contents, environment)
     script = contents.expectations.script
     gpus = gpus_in(environment) if script else 0
     where = "" if environment.place == THIS_MACHINE else f"in {environment.place}: "
+    where += f"beside torch {environment.torch}: " if isinstance(contents.torch, StableTorch) else ""
     for step in _steps(contents, environment, requirements, absent, script if gpus else None):
         findings = tuple(with_reasons(step, contents.expectations.allow))
         yield from (replace(each, detail=where + each.detail) if each.refuses else each for each in findings)
@@ -115,12 +115,12 @@ def _steps(
 
 def _wrong_torch(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
     label = contents.name.label
-    if label and label.torch:
+    if label and environment.torch:
         cuda = evaluate(environment, str, "import json, torch; print(json.dumps(str(torch.version.cuda)))")
         if cuda != str(label.cuda):
             yield Finding(
                 code=Code.ENVIRONMENT,
-                detail=f"the package index gives torch {label.torch} for CUDA {cuda}, so {label} cannot be tried",
+                detail=f"the package index gives torch {environment.torch} for CUDA {cuda}, so {label} cannot be tried",
             )
 
 

@@ -50,6 +50,8 @@ class Code(StrEnum):
     """Too large for a release asset."""
     TORCH_PIN = "torch-pin", Level.ALWAYS
     """Linked to torch without requiring the version its label names."""
+    TORCH_ABI = "torch-abi", Level.ALWAYS
+    """Needs what is not in torch's stable ABI, although packages.yml says that it is content with that."""
     CUDART = "cudart", Level.ALWAYS
     """It holds the CUDA runtime in another way than packages.yml says."""
     ENVIRONMENT = "environment", Level.ALWAYS
@@ -81,6 +83,8 @@ class Code(StrEnum):
     """Machine code for another processor than its platform tag names."""
     ABI3 = "abi3", Level.REFUSE
     """Calls what is not in the stable ABI that its tag promises."""
+    TORCH_OLDEST = "torch-oldest", Level.REFUSE
+    """Calls functions of torch's stable ABI that the oldest torch of its range does not have."""
     EXECUTABLE_STACK = "executable-stack", Level.REFUSE
     """Loading it makes the stack executable."""
     TEXT_RELOCATIONS = "text-relocations", Level.REFUSE

@@ -86,7 +86,7 @@ def run(
 ) -> pipeline.RunOutcome:
     factory = pipeline.Factory(
         builder=LocalBuilder(),
-        environments=LocalEnvironments(),
+        environments=LocalEnvironments(compatibility=CONFIG.compatibility),
         policy="auto",
         store=store or DirectoryStore(directory=folder / "releases"),
         config=CONFIG,

@@ -6,7 +6,7 @@ from typing import Any
 from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CUDA_12, V1
 from wheelmill.cli.factory.plan import matrix_content
-from wheelmill.names import ProjectName, PythonVersion, project_name
+from wheelmill.names import ProjectName, PythonVersion, StableTorch, TorchVersion, project_name
 from wheelmill.plan.groups import (
     MAX_ATTESTED,
     MAX_JOBS,
@@ -70,6 +70,13 @@ def test_a_group_waits_for_those_it_requires_of_the_same_cuda_and_torch() -> Non
     groups = groups_of(Plan(targets=(demo, user, elsewhere), skips=()))
     assert waiting_groups(groups) == (groups[1],)
     assert waiting_groups(groups[1:]) == ()
+
+
+def test_a_group_waits_for_a_wheel_that_serves_its_torch_among_others() -> None:
+    demo = target()
+    stable = replace(demo, cell=replace(demo.cell, torch=StableTorch(oldest=TorchVersion(2, 9))))
+    groups = groups_of(Plan(targets=(stable, requiring("user", demo.cell.project)), skips=()))
+    assert waiting_groups(groups) == (groups[1],)
 
 
 def test_the_matrices_hold_each_group_once_and_name_those_that_wait() -> None:

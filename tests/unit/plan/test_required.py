@@ -4,8 +4,22 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.plan.examples import CELL, CONFIG, CUDA_12, CUDA_13, DEMO, PACKAGE, PLAIN, PY_12, TORCH_11, V1, V2, X86
-from wheelmill.names import project_name
+from tests.unit.plan.examples import (
+    CELL,
+    CONFIG,
+    CUDA_12,
+    CUDA_13,
+    DEMO,
+    PACKAGE,
+    PLAIN,
+    PY_12,
+    TORCH_9,
+    TORCH_11,
+    V1,
+    V2,
+    X86,
+)
+from wheelmill.names import StableTorch, TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
 from wheelmill.plan.targets import Cell, Filters, Plan
@@ -31,6 +45,7 @@ def test_a_package_that_is_neither_published_nor_planned_is_named() -> None:
 def test_what_is_planned_too_or_published_in_any_version_is_not_missing() -> None:
     assert find_missing(planned("user", "demo"), ()) == ()
     assert find_missing(planned("user"), [replace(CELL, version=V2)]) == ()
+    assert find_missing(planned("user"), [replace(CELL, torch=StableTorch(oldest=TORCH_9))]) == ()
 
 
 @pytest.mark.parametrize(
@@ -38,7 +53,7 @@ def test_what_is_planned_too_or_published_in_any_version_is_not_missing() -> Non
     [
         replace(CELL, project=PLAIN),
         replace(CELL, cuda=CUDA_12),
-        replace(CELL, torch=None),
+        replace(CELL, torch=StableTorch(oldest=TorchVersion(2, 12))),
         replace(CELL, python=replace(PY_12, minor=11)),
     ],
 )

@@ -101,6 +101,17 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         "that calls Python's insides": compiled(
             "void _PyObject_MakeTpCall(); void call(void) { _PyObject_MakeTpCall(); }"
         ),
+        "that calls torch's functions of C": compiled(
+            every_architecture + "void torch_call_dispatcher(); void aoti_torch_get_device_type();"
+            "void call(void) { torch_call_dispatcher(); aoti_torch_get_device_type(); }"
+        ),
+        "that calls torch's C++": compiled(
+            every_architecture + "void _ZN2at4_ops5empty4callEv(); void torch_list_size();"
+            "void call(void) { _ZN2at4_ops5empty4callEv(); torch_list_size(); }"
+        ),
+        "that calls a torch of tomorrow": compiled(
+            every_architecture + "void torch_of_tomorrow(); void call(void) { torch_of_tomorrow(); }"
+        ),
         "that calls a later Python": compiled("void PyList_GetItemRef(); void call(void) { PyList_GetItemRef(); }"),
         "an extension module": compiled(MODULE),
         "an extension module that ends the process": compiled(

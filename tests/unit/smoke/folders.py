@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wheelmill.errors import ProcessError
-from wheelmill.names import PythonVersion
+from wheelmill.names import PythonVersion, TorchVersion
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.verdict import THIS_MACHINE
@@ -24,6 +24,7 @@ class Folder:
     path: Path
     index: Path
     gpus: int
+    torch: TorchVersion | None = None
     left: bool = False
 
     def run(self, code: str, *arguments: str) -> str:
@@ -49,20 +50,22 @@ class Folders:
     places: Sequence[str] = (THIS_MACHINE,)
     error: Exception | None = None
     gpus: int = 0
+    torch: TorchVersion | None = None
     made: list[Folder] = field(default_factory=list)
 
     def of(
-        self, _contents: Contents, _python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
+        self, contents: Contents, _python: PythonVersion | None, index: CandidateIndex, _progress: Progress, /
     ) -> Sequence[AbstractContextManager[SmokeEnvironment]]:
         if self.error:
             raise self.error
+        self.torch = contents.torch if isinstance(contents.torch, TorchVersion) else None
         return [self.environment(place, index) for place in self.places]
 
     @contextmanager
     def environment(self, place: str, index: CandidateIndex) -> Iterator[SmokeEnvironment]:
         path = self.folder / f"environment {len(self.made)}"
         path.mkdir()
-        environment = Folder(place=place, path=path, index=index.folder, gpus=self.gpus)
+        environment = Folder(place=place, path=path, index=index.folder, gpus=self.gpus, torch=self.torch)
         self.made.append(environment)
         yield environment
         environment.left = True

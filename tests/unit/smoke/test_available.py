@@ -7,10 +7,19 @@ from pathlib import Path
 import pytest
 
 from tests.unit.build.conftest import CELL, PROVENANCE
-from wheelmill.names import ProjectName, PythonVersion, TorchVersion, project_name, project_version
+from wheelmill.names import (
+    ProjectName,
+    PythonVersion,
+    StableTorch,
+    TorchNeed,
+    TorchVersion,
+    project_name,
+    project_version,
+)
 from wheelmill.smoke.examine import AvailableWheel, find_required
 from wheelmill.wheel.name import WheelFile
 
+TORCH_11 = TorchVersion(2, 11)
 SCATTER, SPARSE = project_name("torch-scatter"), project_name("torch-sparse")
 
 
@@ -19,9 +28,13 @@ def nowhere(_folder: Path) -> WheelFile:
 
 
 def available_wheel(
-    project: ProjectName, version: str = "1.0", *, requires: tuple[ProjectName, ...] = (), torch: str = "2.11"
+    project: ProjectName,
+    version: str = "1.0",
+    *,
+    requires: tuple[ProjectName, ...] = (),
+    torch: TorchNeed | None = TORCH_11,
 ) -> AvailableWheel:
-    cell = replace(CELL, project=project, version=project_version(version), torch=TorchVersion.parse(torch))
+    cell = replace(CELL, project=project, version=project_version(version), torch=torch)
     expectations = replace(PROVENANCE.expectations, requires=requires)
     return AvailableWheel(provenance=replace(PROVENANCE, cell=cell, expectations=expectations), fetch=nowhere)
 
@@ -41,7 +54,21 @@ def test_the_newest_version_is_taken() -> None:
 
 def test_another_torch_does_not_do() -> None:
     with pytest.raises(LookupError, match="torch-scatter"):
-        beside([SCATTER], [available_wheel(SCATTER, torch="2.10")])
+        beside([SCATTER], [available_wheel(SCATTER, torch=TorchVersion(2, 10))])
+
+
+def test_a_wheel_for_many_torches_serves_the_one_and_a_wheel_without_torch_serves_all() -> None:
+    stable = available_wheel(SCATTER, torch=StableTorch(oldest=TorchVersion(2, 10)))
+    assert beside([SCATTER], [stable]) == [stable]
+    plain = available_wheel(SCATTER, torch=None)
+    assert beside([SCATTER], [plain]) == [plain]
+
+
+def test_a_wheel_for_many_torches_is_not_served_by_one_for_fewer() -> None:
+    cell = replace(CELL, torch=StableTorch(oldest=TorchVersion(2, 10)))
+    for torch in (TorchVersion(2, 11), StableTorch(oldest=TorchVersion(2, 11))):
+        with pytest.raises(LookupError, match="torch-scatter"):
+            find_required(cell, cell.python, [SCATTER], [available_wheel(SCATTER, torch=torch)])
 
 
 def test_another_python_does_not_do() -> None:

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.build.conftest import MACHINE
+from tests.unit.build.conftest import MACHINE, PROVENANCE
 from tests.wheels import write_wheel
+from wheelmill.build.provenance import Provenance
 from wheelmill.config.load import load_config
 from wheelmill.errors import UsageError
-from wheelmill.names import Platform
-from wheelmill.smoke import docker
+from wheelmill.names import Platform, PythonVersion, StableTorch, TorchVersion
+from wheelmill.smoke import docker, environment
 from wheelmill.smoke.docker import DockerEnvironments
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.smoke.evidence import Contents, open_wheel
@@ -24,7 +26,7 @@ from wheelmill.wheel.name import WheelFile
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What was asked of the doors to Docker and to the package index, none of which opens here."""
-    asked: dict[str, Any] = {"bases": []}
+    asked: dict[str, Any] = {"bases": [], "mirrored": []}
 
     def base_image(tagged: str, _digest: str, *, progress: Progress) -> str:
         del progress
@@ -36,9 +38,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return "runtime"
 
     def mirror(requirements: tuple[str, ...], folder: Path, **options: object) -> None:
-        asked.update(options, requirements=requirements, folder=folder)
+        asked["mirrored"].append({**options, "requirements": requirements, "folder": folder})
 
-    monkeypatch.setattr(docker, "_PLATFORM", Platform("linux", "x86_64"))
+    for module in (docker, environment):
+        monkeypatch.setattr(module, "THIS_PLATFORM", Platform("linux", "x86_64"))
     monkeypatch.setattr(docker, "claim_run", nullcontext)
     monkeypatch.setattr(docker, "base_image", base_image)
     monkeypatch.setattr(docker, "own_image", own_image)
@@ -46,34 +49,34 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return asked
 
 
-def rooms_for(folder: Path, label: str) -> int:
+def rooms_for(folder: Path, label: str, provenance: Provenance | None = None) -> int:
     wheel = write_wheel(folder / f"demo-1.0{label}-cp312-cp312-manylinux_2_28_{MACHINE}.whl")
-    contents = open_wheel(WheelFile.at(wheel), None)
+    contents = open_wheel(WheelFile.at(wheel), provenance)
     assert isinstance(contents, Contents)
     config = load_config(resources.CONFIG)
     environments = DockerEnvironments(images=config.images, compatibility=config.compatibility)
-    index = CandidateIndex(folder=folder, path="site/simple/", url="", requires=("torch==2.11.*",))
-    (python,) = contents.pythons
-    return len(environments.of(contents, python, index, Progress()))
+    index = CandidateIndex(folder=folder, path="site/simple/", url="", requires=("numpy",))
+    return sum(len(environments.of(contents, python, index, Progress())) for python in contents.pythons)
 
 
 @pytest.mark.parametrize(
-    ("label", "backend"),
+    ("label", "requirements", "backend"),
     [
-        ("", None),
-        ("+cu130", None),
-        ("+cu130torch2.11", None),  # what PyPI has
-        ("+cu128torch2.11", "cu128"),
-        ("+cu130torch9.9", "cu130"),
+        ("", ("numpy",), None),
+        ("+cu130", ("numpy",), None),
+        ("+cu130torch2.11", ("numpy", "torch==2.11.*"), None),  # what PyPI has
+        ("+cu128torch2.11", ("numpy", "torch==2.11.*"), "cu128"),
+        ("+cu130torch9.9", ("numpy", "torch==9.9.*"), "cu130"),
     ],
 )
 def test_torch_comes_from_where_it_is_for_that_cuda(
-    label: str, backend: str | None, asked: dict[str, Any], tmp_path: Path
+    label: str, requirements: tuple[str, ...], backend: str | None, asked: dict[str, Any], tmp_path: Path
 ) -> None:
     rooms_for(tmp_path, label)
-    assert asked["torch_backend"] == backend
-    assert (asked["requirements"], str(asked["python"])) == (("torch==2.11.*",), "3.12")
-    assert asked["folder"].is_relative_to(tmp_path)
+    (mirrored,) = asked["mirrored"]
+    assert mirrored["torch_backend"] == backend
+    assert (mirrored["requirements"], str(mirrored["python"])) == (requirements, "3.12")
+    assert mirrored["folder"].is_relative_to(tmp_path)
 
 
 @pytest.mark.parametrize(("label", "first"), [("+cu130", ["13.0.2-runtime-ubuntu24.04"]), ("", [])])
@@ -95,3 +98,25 @@ def test_what_is_mounted_can_be_read_by_a_root_without_rights(asked: dict[str, A
     rooms_for(tmp_path, "+cu130")
     assert asked
     assert (secret.stat().st_mode & 0o777, secret.parent.stat().st_mode & 0o777) == (0o644, 0o755)
+
+
+def test_a_wheel_for_many_torches_has_rooms_with_the_ends_of_its_range_and_of_its_pythons(
+    asked: dict[str, Any], tmp_path: Path
+) -> None:
+    cell = replace(PROVENANCE.cell, torch=StableTorch(oldest=TorchVersion(2, 10), below=TorchVersion(2, 15)))
+    pythons = tuple(PythonVersion(3, minor) for minor in (12, 10, 13, 11))
+    assert rooms_for(tmp_path, "+cu130", replace(PROVENANCE, cell=cell, pythons=pythons)) == 8  # as many without CUDA
+    assert [(str(each["python"]), each["requirements"], each["torch_backend"]) for each in asked["mirrored"]] == [
+        (python, ("numpy", f"torch=={torch}.*"), place)
+        for python in ("3.10", "3.13")
+        for torch, place in (("2.10", "cu130"), ("2.14", None))
+    ]
+    assert len({each["folder"] for each in asked["mirrored"]}) == 4
+
+
+def test_a_python_without_the_newest_torch_has_a_room_with_the_newest_that_it_has(
+    asked: dict[str, Any], tmp_path: Path
+) -> None:
+    cell = replace(PROVENANCE.cell, torch=StableTorch(oldest=TorchVersion(2, 14)))
+    rooms_for(tmp_path, "+cu130", replace(PROVENANCE, cell=cell, pythons=(PythonVersion(3, 10),)))
+    assert [each["requirements"] for each in asked["mirrored"]] == [("numpy", "torch==2.14.*")]

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.unit.build.conftest import CELL, PROVENANCE
+from tests.unit.plan.examples import FACTS
 from tests.unit.release.conftest import certified_wheel
 from wheelmill.build.provenance import BuiltWheel, keep_provenance
 from wheelmill.errors import ReleaseError
@@ -31,7 +32,9 @@ def test_a_released_wheel_that_cannot_be_had_refuses_the_one_that_needs_it_and_n
         )
     )
     beside = AvailableWheel(provenance=replace(PROVENANCE, cell=replace(CELL, project=REQUIRED)), fetch=lost)
-    verdict = examine_wheel(file, LocalEnvironments(), serve_candidate, available=[beside], progress=Progress())
+    verdict = examine_wheel(
+        file, LocalEnvironments(compatibility=FACTS), serve_candidate, available=[beside], progress=Progress()
+    )
     assert verdict.findings == (
         Finding(code=Code.ENVIRONMENT, detail="v2026-11-21/torch_scatter.whl has another hash"),
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.build.conftest import MACHINE, package_index_of
+from tests.unit.plan.examples import FACTS
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.wheels import write_wheel
 from wheelmill.pipeline.publishing import serve_candidate
@@ -27,7 +28,9 @@ def verdict_on(folder: Path, *, machine_code: bytes, python: str = PYTHON, init:
 
 
 def verdict_of(wheel: Path) -> Verdict:
-    return examine_wheel(WheelFile.at(wheel), LocalEnvironments(), serve_candidate, progress=Progress())
+    return examine_wheel(
+        WheelFile.at(wheel), LocalEnvironments(compatibility=FACTS), serve_candidate, progress=Progress()
+    )
 
 
 def test_a_python_that_is_nowhere_is_a_finding(objects: Mapping[str, bytes], tmp_path: Path) -> None:

@@ -106,5 +106,5 @@ def environments_in(sandbox: SandboxKind, config: Config) -> SmokeEnvironments:
 
     if sandbox is SandboxKind.LOCAL:
         check_confinement(say)
-        return LocalEnvironments()
+        return LocalEnvironments(compatibility=config.compatibility)
     return DockerEnvironments(images=config.images, compatibility=config.compatibility)

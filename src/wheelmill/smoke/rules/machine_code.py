@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from wheelmill.names import StableTorch
 from wheelmill.smoke.evidence import Contents
-from wheelmill.wheel.elf import SharedObject
+from wheelmill.wheel.elf import SharedObject, open_symbols
 from wheelmill.wheel.findings import Code, Finding, some_of
 from wheelmill.wheel.glibc import promised_glibc, symbols_newer_than
 from wheelmill.wheel.libraries import cuda_majors_of, is_of_toolkit, is_provided, original_name
 from wheelmill.wheel.policies import policy_of
 from wheelmill.wheel.reserved import is_reserved
 from wheelmill.wheel.stable_abi import is_in_stable_abi
+from wheelmill.wheel.stable_torch import beyond_stable_abi, shims_in
 
 
 def cuda_major_agrees(contents: Contents) -> Iterator[Finding]:
@@ -116,6 +118,28 @@ def abi_is_stable(contents: Contents) -> Iterator[Finding]:
         )
 
 
+def torch_abi_is_stable(contents: Contents) -> Iterator[Finding]:
+    """A wheel for many torches calls what all of them have: the functions of C that torch keeps."""
+    stable = contents.torch
+    if not isinstance(stable, StableTorch):
+        return
+    symbols = open_symbols(contents.shared_objects)
+    if beyond := beyond_stable_abi(symbols):
+        yield Finding(code=Code.TORCH_ABI, detail=f"torch's stable ABI lacks what it needs: {some_of(beyond)}")
+    shims = shims_in(symbols)
+    if shims.oldest and shims.oldest > stable.oldest:
+        yield Finding(
+            code=Code.TORCH_OLDEST,
+            detail=f"torch_abi says torch {stable.oldest}, but torch {shims.oldest} is the first with "
+            f"{some_of(shims.newest_ones)}",
+        )
+    if shims.unknown:
+        yield Finding(
+            code=Code.TORCH_OLDEST,
+            detail=f"no torch is known to have {some_of(shims.unknown)}; a newer torch-abi-audit may know one",
+        )
+
+
 def stack_is_not_executable(contents: Contents) -> Iterator[Finding]:
     """Loading it would make the stack of every thread executable; newer glibcs refuse to."""
     yield from _objects_that(
@@ -147,6 +171,7 @@ MACHINE_CODE: Final = (
     brings_no_second_copy,
     is_for_the_machine,
     abi_is_stable,
+    torch_abi_is_stable,
     stack_is_not_executable,
     code_is_not_writable,
 )

@@ -9,8 +9,12 @@ import pytest
 from tests.unit.build.conftest import MACHINE
 from tests.unit.smoke.conftest import LABELLED, METADATA
 from tests.unit.smoke.rules.conftest import Opened, codes_of, details_of
+from wheelmill.names import StableTorch, TorchVersion
+from wheelmill.smoke.evidence import Contents
 from wheelmill.wheel.findings import Code
 
+TORCH_10 = TorchVersion(2, 10)
+STABLE = LABELLED.replace("torch2.11", "")
 ABI3 = LABELLED.replace("cp311-cp311", "cp311-abi3")
 
 
@@ -156,3 +160,36 @@ def test_an_executable_stack_is_found(machine_code: str, opened: Opened) -> None
 
 def test_code_that_is_written_to_when_it_is_loaded_is_found(opened: Opened) -> None:
     assert codes_of(opened(machine_code="with relocations in its code", built_here=False)) == [Code.TEXT_RELOCATIONS]
+
+
+def for_many_torches(opened: Opened, machine_code: str, *, oldest: TorchVersion = TORCH_10) -> Contents:
+    metadata = METADATA.replace("torch2.11", "").replace("torch==2.11.*", f"torch>={oldest}")
+    return opened(STABLE, machine_code=machine_code, metadata=metadata, torch=StableTorch(oldest=oldest))
+
+
+def test_a_wheel_for_many_torches_calls_their_functions_of_c(opened: Opened) -> None:
+    assert codes_of(for_many_torches(opened, "that calls torch's functions of C")) == []
+
+
+def test_a_wheel_that_says_stable_and_calls_cxx_of_torch_is_refused_with_its_names(opened: Opened) -> None:
+    contents = for_many_torches(opened, "that calls torch's C++")
+    assert codes_of(contents) == [Code.TORCH_ABI]
+    assert details_of(contents) == "torch's stable ABI lacks what it needs: at::_ops::empty::call"
+
+
+def test_cxx_of_torch_is_what_a_wheel_for_one_torch_is_made_of(opened: Opened) -> None:
+    assert codes_of(opened(machine_code="that calls torch's C++")) == []
+
+
+def test_a_wheel_that_says_an_older_torch_than_its_functions_are_of_is_refused_with_their_names(
+    opened: Opened,
+) -> None:
+    contents = for_many_torches(opened, "that calls torch's functions of C", oldest=TorchVersion(2, 9))
+    assert codes_of(contents) == [Code.TORCH_OLDEST]
+    assert details_of(contents) == ("torch_abi says torch 2.9, but torch 2.10 is the first with torch_call_dispatcher")
+
+
+def test_functions_that_no_known_torch_has_are_named(opened: Opened) -> None:
+    contents = for_many_torches(opened, "that calls a torch of tomorrow")
+    assert codes_of(contents) == [Code.TORCH_OLDEST]
+    assert "no torch is known to have torch_of_tomorrow" in details_of(contents)
