@@ -28,6 +28,7 @@ from wheelmill.wheel.metadata import (
     wheel_file_in,
 )
 from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.torch_window import window_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +157,7 @@ def _evidence_of(name: WheelName, shared_objects: tuple[SharedObject, ...]) -> E
         sass=_in_order({code for so in shared_objects for code in so.device_code.sass}),
         ptx=_in_order({code for so in shared_objects for code in so.device_code.ptx}),
         undefined_symbols=len(open_symbols(shared_objects)),
+        torch_window=window_of(shared_objects),
     )
 
 

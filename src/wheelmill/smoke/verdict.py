@@ -15,6 +15,7 @@ from wheelmill.names import Sha256
 from wheelmill.system.record_files import read_record, write_record
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.torch_window import TorchWindow
 
 SUFFIX: Final = ".tested.json"
 
@@ -42,6 +43,8 @@ class Evidence:
     """GPU architectures with portable assembly: ``compute_120``."""
     undefined_symbols: int
     """How many unversioned symbols it expects from Python, torch, CUDA or the driver."""
+    torch_window: TorchWindow | None = None
+    """In which torches it could load by its symbols of torch; None when it needs none, or that was not looked for."""
 
 
 @lru_cache(maxsize=1024)

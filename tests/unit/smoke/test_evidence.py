@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.shared_objects import compiled
 from tests.unit.smoke.conftest import LABELLED
 from tests.wheels import write_wheel
+from wheelmill.names import TorchVersion
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.verdict import Evidence
 from wheelmill.wheel.elf import open_symbols
@@ -112,6 +114,21 @@ def test_symbols_that_others_must_define_are_open(objects: Mapping[str, bytes], 
     contents = opened(tmp_path, objects["with open symbols"], objects["from the future"])
     assert open_symbols(contents.shared_objects) == {"outside"}
     assert contents.evidence.undefined_symbols == 1
+
+
+def test_a_wheel_that_needs_no_torch_has_no_window(objects: Mapping[str, bytes], tmp_path: Path) -> None:
+    assert opened(tmp_path, objects["with open symbols"]).evidence.torch_window is None
+
+
+def test_in_which_torches_a_wheel_could_load_is_evidence(tmp_path: Path) -> None:
+    # c10::cuda::SetDevice(signed char) has a second argument since torch 2.8.
+    code = "extern void _ZN3c104cuda9SetDeviceEa(void); void run(void) { _ZN3c104cuda9SetDeviceEa(); }"
+    window = opened(tmp_path, compiled(tmp_path / "extension.so", code).read_bytes()).evidence.torch_window
+
+    assert window is not None
+    assert window.lacking(TorchVersion(2, 7)) == ()
+    assert window.lacking(TorchVersion(2, 8)) == ("_ZN3c104cuda9SetDeviceEa",)
+    assert window.cuda
 
 
 def test_symbols_that_a_neighbour_defines_are_not_open(objects: Mapping[str, bytes], tmp_path: Path) -> None:

@@ -26,9 +26,12 @@ from wheelmill.config.upkeep.amend import amend
 from wheelmill.config.upkeep.drift import TorchDifference, look_for_drift, write_differences
 from wheelmill.config.upkeep.image_registry import ImageRegistry
 from wheelmill.config.upkeep.issue import entry_from
+from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import FindingsError, IntegrityError, UsageError
 from wheelmill.names import CudaVersion
 from wheelmill.system.files import write_bytes
+from wheelmill.system.plain_records import plain_of
+from wheelmill.wheel.torch_symbols import TABLE, TorchSymbols
 
 app = typer.Typer(no_args_is_help=True, help="Check, lock and update the files that say what is built.")
 
@@ -146,6 +149,36 @@ _TO_LOOK_UP: Final = """\
   - cxx, the C++ standard that torch/all.h asks for: without a line that of the torch before it is taken;
   - glibc, which is what file names promise: the symbols of libc10 and libtorch_python tell what is true;
   - old_cxx_abi, where torch._C._GLIBCXX_USE_CXX11_ABI is false: without a line it is true everywhere."""
+
+
+@app.command()
+def symbols(
+    *,
+    write: Annotated[bool, typer.Option("--write", help="Read the torches that it lacks from the index.")] = False,
+    directory: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the torches whose symbols are known. Exits with 9 when one of compatibility.yml is not among them."""
+    config = config_to_change(directory) if write else config_at(directory)
+    path = config.directory / TABLE
+    table = TorchSymbols.read(path) if path.exists() else None
+    if write:
+        today = dt.datetime.now(tz=dt.UTC).date()
+        table = read_symbols(config.compatibility, table, today=today, tell=say)
+        if table:
+            write_bytes(path, table.packed())
+    stale = stale_torches(config.compatibility, table)
+    if as_json:
+        known = plain_of(table.summary) if table else None
+        print_json("wheelmill.config-symbols/1", table=known, missing=list(map(str, stale)))
+    elif table:
+        for build in table.summary.builds:
+            STDOUT.print(escape(f"{build.symbols} symbols in {build.wheel}"))
+        counts = f"{len(table.places)} symbols in {path.stat().st_size} bytes"
+        STDOUT.print(escape(f"{counts}, {table.summary.checked}: {table.summary.source}"))
+    if stale:
+        missing = ", ".join(map(str, stale))
+        raise FindingsError(f"{path} lacks torch {missing}", hint="wheelmill config symbols --write")
 
 
 def _drift_line(difference: TorchDifference, *, write: bool) -> str:

@@ -1,0 +1,166 @@
+"""Which torch defines which symbol: a table of what torch's own wheels export, that ships with wheelmill.
+
+Packed by gzip: a line of JSON that says what was read, then a line a symbol: its name, the torches that define it, and,
+where those are fewer, the torches that define it outside of their CUDA libraries. Both are sets of bits in hexadecimal,
+the lowest for the first torch. Names are kept whole, not as hashes: none can be taken for another.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from wheelmill.errors import UnreadableError
+from wheelmill.names import ProjectVersion, TorchVersion
+from wheelmill.system import resources
+from wheelmill.system.plain_records import plain_of, record_of
+from wheelmill.wheel.elf import SharedObject
+
+TABLE: Final = "torch-symbols.gz"
+_WORDS: Final = ("2at", "c10", "torch", "caffe2", "THP", "THC")
+"""One of them is in the name of every symbol of torch, and in few of what is linked into it: MKL, protobuf, fbgemm."""
+_MAX_TABLE: Final = 256 << 20
+"""Bytes, unpacked. Sixteen torches have 40 MB."""
+
+
+def may_be_torchs(symbol: str) -> bool:
+    """Whether a symbol could be one that torch defines, by its name: the table has no others."""
+    return any(word in symbol for word in _WORDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchBuild:
+    """One wheel of torch whose symbols were read."""
+
+    torch: TorchVersion
+    release: ProjectVersion
+    wheel: str
+    """Its file name."""
+    cxx11_abi: bool
+    """Which C++ ABI it has: the names of symbols with strings in them differ."""
+    symbols: int
+    """How many of torch's it exports."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """The symbols of torch that one build exports."""
+
+    everywhere: frozenset[str]
+    """By the libraries that a build without CUDA has, too."""
+    with_cuda: frozenset[str]
+    """By those that only builds with CUDA have."""
+
+    @classmethod
+    def of(cls, libraries: tuple[SharedObject, ...]) -> Self:
+        """Sort what the libraries of a CUDA build define."""
+        found: dict[bool, set[str]] = {True: set(), False: set()}
+        for library in libraries:
+            found[_needs_cuda(library.name)].update(filter(may_be_torchs, library.defined))
+        return cls(everywhere=frozenset(found[False]), with_cuda=frozenset(found[True] - found[False]))
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Both."""
+        return self.everywhere | self.with_cuda
+
+
+def _needs_cuda(library: str) -> bool:
+    return any(word in library.rpartition("/")[2] for word in ("_cuda", "nvshmem", "nvrtc"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSummary:
+    """The first line of the table."""
+
+    schema: str = "wheelmill.torch-symbols/1"
+    checked: str
+    """The day that a wheel was read last: ``2026-11-22``."""
+    source: str
+    builds: tuple[TorchBuild, ...]
+    """Ascending."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchSymbols:
+    """The table."""
+
+    summary: TableSummary
+    places: Mapping[str, tuple[int, int]]
+    """For each symbol the builds that define it, and those that do so outside of their CUDA libraries."""
+
+    @classmethod
+    def read(cls, path: Path, wanted: AbstractSet[str] | None = None) -> Self:
+        """Read a table.
+
+        Args:
+            path: its file.
+            wanted: the symbols to look up; None for all of them.
+
+        Raises:
+            UnreadableError: it is none.
+        """
+        try:
+            with gzip.open(path) as file:
+                summary: TableSummary = record_of(TableSummary, json.loads(file.readline()))
+                content = file.read(_MAX_TABLE).decode()
+            lines = (line.partition(" ") for line in content.splitlines())
+            places = {
+                name: (int(masks[0], 16), int(masks[-1], 16))
+                for name, _, bits in lines
+                if (wanted is None or name in wanted) and (masks := bits.split(" "))
+            }
+        except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise UnreadableError(f"{path} is no table of torch's symbols: {error}") from None
+        return cls(summary=summary, places=places)
+
+    @classmethod
+    def of(cls, exported: Mapping[TorchBuild, Exported], *, checked: str, source: str) -> Self:
+        """Make a table.
+
+        Args:
+            exported: the symbols of each build.
+            checked: the day.
+            source: where the builds are from.
+        """
+        builds = sorted(exported, key=lambda build: build.torch)
+        places: defaultdict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+        for number, build in enumerate(builds):
+            for symbols, outside in ((exported[build].everywhere, 1), (exported[build].with_cuda, 0)):
+                for symbol in symbols:
+                    anywhere, without = places[symbol]
+                    places[symbol] = anywhere | 1 << number, without | outside << number
+        summary = TableSummary(checked=checked, source=source, builds=tuple(builds))
+        return cls(summary=summary, places=dict(places))
+
+    def exported_by(self, build: TorchBuild) -> Exported:
+        """The symbols of one build."""
+        bit = 1 << self.summary.builds.index(build)
+        everywhere = frozenset(name for name, (_, without) in self.places.items() if without & bit)
+        anywhere = frozenset(name for name, (any_of, _) in self.places.items() if any_of & bit)
+        return Exported(everywhere=everywhere, with_cuda=anywhere - everywhere)
+
+    def packed(self) -> bytes:
+        """The file: the same table gives the same bytes."""
+        lines = [json.dumps(plain_of(self.summary)), *self._lines()]
+        return gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
+
+    def _lines(self) -> Iterator[str]:
+        for name, (anywhere, without) in sorted(self.places.items()):
+            yield f"{name} {anywhere:x}" if anywhere == without else f"{name} {anywhere:x} {without:x}"
+
+
+def shipped_symbols(wanted: AbstractSet[str]) -> TorchSymbols | None:
+    """Look symbols up in the table that ships with wheelmill; None when there is none.
+
+    Raises:
+        UnreadableError: the file is damaged.
+    """
+    path = resources.CONFIG / TABLE
+    return TorchSymbols.read(path, wanted) if path.exists() else None

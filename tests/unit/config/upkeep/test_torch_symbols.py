@@ -1,0 +1,113 @@
+"""What torch's wheels on the package index export is read from their libraries alone."""
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.shared_objects import compiled
+from tests.simple_server import Answer, Server, serving
+from tests.wheels import write_wheel
+from wheelmill.config.load import load_compatibility
+from wheelmill.config.model import Compatibility
+from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
+from wheelmill.errors import UnreadableError, UsageError
+from wheelmill.installers.package_index import configured_index
+from wheelmill.names import TorchVersion
+from wheelmill.system import resources
+from wheelmill.wheel.torch_symbols import TorchSymbols
+
+TODAY, LATER = dt.date(2026, 11, 22), dt.date(2026, 12, 24)
+NAME = "torch-{}-cp312-cp312-manylinux_2_28_x86_64.whl"
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """The index that this machine is set to, without a project."""
+    with serving(Server()) as server:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", f"{server.url}/simple/")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        configured_index.cache_clear()
+        yield server
+    configured_index.cache_clear()
+
+
+@pytest.fixture
+def facts() -> Compatibility:
+    """Of torch 2.10 and 2.11."""
+    known = load_compatibility(resources.CONFIG)
+    releases = {torch: known.torch[torch] for torch in (TorchVersion(2, 10), TorchVersion(2, 11))}
+    return replace(known, torch=replace(known.torch, releases=releases))
+
+
+def offer(index: Server, folder: Path, **libraries: str) -> None:
+    """Put a wheel of torch on the index for each release: ``r2_11_0="_ZN2at1aEv"`` is what it exports."""
+    names = []
+    for number, (release, symbol) in enumerate(libraries.items()):
+        code = compiled(folder / f"{number}.so", f"void {symbol}(void) {{}}").read_bytes()
+        name = NAME.format(release.removeprefix("r").replace("_", "."))
+        wheel = write_wheel(folder / name, files={"torch/lib/libtorch_cpu.so": code, "torch/bin/tool": b"\x7fELF"})
+        index.html[f"/files/{name}"] = Answer(content=wheel.read_bytes())
+        names.append(name)
+    links = "".join(f'<a href="/files/{name}">{name}</a>' for name in names)
+    index.html["/simple/torch/"] = Answer(content=f"<!DOCTYPE html>{links}".encode(), content_type="text/html")
+
+
+def read(facts: Compatibility, table: TorchSymbols | None = None, *, today: dt.date = TODAY) -> TorchSymbols:
+    found = read_symbols(facts, table, today=today, tell=lambda _: None)
+    assert found is not None
+    return found
+
+
+def test_the_libraries_of_each_torch_are_read(index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(index, tmp_path, r2_10_0="_ZN2at1aEv", r2_11_0="_ZN2at1bEv")
+    table = read(facts)
+
+    assert {name: bits for name, (bits, _) in table.places.items()} == {"_ZN2at1aEv": 1, "_ZN2at1bEv": 2}
+    assert [build.wheel for build in table.summary.builds] == [NAME.format("2.10.0"), NAME.format("2.11.0")]
+    assert table.summary.checked == "2026-11-22"
+    assert stale_torches(facts, table) == []
+
+
+def test_what_is_current_is_not_read_again(index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(index, tmp_path, r2_10_0="_ZN2at1aEv", r2_11_0="_ZN2at1bEv")
+    table = read(facts)
+    index.asked.clear()
+
+    assert read(facts, table, today=LATER) == table
+    assert index.asked == []
+
+
+def test_a_new_torch_joins_those_that_are_known(index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(index, tmp_path, r2_10_0="_ZN2at1aEv")
+    table = read(facts)
+    assert stale_torches(facts, table) == [TorchVersion(2, 11)]
+    offer(index, tmp_path, r2_10_0="_ZN2at1zEv", r2_11_0="_ZN2at1aEv")
+
+    newer = read(facts, table, today=LATER)
+
+    assert {name: bits for name, (bits, _) in newer.places.items()} == {"_ZN2at1aEv": 0b11}
+    assert newer.summary.checked == "2026-12-24"
+
+
+def test_a_torch_that_the_index_lacks_is_told(index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(index, tmp_path, r2_10_0="_ZN2at1aEv", r2_11_1="_ZN2at1bEv")
+    told: list[str] = []
+    read_symbols(facts, None, today=TODAY, tell=told.append)
+    assert told[1] == "torch 2.11: the index has no wheel of 2.11.0 for linux_x86_64"
+
+
+def test_an_index_without_torch_is_told(index: Server, facts: Compatibility) -> None:
+    assert index.html == {}
+    with pytest.raises(UsageError, match="no project torch"):
+        read(facts)
+
+
+def test_a_wheel_without_libraries_is_refused(index: Server, facts: Compatibility, tmp_path: Path) -> None:
+    offer(index, tmp_path, r2_10_0="_ZN2at1aEv")
+    name = NAME.format("2.10.0")
+    index.html[f"/files/{name}"] = Answer(content=write_wheel(tmp_path / name, files={"torch/a.py": b""}).read_bytes())
+    with pytest.raises(UnreadableError, match="has no libraries of torch"):
+        read(facts)
