@@ -197,15 +197,16 @@ class TorchVersion(Word):
 
     @property
     def releases(self) -> tuple[str, ...]:
-        """What it may be, where nobody knows what there is: ``2.11.0`` to ``2.11.9``, or ``2.16.0rc1`` alone."""
+        """What it may call itself: ``2.11.0`` to ``2.11.9``, or ``2.16.0rc1`` and, as upstream's do, ``2.16.0``."""
         if self.is_candidate:
-            return (f"{self.major}.{self.minor}.0rc{self.candidate}",)
+            release = f"{self.major}.{self.minor}.0"
+            return f"{release}rc{self.candidate}", release
         return tuple(f"{self}.{patch}" for patch in range(10))
 
     @property
     def pin(self) -> str:
-        """What a wheel that is linked to it requires of torch: ``==2.11.*``, or ``==2.16.0rc1``."""
-        return f"=={self.releases[0] if self.is_candidate else f'{self}.*'}"
+        """The range that holds nothing else of what it may call itself: ``==2.11.*``, ``>=2.16.0rc1,<=2.16.0``."""
+        return f">={self.releases[0]},<={self.releases[-1]}" if self.is_candidate else f"=={self}.*"
 
     @property
     def is_candidate(self) -> bool:

@@ -54,7 +54,7 @@ def test_a_torch_version_is_read_with_and_without_patch(text: str) -> None:
 def test_a_release_candidate_of_torch_is_another_torch_than_its_release(text: str) -> None:
     candidate, release = TorchVersion.parse(text), TorchVersion(2, 16)
     assert candidate == TorchVersion(2, 16, 3) != release
-    assert (str(candidate), candidate.pin) == ("2.16rc3", "==2.16.0rc3")
+    assert (str(candidate), candidate.pin) == ("2.16rc3", ">=2.16.0rc3,<=2.16.0")
     assert (str(release), release.pin) == ("2.16", "==2.16.*")
     assert sorted([release, candidate, TorchVersion(2, 16, 12), TorchVersion(2, 15), TorchVersion(2, 17, 1)]) == [
         TorchVersion(2, 15),

@@ -37,7 +37,10 @@ def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output
             old.rename(unpacked / (stem + suffix))
     dist_info = unpacked / f"{stem}.dist-info"
     metadata = dist_info / "METADATA"
-    metadata.write_bytes(add_label(metadata.read_bytes(), version=name.version, torch=target.cell.torch))
+    own = metadata.read_bytes()
+    metadata.write_bytes(
+        add_label(own, version=name.version, torch=target.cell.torch, torch_release=target.torch_release)
+    )
     (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
     finished = output / name.filename
     pack(unpacked, finished)

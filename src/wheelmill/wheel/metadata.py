@@ -139,23 +139,31 @@ def _check_fields(content: bytes, name: str) -> None:
         raise UnreadableError(f"{name} has {fields} fields, more than {MAX_FIELDS}")
 
 
-def add_label(content: bytes, *, version: Version, torch: TorchNeed | None) -> bytes:
+def add_label(content: bytes, *, version: Version, torch: TorchNeed | None, torch_release: str | None = None) -> bytes:
     """Write a labelled version, and what the wheel needs of torch, into METADATA.
 
     A requirement on torch that upstream wrote becomes the narrower pin: an extension loads only beside the torch minor
     release it was compiled against. One that links to torch's stable ABI alone keeps upstream's own bounds.
+
+    Args:
+        content: the METADATA.
+        version: the labelled version.
+        torch: what the wheel links to; None where that is nothing of torch.
+        torch_release: what the torch that it was compiled against calls itself.
     """
     lines = content.splitlines(keepends=True)
     end = next((number for number, line in enumerate(lines) if not line.strip(b"\r\n")), len(lines))
     newline = b"\r\n" if lines[0].endswith(b"\r\n") else b"\n"
     fields = _fields(lines[:end])
+    is_for_candidate = isinstance(torch, TorchVersion) and torch.is_candidate
     on_torch = {field: bound for field in fields if (bound := _plain_torch(field)) is not None} if torch else {}
     written = []
     for field in fields:
         if field.partition(b":")[0].lower() == b"version":
             written.append(b"Version: " + str(version).encode() + newline)
             if torch:  # here, because a last field may lack its newline, or stand behind a line that ends the fields
-                bound = torch_bound(torch, functools.reduce(and_, on_torch.values(), SpecifierSet()))
+                upstream = functools.reduce(and_, on_torch.values(), SpecifierSet())
+                bound = torch_bound(torch, SpecifierSet(f"=={torch_release}") if is_for_candidate else upstream)
                 written.append(f"Requires-Dist: torch{bound}".encode() + newline)
         elif field not in on_torch:
             written.append(field)
@@ -168,8 +176,12 @@ def torch_bound(torch: TorchNeed, upstream: SpecifierSet) -> SpecifierSet:
     Args:
         torch: what it links to.
         upstream: what its project requires; of this a wheel for many torches keeps all but pins, and gets the bounds
-            that are missing. A bound of ours stays as it is.
+            that are missing. A bound of ours stays as it is, and so does a pin on one of the two versions that a
+            release candidate may have.
     """
+    if isinstance(torch, TorchVersion) and torch.is_candidate:
+        pins = [SpecifierSet(f"=={release}") for release in torch.releases]
+        return upstream if upstream in pins else pins[0]
     if isinstance(torch, TorchVersion):
         return SpecifierSet(torch.pin)
     bounds = [clause for clause in upstream if clause.operator not in ("==", "===")]

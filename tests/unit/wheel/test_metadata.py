@@ -61,6 +61,15 @@ def test_the_label_changes_nothing_but_the_version(rest: str) -> None:
     assert add_label(before.encode(), version=Version("1.0+cu130"), torch=None).decode() == after
 
 
+@pytest.mark.parametrize("release", ["2.16.0rc1", "2.16.0"])
+def test_a_wheel_for_a_release_candidate_is_pinned_to_the_torch_that_it_was_compiled_against(release: str) -> None:
+    """``==2.16.*`` would let it beside the release and every other candidate."""
+    content = f"{HEAD}Requires-Dist: torch>=2.4\n\n"
+    version, torch = Version("1.0+cu130torch2.16rc1"), TorchVersion(2, 16, 1)
+    metadata = read_metadata(add_label(content.encode(), version=version, torch=torch, torch_release=release))
+    assert list(map(str, metadata.requires_dist or ())) == [f"torch=={release}"]
+
+
 @pytest.mark.parametrize(
     "torch", ["torch", "Torch", "torch>=2.0", "torch (>=2.0,!=2.1)", "torch @ https://example.org/torch.whl"]
 )

@@ -50,6 +50,24 @@ def test_a_missing_torch_pin_is_found(requirement: str, opened: Opened) -> None:
     assert details_of(contents) == "METADATA does not require torch==2.11.*, which the label cu130torch2.11 promises"
 
 
+@pytest.mark.parametrize(
+    ("pin", "codes"),
+    [
+        ("==2.16.0rc1", []),
+        ("==2.16.0", []),
+        ("==2.16.0rc2", [Code.TORCH_PIN]),
+        ("==2.16.*", [Code.TORCH_PIN]),
+        (">=2.16.0rc1", [Code.TORCH_PIN]),
+    ],
+)
+def test_a_wheel_for_a_release_candidate_is_pinned_to_what_that_calls_itself(
+    pin: str, codes: list[Code], opened: Opened
+) -> None:
+    metadata = METADATA.replace("torch2.11", "torch2.16rc1").replace("==2.11.*", pin)
+    contents = opened(LABELLED.replace("2.11", "2.16rc1"), metadata=metadata, torch=TorchVersion(2, 16, 1))
+    assert codes_of(contents) == codes
+
+
 @pytest.mark.parametrize("requirement", ["torch>=2.10", "torch>=2.11,<3", "torch~=2.10"])
 def test_a_wheel_for_many_torches_that_guards_its_range_passes(requirement: str, opened: Opened) -> None:
     contents = opened(
