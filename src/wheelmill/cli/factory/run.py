@@ -120,13 +120,11 @@ def plan_run(config: Config, wanted: Filters, published: Mapping[Cell, ReleaseTa
     planned = make_plan(config, wanted, published, failed)
     tell_skips(planned, wanted)
     missing = find_missing(planned, published)
+    if forgotten := [each for each in missing if each.requires not in wanted.projects]:
+        names = " ".join(dict.fromkeys((*(each.requires for each in forgotten), *wanted.projects)))
+        raise BuildError("\n".join(map(str, forgotten)), hint=f"build it in the same run: wheelmill run {names}")
     for each in missing:
         say(str(each))
-    if forgotten := dict.fromkeys(each.requires for each in missing if each.requires not in wanted.projects):
-        names = " ".join((*forgotten, *wanted.projects))
-        raise BuildError(
-            f"not asked for: {', '.join(forgotten)}", hint=f"build it in the same run: wheelmill run {names}"
-        )
     return planned
 
 
