@@ -61,7 +61,7 @@ class Finder {
     const newest = rows[0];
     if (!newest) return;
     if (newest.cuda) this.set("cuda", newest.cuda);
-    if (newest.torch) this.set("torch", newest.torch);
+    if (newest.torches?.length) this.set("torch", newest.torches.at(-1));
     const pythons = newest.pythons.filter((python) => !python.endsWith("t"));
     if (pythons.length) this.set("python", pythons[Math.floor(pythons.length / 2)]);
   }
@@ -110,7 +110,7 @@ class Finder {
     const part = this.section.querySelector("#found").content.cloneNode(true);
     part.querySelector(".notes").append(...notesOn(row, choice.gpu, this.wheels.data.drivers[row.cuda]).map((text) => item(text)));
     const requirement = `${row.project}==${choice.pin ? exactVersion(row) : row.version}`;
-    for (const [name, text] of Object.entries(commands(row, requirement, this.root + treeOf(row), this.wheels.data.requires[row.project] ?? []))) {
+    for (const [name, text] of Object.entries(commands(row, choice.torch, requirement, this.root + treeOf(row, choice.torch), this.wheels.data.requires[row.project] ?? []))) {
       part.querySelector(`.${name}`).textContent = text;
     }
     return part;
@@ -127,7 +127,7 @@ class Finder {
   }
 
   needsTorch(project) {
-    return this.wheels.of(project).some((row) => row.torch);
+    return this.wheels.of(project).some((row) => row.torches);
   }
 
   refusal(choice) {
@@ -169,7 +169,8 @@ function notesOn(row, gpu, driver) {
   if (gpu && how === "PTX") notes.push(`It has portable code (PTX) for compute capability ${gpu}: the driver compiles it at first use, which takes a while.`);
   if (how === "unknown" && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);
   if (how === "unknown" && !row.sass.length && !row.ptx.length) notes.push("Which GPUs it has code for is not known.");
-  if (row.torch) notes.push(`Install torch ${row.torch} for CUDA ${row.cuda} first: the wheel is linked to it.`);
+  if (row.anyTorch) notes.push(`Any torch from ${row.torches[0]} for CUDA ${row.cuda} will do: install it first.`);
+  else if (row.torches) notes.push(`Install torch ${row.torches[0]} for CUDA ${row.cuda} first: the wheel is linked to it.`);
   const needs = [];
   if (row.glibc) needs.push(`glibc ${row.glibc}`);
   if (driver) needs.push(`NVIDIA driver ${driver}`);
@@ -182,11 +183,11 @@ function architectures(row) {
   return [...row.sass.map((architecture) => architecture + (row.ptx.includes(architecture) ? "+PTX" : "")), ...portable].join(", ");
 }
 
-function commands(row, requirement, address, required) {
+function commands(row, torch, requirement, address, required) {
   const projects = [row.project, ...required];
   const binary = projects.map((project) => `--only-binary ${project}`).join(" ");
   const options = `--extra-index-url ${quote(address)} ${binary} ${quote(requirement)}`;
-  const name = row.cuda === null ? "wheels" : tagOf(row.cuda) + (row.torch === null ? "" : `-torch${row.torch}`);
+  const name = row.cuda === null ? "wheels" : tagOf(row.cuda) + (row.torches ? `-torch${torch}` : "");
   return {
     pip: `pip install ${options}`,
     uv: `uv pip install ${options}`,

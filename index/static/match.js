@@ -12,7 +12,8 @@ class Wheels {
       project: data.projects[project],
       version: data.versions[version],
       cuda: cuda < 0 ? null : data.cudas[cuda],
-      torch: torch < 0 ? null : data.torches[torch],
+      torches: torch < 0 ? null : [torch].flat().map((number) => data.torches[number]),
+      anyTorch: Array.isArray(torch),
       platform: data.platforms[platform][0],
       glibc: data.platforms[platform][1],
       ...data.code[code],
@@ -36,7 +37,7 @@ class Wheels {
       const changes = {};
       let cost = 0;
       for (const axis of differences(row, choice)) {
-        changes[axis] = axis === "python" ? this.closestPython(row, choice.python) : row[axis];
+        changes[axis] = Array.isArray(row[`${axis}s`]) ? this.closest(axis, row[`${axis}s`], choice[axis]) : row[axis];
         cost += COST[axis][0] + COST[axis][1] * this.steps(axis, choice[axis], changes[axis]);
       }
       const key = JSON.stringify(changes);
@@ -45,8 +46,8 @@ class Wheels {
     return [...found.values()].sort((a, b) => a.cost - b.cost).slice(0, limit).map(({ changes }) => changes);
   }
 
-  closestPython(row, python) {
-    return [...row.pythons].sort((a, b) => this.steps("python", a, python) - this.steps("python", b, python))[0];
+  closest(axis, values, chosen) {
+    return [...values].sort((a, b) => this.steps(axis, a, chosen) - this.steps(axis, b, chosen))[0];
   }
 
   // How far apart two values are; free-threaded Pythons are far from the others.
@@ -59,13 +60,13 @@ class Wheels {
   }
 }
 
-// The axes in which a row is not what was chosen. A wheel without torch fits every torch.
+// The axes in which a row is not what was chosen. A wheel that needs no torch fits every torch.
 function differences(row, choice) {
   const axes = [];
   if (choice.version && row.version !== choice.version) axes.push("version");
   if (row.platform !== "any" && row.platform !== choice.platform) axes.push("platform");
   if (row.cuda !== null && row.cuda !== choice.cuda) axes.push("cuda");
-  if (row.torch !== null && row.torch !== choice.torch) axes.push("torch");
+  if (row.torches && !row.torches.includes(choice.torch)) axes.push("torch");
   if (choice.python && !row.pythons.includes(choice.python)) axes.push("python");
   return axes;
 }
@@ -79,15 +80,15 @@ function tagOf(cuda) {
   return `cu${cuda.replace(".", "")}`;
 }
 
-// The index that a wheel stands in, below the root of the site.
-function treeOf(row) {
+// The index for a torch that a wheel stands in, below the root of the site.
+function treeOf(row, torch) {
   if (row.cuda === null) return "simple/";
-  return row.torch === null ? `${tagOf(row.cuda)}/simple/` : `${tagOf(row.cuda)}/torch${row.torch}/simple/`;
+  return row.torches ? `${tagOf(row.cuda)}/torch${torch}/simple/` : `${tagOf(row.cuda)}/simple/`;
 }
 
 // The version with its label: 2.8.3+cu128torch2.8.
 function exactVersion(row) {
   if (row.cuda === null) return row.version;
-  const label = tagOf(row.cuda) + (row.torch === null ? "" : `torch${row.torch}`);
+  const label = tagOf(row.cuda) + (row.torches && !row.anyTorch ? `torch${row.torches[0]}` : "");
   return row.version + (row.version.includes("+") ? "." : "+") + label;
 }

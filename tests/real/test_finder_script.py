@@ -14,7 +14,7 @@ from wheelmill.config.load import load_config
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.wheels import Kind, WheelGroup, wheel_groups
-from wheelmill.names import Architecture, PythonVersion, project_name
+from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import publish
 from wheelmill.system import resources
@@ -55,7 +55,7 @@ def test_every_code_runs_on_the_same_gpus() -> None:
     codes = [Architecture.parse(each) for each in sorted(compiled)]
     having = [*(((code,), ()) for code in codes), *(((), (code,)) for code in codes)]
     kinds = [Kind(version="1", label=None, platform="any", glibc=None, sass=sass, ptx=ptx) for sass, ptx in having]
-    found = finder_data({DEMO: [WheelGroup(kind=kind, wheels=()) for kind in kinds]}, None)
+    found = finder_data({DEMO: [WheelGroup(kind=kind, wheels=()) for kind in kinds]}, {}, None)
     gpus = json.dumps([gpu.capability for gpu in CARDS])
     said = answers(found, f"wheels.rows.map((row) => {gpus}.map((gpu) => codeFor(row, gpu) !== ''))")
     assert said == [[not lacks_code_for(gpu, *each, driver=None, cuda=None) for gpu in CARDS] for each in having]
@@ -69,7 +69,7 @@ def test_every_tag_is_for_the_same_platforms(tmp_path: Path) -> None:
     wheels = [tmp_path / f"demo-{version}-py3-none-{tag}.whl" for version, tag in names.items()]
     publish(store, [certified_wheel(wheel, content=b"") for wheel in wheels], now=NOW)
     files = site_of_releases(store.manifests(), "").trees[0].projects[DEMO]
-    found = finder_data({DEMO: wheel_groups(files)}, None)
+    found = finder_data({DEMO: wheel_groups(files)}, {}, None)
     choices = [{"project": DEMO, "platform": str(platform), "gpu": ""} for platform in PLATFORMS]
     fitting = answers(found, f"{json.dumps(choices)}.map((choice) => wheels.fitting(choice).map((row) => row.version))")
     said = {
@@ -79,3 +79,19 @@ def test_every_tag_is_for_the_same_platforms(tmp_path: Path) -> None:
     for (tag, platform), fits in said.items():
         accepted = tag_places(PythonVersion(3, 12), platform, Libc("glibc", 2, 40) if platform.is_linux else None)
         assert fits is any(each in accepted for each in parse_tag(f"py3-none-{tag}")), (tag, platform)
+
+
+def test_a_wheel_for_many_torches_fits_each_of_them_and_stands_in_its_tree(tmp_path: Path) -> None:
+    store = DirectoryStore(directory=tmp_path / "releases")
+    wheel = tmp_path / "demo-1.0+cu130-cp39-abi3-manylinux_2_28_x86_64.whl"
+    publish(store, [certified_wheel(wheel, requires=("torch>=2.10",))], now=NOW)
+    minors = [TorchVersion(2, minor) for minor in (9, 10, 11, 12)]
+    site = site_of_releases(store.manifests(), "", torches={CudaVersion(13, 0): minors})
+    found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, site.torches, None)
+    choice = {"project": DEMO, "platform": "linux_x86_64", "gpu": "", "python": "3.9", "cuda": "13.0"}
+    choices = json.dumps([{**choice, "torch": str(torch)} for torch in minors])
+    assert answers(found, f"{choices}.map((choice) => wheels.fitting(choice).length)") == [0, 1, 1, 1]
+    assert answers(found, f"wheels.nearest({choices}[0])") == [{"torch": "2.10"}]
+    row = "wheels.rows[0]"
+    told = answers(found, f"[exactVersion({row}), treeOf({row}, '2.12'), {row}.anyTorch]")
+    assert told == ["1.0+cu130", "cu130/torch2.12/simple/", True]

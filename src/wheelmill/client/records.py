@@ -21,10 +21,12 @@ from wheelmill.names import (
     ProjectName,
     PythonVersion,
     Sha256,
+    TorchNeed,
     TorchVersion,
 )
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
+from wheelmill.wheel.torch_need import needed_torch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +177,11 @@ class Candidate:
     source: Source
     inside: Inside | None = None
     """What a look into it showed; None when there was none."""
+
+    @property
+    def torch(self) -> TorchNeed | None:
+        """What it needs of torch, by its name, else by its METADATA where that was read."""
+        return self.label.torch or (needed_torch(self.inside.requires_dist) if self.inside else None)
 
 
 class Aspect(StrEnum):

@@ -22,11 +22,11 @@ from pydantic_core import to_json
 from wheelmill.index.rows import html_row, in_utc, json_row, rows_for_page
 from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree
 from wheelmill.names import ProjectName
-from wheelmill.plan.targets import torch_in_json
 from wheelmill.smoke.verdict import Certificate
 from wheelmill.system import resources
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.label import Label
+from wheelmill.wheel.torch_need import torch_in_json
 
 API_VERSION: Final = "1.4"
 LINKS: Final = b"<!-- links -->"

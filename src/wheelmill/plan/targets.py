@@ -23,6 +23,7 @@ from wheelmill.names import (
     TorchVersion,
 )
 from wheelmill.wheel.label import Label
+from wheelmill.wheel.torch_need import torch_in_json
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -87,14 +88,6 @@ class Cell:
         return core_schema.no_info_before_validator_function(
             read, handler(source), serialization=core_schema.wrap_serializer_function_ser_schema(write)
         )
-
-
-def torch_in_json(torch: TorchNeed | None) -> dict[str, object]:
-    """How JSON says what a wheel needs of torch: one release, a range of them beside it, or neither."""
-    return {
-        "torch": str(torch) if isinstance(torch, TorchVersion) else None,
-        "torch_abi": torch.plain if isinstance(torch, StableTorch) else None,
-    }
 
 
 Source = LockedSdist | LockedCommit | Path | None

@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from packaging.version import Version
 
-from wheelmill.names import CudaVersion, ProjectVersion, TorchVersion
+from wheelmill.names import CudaVersion, ProjectVersion, StableTorch, TorchNeed, TorchVersion
 
 CANDIDATES: Final = "rc"
 """The part of an index with the trees of wheels for release candidates of torch."""
@@ -79,9 +79,7 @@ class BuiltFor:
     cuda_major: int | None = None
     cuda: CudaVersion | None = None
     """None too when only the major release is named: ``cu12``."""
-    torch: TorchVersion | None = None
-    and_newer: bool = False
-    """Whether torch is the oldest it works with, not the only one."""
+    torch: TorchNeed | None = None
     cxx11_abi: bool | None = None
 
     @classmethod
@@ -97,8 +95,7 @@ class BuiltFor:
         return cls(
             cuda_major=int(major) if major else None,
             cuda=CudaVersion(int(major), int(minor.partition(".")[0])) if minor else None,
-            torch=torch,
-            and_newer=rest.startswith("andhigher"),
+            torch=StableTorch(oldest=torch) if torch and rest.startswith("andhigher") else torch,
             cxx11_abi=value.startswith("true") if abi else None,
         )
 

@@ -65,11 +65,30 @@ def has_release_of(torch: TorchVersion, bound: SpecifierSet) -> bool:
     return any(bound.contains(release, prereleases=True) for release in torch.releases)
 
 
-def words_for(needed: TorchNeed | None) -> str:
-    """What people read: ``2.11``, ``any from 2.10``, ``any from 2.10 below 2.16``; nothing for no torch."""
+def words_for(needed: TorchNeed) -> str:
+    """What people read: ``torch 2.11``, ``any torch from 2.10``, ``any torch from 2.10, below 2.16``."""
     if isinstance(needed, StableTorch):
-        return f"any from {needed.oldest}" + (f" below {needed.below}" if needed.below else "")
-    return str(needed or "")
+        return f"any torch from {needed.oldest}" + (f", below {needed.below}" if needed.below else "")
+    return f"torch {needed}"
+
+
+def age_of(needed: TorchNeed | None) -> tuple[object, ...]:
+    """Sorts no torch before one, older ones before newer ones, and ranges behind those."""
+    match needed:
+        case None:
+            return (0,)
+        case StableTorch(oldest=oldest, below=below):
+            return (2, oldest, below is None, below)
+        case torch:
+            return (1, torch)
+
+
+def torch_in_json(torch: TorchNeed | None) -> dict[str, object]:
+    """How JSON says what a wheel needs of torch: one release, a range of them beside it, or neither."""
+    return {
+        "torch": str(torch) if isinstance(torch, TorchVersion) else None,
+        "torch_abi": torch.plain if isinstance(torch, StableTorch) else None,
+    }
 
 
 def _minor(clause: Specifier) -> TorchVersion:

@@ -40,7 +40,7 @@ def wheels_by_cell(wheels: Sequence[Candidate]) -> dict[Cell, set[str]]:
     found = defaultdict(set)
     for wheel, python in product(wheels, PYTHONS):
         for tag in wheel.tags:
-            if runs(tag, python) and wheel.label.torch and wheel.label.cuda:
+            if runs(tag, python) and isinstance(wheel.label.torch, TorchVersion) and wheel.label.cuda:
                 found[python, platform_of(tag), wheel.label.torch, wheel.label.cuda].add(wheel.filename)
     return dict(found)
 

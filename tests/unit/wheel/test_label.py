@@ -1,6 +1,6 @@
 import pytest
 
-from wheelmill.names import CudaVersion, TorchVersion, project_version
+from wheelmill.names import CudaVersion, StableTorch, TorchVersion, project_version
 from wheelmill.wheel.label import BuiltFor, Label
 
 WITH_TORCH = Label(cuda=CudaVersion(12, 8), torch=TorchVersion(2, 8))
@@ -109,4 +109,4 @@ def test_labels_of_others_are_read(local: str, cuda: str | None, torch: str | No
 
 def test_and_higher_is_a_minimum() -> None:
     label = BuiltFor.parse("cu128torch2.9.0andhigher.post1")
-    assert (str(label.torch), label.and_newer) == ("2.9", True)
+    assert label.torch == StableTorch(oldest=TorchVersion(2, 9))

@@ -14,7 +14,8 @@ from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.client.choose.combinations import Combination, combinations
 from wheelmill.errors import NoWheelError
-from wheelmill.names import Platform, ProjectName
+from wheelmill.names import Platform, ProjectName, StableTorch
+from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 
 @with_groups
@@ -33,10 +34,7 @@ def available(
         for warning in warnings:
             say(f"warning: {warning}")
     if as_json:
-        content = {
-            name: [{"cuda": each.cuda, "torch": each.torch, "pythons": list(each.pythons)} for each in listed]
-            for name, listed in found.items()
-        }
+        content = {name: [_combination_content(each) for each in listed] for name, listed in found.items()}
         print_json("wheelmill.available/1", platform=str(environment.platform), projects=content)
     else:
         for name, listed in found.items():
@@ -45,9 +43,17 @@ def available(
         raise NoWheelError(f"no wheel of {', '.join(missing)} for {environment.platform}")
 
 
+def _combination_content(combination: Combination) -> dict[str, object]:
+    """A combination as JSON shows it, a range also as ``2.9+``, which is older than ``torch_abi``."""
+    torch = combination.torch
+    text = f"{torch.oldest}+" if isinstance(torch, StableTorch) else str(torch or "")
+    return {"cuda": combination.cuda, **torch_in_json(torch), "torch": text, "pythons": list(combination.pythons)}
+
+
 def _print_table(name: ProjectName, listed: tuple[Combination, ...], platform: Platform) -> None:
     table = Table("CUDA", "torch", "Python", title=f"{name} on {platform}", title_justify="left")
     for each in listed:
-        table.add_row(each.cuda or "-", each.torch or "-", " ".join(each.pythons))
+        torch = words_for(each.torch).removeprefix("torch ") if each.torch else "-"
+        table.add_row(each.cuda or "-", torch, " ".join(each.pythons))
     if listed:
         STDOUT.print(table)

@@ -14,6 +14,8 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.explain import Assessment
 from wheelmill.client.choose.explain import explain as explain_requirement
+from wheelmill.names import StableTorch
+from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 
 @with_groups
@@ -41,6 +43,8 @@ def explain(
     for verdict in shown:
         mark = "-" if verdict.against else "+"
         print(f"{mark} {verdict.candidate.filename}  [{verdict.candidate.source.name}]")  # noqa: T201
+        if isinstance(verdict.candidate.torch, StableTorch):
+            print(f"    for {words_for(verdict.candidate.torch)}")  # noqa: T201
         if verdict.inside is not None:
             print(f"    inside: {verdict.inside}")  # noqa: T201
         for mismatch in verdict.against:
@@ -59,6 +63,7 @@ def _verdict_content(verdict: Assessment) -> dict[str, object]:
         "filename": candidate.filename,
         "url": candidate.url,
         "source": candidate.source.name,
+        **torch_in_json(candidate.torch),
         "fits": not verdict.against,
         "refusals": [{"stage": mismatch.aspect, "reason": mismatch.reason} for mismatch in verdict.against],
         "inside": None if isinstance(inside, str | None) else asdict(inside),

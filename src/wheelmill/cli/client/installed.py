@@ -13,10 +13,10 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.client.environment.installation import interpreter_of
 from wheelmill.client.environment.trial import Trial, find_compiled_projects, try_packages
-from wheelmill.client.install.distributions import versions_in
+from wheelmill.client.install.distributions import distributions_of, versions_in
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
-from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 ProjectsArgument = Annotated[
     list[str] | None,
@@ -77,14 +77,15 @@ def list(  # noqa: A001 - the command's name
     projects: ProjectsArgument = None, *, target: TargetOptions, as_json: JsonOption = False
 ) -> None:
     """List installed wheels that name a CUDA or a torch, and what they were built for."""
-    rows = []
-    for name, version in _select_packages(projects, versions_in(interpreter_of(target.detect()))).items():
-        label = BuiltFor.of_installed(version)
-        cuda = label.cuda or label.cuda_major
-        rows.append((name, version, str(cuda) if cuda else None, str(label.torch) if label.torch else None))
+    installed = {each.project: each for each in reversed(distributions_of(interpreter_of(target.detect())))}
+    selected = _select_packages(projects, {project: each.version for project, each in installed.items()})
+    packages = []
+    for project, version in selected.items():
+        each = installed[project]
+        cuda = str(each.label.cuda or each.label.cuda_major or "") or None
+        packages.append({"project": project, "version": version, "cuda": cuda, **torch_in_json(each.torch)})
+        if not as_json:
+            torch = words_for(each.torch).removeprefix("torch ") if each.torch else "-"
+            print("  ".join((project, version, cuda or "-", torch)))  # noqa: T201 - the result
     if as_json:
-        keys = ("project", "version", "cuda", "torch")
-        print_json("wheelmill.list/1", packages=[dict(zip(keys, row, strict=True)) for row in rows])
-        return
-    for row in rows:
-        print("  ".join(value or "-" for value in row))  # noqa: T201 - the result
+        print_json("wheelmill.list/1", packages=packages)

@@ -15,7 +15,8 @@ from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
 from wheelmill.client.records import Choice, Resolution
 from wheelmill.errors import NetworkError, NoWheelError, UsageError
-from wheelmill.names import project_name
+from wheelmill.names import StableTorch, project_name
+from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 RequirementsArgument = Annotated[
     list[str], typer.Argument(help="Packages: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT...")
@@ -84,6 +85,8 @@ def print_resolution(resolution: Resolution) -> None:
     say(f"for {resolution.environment}:")
     for name, choice in resolution.choices.items():
         say(f"  {name}: {choice.candidate.filename} of {choice.candidate.source.name}")
+        if isinstance(choice.candidate.torch, StableTorch):
+            say(f"    for {words_for(choice.candidate.torch)}")
         for note in choice.notes:
             say(f"    note: {note}")
     for name, missing in resolution.unresolved.items():
@@ -118,6 +121,7 @@ def _choice_content(choice: Choice) -> dict[str, object]:
         "sha256": candidate.sha256,
         "size": candidate.size,
         "source": candidate.source.name,
+        **torch_in_json(candidate.torch),
         "notes": list(choice.notes),
     }
 

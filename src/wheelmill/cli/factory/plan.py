@@ -22,8 +22,9 @@ from wheelmill.plan.groups import Group, groups_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.sample import sample_of, with_sample
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Plan, torch_in_json
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Plan
 from wheelmill.release.store import Quotas, Store, past_builds, published_cells
+from wheelmill.wheel.torch_need import torch_in_json
 
 
 @with_groups

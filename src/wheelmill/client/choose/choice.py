@@ -117,8 +117,9 @@ def _best(
 def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object, ...]:
     """What makes one fitting wheel better than another, the weightiest first.
 
-    No other CUDA than the target's own, a final release, a higher version, a name that says CUDA and torch, a newer
-    CUDA, better tags, a higher build number; then the order of sources, since the first of equals is taken.
+    No other CUDA than the target's own, a final release, a higher version, a name that says CUDA, one that says just
+    this torch and not any from an older one on (installers sort these labels so, too), a newer CUDA, better tags, a
+    higher build number; then the order of sources, since the first of equals is taken.
     """
     label = candidate.label
     public = _public(candidate.version)
@@ -128,7 +129,7 @@ def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object,
         not public.is_prerelease,
         public,
         label.cuda is not None,
-        label.torch is not None and label.torch == target.torch,
+        target.torch is not None and label.torch == target.torch,
         (label.cuda.major, label.cuda.minor) if label.cuda else (0, 0),
         -min(place[tag] for tag in candidate.tags if tag in place),
         candidate.build,

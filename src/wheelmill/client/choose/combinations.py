@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from wheelmill.client.choose.inspection import look_into_all
 from wheelmill.client.choose.resolve import Search, open_finder
-from wheelmill.client.records import Candidate, TargetEnvironment
+from wheelmill.client.records import Candidate, Inside, TargetEnvironment
 from wheelmill.client.sources.listing import candidates_of
-from wheelmill.names import Platform, ProjectName
+from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.names import Platform, ProjectName, TorchNeed
+from wheelmill.wheel.torch_need import age_of
 
 
-@dataclass(frozen=True, kw_only=True, order=True)
+@dataclass(frozen=True, kw_only=True)
 class Combination:
-    """A CUDA, a torch and a Python that a project has wheels for; empty where its wheels do not say."""
+    """A CUDA, a torch and Pythons that a project has wheels for; empty where its wheels do not say."""
 
     cuda: str
-    torch: str
+    torch: TorchNeed | None
     pythons: tuple[str, ...]
 
 
@@ -29,29 +32,49 @@ def combinations(
         The combinations, by CUDA and torch, and warnings of sources that did not answer.
     """
     with open_finder([project], environment, search) as found:
-        candidates = candidates_of(project, found.places(project), found.pages)
-        return _combine(candidates, platform), tuple(found.pages.warnings)
+        listed = candidates_of(project, found.places(project), found.pages)
+        candidates = [candidate for candidate in listed if _is_for(platform, candidate)]
+        if search.look:
+            candidates = _with_ranges(candidates, found.pages.cache, offline=search.offline)
+        return _combine(candidates), tuple(found.pages.warnings)
 
 
-def _combine(candidates: Sequence[Candidate], platform: Platform) -> tuple[Combination, ...]:
-    pythons: dict[tuple[tuple[int, int], str, tuple[int, int], str], set[str]] = {}
+def _is_for(platform: Platform, candidate: Candidate) -> bool:
+    """Whether it is for a platform, whatever the C library."""
+    systems = {tag.platform for tag in candidate.tags}
+    return any(system == "any" or Platform.of_tag(system) == platform for system in systems)
+
+
+def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, *, offline: bool) -> list[Candidate]:
+    """Candidates with what they need of torch, also where their names do not say it.
+
+    Of those the newest for each CUDA is looked into, and the others are taken to need the same.
+    """
+    silent = [each for each in candidates if each.label.cuda_major and each.label.torch is None]
+    newest = {_cuda_of(each): each for each in sorted(silent, key=lambda each: each.version)}
+    looks = look_into_all(list(newest.values()), cache, offline=offline)
+    shown = {cuda: look for cuda, each in newest.items() if isinstance(look := looks[each.url], Inside)}
+    return [each if each.label.torch else replace(each, inside=shown.get(_cuda_of(each))) for each in candidates]
+
+
+def _cuda_of(candidate: Candidate) -> str:
+    """``13.0``, ``12.x`` where only the major release is named, or nothing."""
+    label = candidate.label
+    return str(label.cuda or (f"{label.cuda_major}.x" if label.cuda_major else ""))
+
+
+def _combine(candidates: Sequence[Candidate]) -> tuple[Combination, ...]:
+    pythons: dict[tuple[str, TorchNeed | None], set[str]] = {}
+    ages: dict[tuple[str, TorchNeed | None], tuple[object, ...]] = {}
     for candidate in candidates:
-        label = candidate.label
-        systems = {tag.platform for tag in candidate.tags}  # whatever the C library
-        if not any(system == "any" or Platform.of_tag(system) == platform for system in systems):
-            continue
-        cuda = label.cuda
-        key = (
-            (cuda.major, cuda.minor) if cuda else (label.cuda_major or 0, -1),
-            str(cuda or (f"{label.cuda_major}.x" if label.cuda_major else "")),
-            (label.torch.major, label.torch.minor) if label.torch else (0, 0),
-            f"{label.torch or ''}{'+' * label.and_newer}",
-        )
+        label, torch = candidate.label, candidate.torch
+        key = _cuda_of(candidate), torch
+        ages[key] = label.cuda_major or 0, label.cuda.minor if label.cuda else -1, age_of(torch)
         pythons.setdefault(key, set()).update(
             f"{tag.interpreter}+" if tag.abi == "abi3" else tag.abi if tag.abi != "none" else tag.interpreter
             for tag in candidate.tags
         )
     return tuple(
         Combination(cuda=cuda, torch=torch, pythons=tuple(sorted(found, key=lambda abi: (len(abi.rstrip("t+")), abi))))
-        for (_, cuda, _, torch), found in sorted(pythons.items())
+        for (cuda, torch), found in sorted(pythons.items(), key=lambda item: ages[item[0]])
     )

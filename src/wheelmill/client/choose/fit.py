@@ -15,12 +15,12 @@ from wheelmill.client.records import Aspect, Candidate, Inside, Mismatch, Source
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
-from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, read_range
+from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, StableTorch, TorchVersion, read_range
 from wheelmill.web.pages import shown
 from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
-from wheelmill.wheel.torch_need import has_release_of, torch_requirement
+from wheelmill.wheel.torch_need import has_release_of, torch_requirement, words_for
 
 _BEST_KNOWN: Final = Platform.parse("linux_x86_64")
 
@@ -113,16 +113,18 @@ def _against_cuda(label: BuiltFor, target: TargetEnvironment) -> str | None:
 
 
 def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -> str | None:
-    if label.torch and label.torch.is_candidate and label.torch != target.torch:
-        return f"is built for torch {label.torch}, a release candidate"
-    if target.torch is None:
-        return None
-    if label.torch is None:
-        wanted = source.torch
-        return None if wanted is None or admits_torch(wanted, target) else f"is for torch {wanted}"
-    if label.torch == target.torch or (label.and_newer and label.torch < target.torch):
-        return None
-    return f"is built for torch {label.torch}{' and newer' * label.and_newer}, the target has {target.torch}"
+    match label.torch:
+        case TorchVersion(is_candidate=True) as torch if torch != target.torch:
+            return f"is built for torch {torch}, a release candidate"
+        case _ if target.torch is None:
+            return None
+        case None:
+            wanted = source.torch
+            return None if wanted is None or admits_torch(wanted, target) else f"is for torch {wanted}"
+        case StableTorch() as torches:
+            return None if target.torch in torches else f"is for {words_for(torches)}, the target has {target.torch}"
+        case torch:
+            return None if torch == target.torch else f"is built for torch {torch}, the target has {target.torch}"
 
 
 def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:

@@ -56,7 +56,7 @@ def inspect(choose_with: Callable[[Looks], Resolution], cache: PageCache, *, off
     for _ in range(_ROUNDS):
         resolution = choose_with(seen)
         unseen = [choice.candidate for choice in resolution.choices.values() if choice.candidate.url not in seen]
-        seen |= _look_into_all(unseen, cache, offline=offline)
+        seen |= look_into_all(unseen, cache, offline=offline)
         reasons = dict(_reasons_against(resolution, seen))
         left_out |= reasons
         if not reasons:
@@ -69,7 +69,8 @@ def inspect(choose_with: Callable[[Looks], Resolution], cache: PageCache, *, off
     return Inspection(resolution=replace(resolution, choices=choices, warnings=warnings), seen=seen)
 
 
-def _look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline: bool) -> Looks:
+def look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline: bool) -> Looks:
+    """Look into wheels, side by side; what the cache keeps of one is not asked for again."""
     found: dict[str, Inside | str] = {}
     unknown = []
     for candidate in candidates:
@@ -125,4 +126,5 @@ def _with_notes(choice: Choice, seen: Looks) -> Choice:
     if isinstance(look, str):
         return replace(choice, notes=(*choice.notes, look))
     unread = () if look.code_read else ("its compiled code was not read",)
-    return replace(choice, requires_dist=look.requires_dist, notes=(*choice.notes, *unread))
+    candidate = replace(choice.candidate, inside=look)
+    return replace(choice, candidate=candidate, requires_dist=look.requires_dist, notes=(*choice.notes, *unread))

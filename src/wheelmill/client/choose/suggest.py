@@ -83,7 +83,7 @@ def _smallest_change(
         torches = (
             _torches_for(candidate, target, facts)
             if Aspect.TORCH in aspects
-            else [target.torch or candidate.label.torch]
+            else [target.torch or _named_torch(candidate)]
         )
         possible = (_change(candidate, requirement, aspects, target, facts, torch=torch) for torch in torches)
         if change := next(filter(None, possible), None):
@@ -95,7 +95,7 @@ def _cost(candidate: Candidate, aspects: set[Aspect], target: TargetEnvironment)
     """How big the change is: what has to be changed, then how far torch and CUDA are away."""
     if not aspects or not aspects <= _COST.keys():
         return None
-    torch, cuda = candidate.label.torch, candidate.label.cuda
+    torch, cuda = _named_torch(candidate), candidate.label.cuda
     torch_steps = _steps(torch, target) if torch else 0
     cuda_steps = (
         abs(10 * (cuda.major - target.cuda.major) + cuda.minor - target.cuda.minor) if cuda and target.cuda else 0
@@ -152,9 +152,13 @@ def _change(
 
 def _torches_for(candidate: Candidate, target: TargetEnvironment, facts: Compatibility) -> list[TorchVersion]:
     """Torches to have instead of the target's: the one that a wheel names, else all, the nearest first."""
-    if candidate.label.torch and not candidate.label.and_newer:
-        return [candidate.label.torch]
-    return sorted(facts.torch, key=lambda torch: _steps(torch, target))
+    named = _named_torch(candidate)
+    return [named] if named else sorted(facts.torch, key=lambda torch: _steps(torch, target))
+
+
+def _named_torch(candidate: Candidate) -> TorchVersion | None:
+    """The only torch that a wheel's name says it is for."""
+    return candidate.label.torch if isinstance(candidate.label.torch, TorchVersion) else None
 
 
 def _steps(torch: TorchVersion, target: TargetEnvironment) -> int:

@@ -12,12 +12,13 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.choose.fit import minimum_driver
+from wheelmill.client.install.distributions import Distribution
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import WheelmillError
-from wheelmill.names import ProjectName
-from wheelmill.wheel.label import BuiltFor
+from wheelmill.names import ProjectName, StableTorch
+from wheelmill.wheel.torch_need import words_for
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -56,7 +57,7 @@ class Defect:
 
 
 def defects_of_environment(
-    environment: TargetEnvironment, installed: Iterable[tuple[ProjectName, str]], facts: Compatibility
+    environment: TargetEnvironment, installed: Iterable[Distribution], facts: Compatibility
 ) -> Iterator[Defect]:
     """Compare what is installed with torch, and torch with the driver.
 
@@ -74,10 +75,11 @@ def defects_of_environment(
                 detail=f"CUDA {environment.cuda} needs {needed} or newer: update it, or take torch for an older CUDA",
             )
     seen: dict[ProjectName, str] = {}
-    for project, version in installed:
+    for each in installed:
+        project, version = each.project, each.version
         if project not in seen:
             seen[project] = version
-            yield from _against_torch(project, version, environment)
+            yield from _against_torch(each, environment)
         elif seen[project] != version:
             yield Defect(
                 code=DefectCode.DUPLICATE,
@@ -86,12 +88,13 @@ def defects_of_environment(
             )
 
 
-def _against_torch(project: ProjectName, version: str, environment: TargetEnvironment) -> Iterator[Defect]:
-    label = BuiltFor.of_installed(version)
-    subject = f"{project} {version}"
+def _against_torch(installed: Distribution, environment: TargetEnvironment) -> Iterator[Defect]:
+    label, needed = installed.label, installed.torch
+    subject = f"{installed.project} {installed.version}"
     cuda, torch = environment.cuda, environment.torch
-    if project != "torch" and torch and label.torch and label.torch != torch and not label.and_newer:
-        detail = f"built for torch {label.torch}, but {torch} is installed"
+    beside = torch in needed if torch and isinstance(needed, StableTorch) else needed == torch
+    if installed.project != "torch" and torch and needed and not beside:
+        detail = f"built for {words_for(needed)}, but {torch} is installed"
         yield Defect(code=DefectCode.TORCH, subject=subject, detail=detail)
     if cuda and label.cuda_major and label.cuda_major != cuda.major:
         detail = f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {cuda}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -11,18 +12,40 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, TorchNeed
 from wheelmill.system import process
+from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.torch_need import needed_torch
 
 _DISTRIBUTIONS: Final = """
 import importlib.metadata, json
 found = [
-    (each.metadata["Name"], each.metadata["Version"], each.read_text("direct_url.json"))
+    (each.metadata["Name"], each.metadata["Version"], each.read_text("direct_url.json"), each.requires or [])
     for each in importlib.metadata.distributions()
 ]
-print(json.dumps([(name, version, origin) for name, version, origin in found if name and version]))
+print(json.dumps([each for each in found if each[0] and each[1]]))
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """What is installed of one project."""
+
+    project: ProjectName
+    version: str
+    requires_dist: tuple[str, ...] = ()
+    """As its METADATA has it."""
+
+    @property
+    def label(self) -> BuiltFor:
+        """What its version says that it was built for."""
+        return BuiltFor.of_installed(self.version)
+
+    @property
+    def torch(self) -> TorchNeed | None:
+        """What it needs of torch: as its version says; where that says only CUDA, as its METADATA does."""
+        return self.label.torch or (needed_torch(self.requires_dist) if self.label.cuda_major else None)
 
 
 def versions_in(interpreter: Path) -> dict[ProjectName, str]:
@@ -32,11 +55,11 @@ def versions_in(interpreter: Path) -> dict[ProjectName, str]:
         UsageError: the interpreter does not run.
     """
     # The first that is found of a name is the one that Python imports.
-    return dict(reversed(distributions_of(interpreter)))
+    return {each.project: each.version for each in reversed(distributions_of(interpreter))}
 
 
-def distributions_of(interpreter: Path) -> list[tuple[ProjectName, str]]:
-    """Name and version of every distribution, those too that another one of the same name hides.
+def distributions_of(interpreter: Path) -> list[Distribution]:
+    """Every distribution, those too that another one of the same name hides.
 
     A version has the local label of the wheel's file name, where its URL was kept (PEP 610): flash-attn's own wheels,
     among others, are renamed after they are built, so that their METADATA does not say what they were built for.
@@ -51,8 +74,10 @@ def distributions_of(interpreter: Path) -> list[tuple[ProjectName, str]]:
     except ProcessError as error:
         raise UsageError(f"{interpreter} cannot list what is installed:\n{error.tail}") from None
     return [
-        (canonicalize_name(name), _version_with_label(version, origin))
-        for name, version, origin in json.loads(printed.splitlines()[-1])
+        Distribution(
+            project=canonicalize_name(name), version=_version_with_label(version, origin), requires_dist=tuple(requires)
+        )
+        for name, version, origin, requires in json.loads(printed.splitlines()[-1])
     ]
 
 

@@ -10,8 +10,9 @@ from enum import StrEnum
 from wheelmill.index.site.pythons import covered_pythons
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchVersion
+from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchNeed
 from wheelmill.plan.targets import Cell, Skip
+from wheelmill.wheel.torch_need import age_of
 
 
 class State(StrEnum):
@@ -49,8 +50,8 @@ class Grid:
 
     platform: str
     pythons: tuple[PythonVersion, ...]
-    rows: Mapping[TorchVersion | None, tuple[Row, ...]]
-    """Of each torch, the newest first."""
+    rows: Mapping[TorchNeed | None, tuple[Row, ...]]
+    """Of each torch, ranges and the newest first."""
     counts: Counter[State]
     failures: Reasons
     skips: Reasons
@@ -64,7 +65,7 @@ class Grid:
         return self.counts[State.BUILT] + self.counts[State.MISSING] + self.counts[State.FAILED]
 
 
-Axes = tuple[TorchVersion | None, CudaVersion]
+Axes = tuple[TorchNeed | None, CudaVersion]
 Outcomes = dict[str, dict[Axes, dict[PythonVersion, Outcome]]]
 """What became of every cell of one version."""
 Coverage = Mapping[tuple[ProjectName, str], Outcomes]
@@ -88,7 +89,7 @@ def planned_coverage(catalogue: Catalogue | None) -> Coverage:
 
 def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion, Outcome]:
     platforms = coverage.setdefault((cell.project, cell.version), {})
-    return platforms.setdefault(str(cell.platform), {}).setdefault((cell.label.torch, cell.cuda), {})
+    return platforms.setdefault(str(cell.platform), {}).setdefault((cell.torch, cell.cuda), {})
 
 
 def _why(skip: Skip) -> Outcome:
@@ -106,7 +107,7 @@ def grids_of(project: ProjectName, version: str, groups: Iterable[WheelGroup], c
     pythons.update(each.oldest for group, _ in labelled for each in group.pythons if each.oldest)
     every_python = tuple(sorted(pythons))
     for group, label in labelled:
-        row = outcomes.setdefault(group.kind.platform, {}).setdefault((label.torch, label.cuda), {})
+        row = outcomes.setdefault(group.kind.platform, {}).setdefault((group.planned_torch, label.cuda), {})
         row.update(dict.fromkeys(covered_pythons(every_python, group.pythons), _BUILT))
     return tuple(_grid(platform, outcomes[platform]) for platform in sorted(outcomes, reverse=True))
 
@@ -118,7 +119,7 @@ def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion, Outcome]
     pythons = tuple(
         sorted({python for row in wanted.values() for python, each in row.items() if each.state is not State.SKIPPED})
     )
-    rows: dict[TorchVersion | None, tuple[Row, ...]] = {}
+    rows: dict[TorchNeed | None, tuple[Row, ...]] = {}
     for torch, cuda in sorted(wanted, key=_by_age, reverse=True):
         row = tuple(wanted[torch, cuda].get(python, _NOT_PLANNED) for python in pythons)
         rows[torch] = (*rows.get(torch, ()), Row(cuda=cuda, outcomes=row))
@@ -142,4 +143,4 @@ def _reasons(state: State, outcomes: Counter[Outcome]) -> Reasons:
 
 def _by_age(axes: Axes) -> tuple[object, ...]:
     torch, cuda = axes
-    return (torch is not None, torch, cuda)
+    return age_of(torch), cuda

@@ -9,7 +9,7 @@ from wheelmill.config.model import Package
 from wheelmill.index.site.pythons import covered_pythons
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import Architecture, ProjectName, PythonVersion
+from wheelmill.names import Architecture, CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
 from wheelmill.wheel.gpu_code import CARDS, code_for
 
 Value = TypeVar("Value", bound=Hashable)
@@ -48,22 +48,28 @@ class FinderData(TypedDict):
     rows: list[list[int | list[int]]]
     """Project, version, CUDA, torch, platform, GPU code, Pythons: a row for wheels that differ in Python only.
 
-    Those of a project stand together, the newest version first; -1 is none.
+    Those of a project stand together, the newest version first; -1 is none. Torch is a list where any of several will
+    do.
     """
 
 
-def finder_data(groups: Mapping[ProjectName, Sequence[WheelGroup]], catalogue: Catalogue | None) -> FinderData:
+def finder_data(
+    groups: Mapping[ProjectName, Sequence[WheelGroup]],
+    trees: Mapping[CudaVersion, Sequence[TorchVersion]],
+    catalogue: Catalogue | None,
+) -> FinderData:
     """Gather what the finder needs.
 
     Args:
         groups: the wheels of every project, by what they differ in beside Python.
+        trees: the torches that have a tree, by CUDA, for wheels that any torch of a range will do for.
         catalogue: the plan, which names Pythons that no wheel names, the drivers, and what packages require.
     """
     every_group = [group for of_project in groups.values() for group in of_project]
     every_label = [group.kind.label for group in every_group if group.kind.label]
     pythons = _numbers_of(sorted(_pythons(every_group, catalogue)))
     cudas = _numbers_of(sorted({label.cuda for label in every_label}))
-    torches = _numbers_of(sorted({label.torch for label in every_label if label.torch}))
+    torches = _numbers_of(sorted({torch for group in every_group for torch in _torches_for(group, trees)}))
     versions = _numbers_of(group.kind.version for group in every_group)
     platforms = _numbers_of((group.kind.platform, group.kind.glibc) for group in every_group)
     codes = _numbers_of((group.kind.sass, group.kind.ptx) for group in every_group)
@@ -72,7 +78,7 @@ def finder_data(groups: Mapping[ProjectName, Sequence[WheelGroup]], catalogue: C
             number,
             versions[(kind := group.kind).version],
             cudas[kind.label.cuda] if kind.label else -1,
-            torches[kind.label.torch] if kind.label and kind.label.torch else -1,
+            _torch_column([torches[torch] for torch in _torches_for(group, trees)], kind.torch),
             platforms[kind.platform, kind.glibc],
             codes[kind.sass, kind.ptx],
             [pythons[python] for python in covered_pythons(tuple(pythons), group.pythons)],
@@ -93,6 +99,21 @@ def finder_data(groups: Mapping[ProjectName, Sequence[WheelGroup]], catalogue: C
         requires=_requirements(catalogue.packages) if catalogue else {},
         rows=rows,
     )
+
+
+def _torches_for(group: WheelGroup, trees: Mapping[CudaVersion, Sequence[TorchVersion]]) -> Sequence[TorchVersion]:
+    """The torches that wheels are for, as far as the index knows; none for those that need no certain one."""
+    label, needed = group.kind.label, group.kind.torch
+    if label and isinstance(needed, StableTorch):
+        return [torch for torch in trees.get(label.cuda, ()) if group.wheels[0].file.serves(torch)]
+    return [needed] if isinstance(needed, TorchVersion) else []
+
+
+def _torch_column(numbers: list[int], needed: TorchNeed | None) -> int | list[int]:
+    """How a row says for which torches it is: a list where any of them will do."""
+    if not numbers:
+        return -1
+    return numbers if isinstance(needed, StableTorch) else numbers[0]
 
 
 def _gpu_code(sass: Sequence[Architecture], ptx: Sequence[Architecture]) -> GpuCode:

@@ -12,7 +12,8 @@ from wheelmill.config.model import StatusEntry
 from wheelmill.index.site.coverage import Coverage, Grid, grids_of
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue, IndexFile, Site
-from wheelmill.names import CudaVersion, ProjectName, TorchVersion
+from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchVersion
+from wheelmill.wheel.torch_need import age_of, words_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +68,17 @@ class PackagePage:
         return tuple(sorted({label.cuda for group in self.groups if (label := group.kind.label)}))
 
     @cached_property
-    def torches(self) -> tuple[TorchVersion, ...]:
-        """As `cudas`."""
-        labels = [group.kind.label for group in self.groups if group.kind.label]
-        return tuple(sorted({label.torch for label in labels if label.torch}))
+    def torches(self) -> tuple[str, ...]:
+        """What wheels need of torch: ``torch 2.8 to 2.11``, and every range, ``any torch from 2.10``."""
+        needed = sorted({group.kind.torch for group in self.groups}, key=age_of)
+        exact = [torch for torch in needed if isinstance(torch, TorchVersion)]
+        ranges = [words_for(torch) for torch in needed if isinstance(torch, StableTorch)]
+        return (*([f"torch {span(exact)}"] if exact else []), *ranges)
+
+
+def span(versions: Sequence[object]) -> str:
+    """``2.8 to 2.11``: the first and the last."""
+    return str(versions[0]) if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
 
 
 def package_page(

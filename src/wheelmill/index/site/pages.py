@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
 from itertools import chain
@@ -22,6 +22,7 @@ from wheelmill.release.manifest import MANIFEST
 from wheelmill.system import resources
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.platforms import PLATFORMS
+from wheelmill.wheel.torch_need import words_for
 
 
 def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]:
@@ -51,7 +52,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         pin_example=_pin_example(packages),
         gpus=CARDS,
         platforms=PLATFORMS,
-        finder=finder_data(groups, catalogue),
+        finder=finder_data(groups, site.torches, catalogue),
     )
     yield "index.html", [start.encode()]
     about = templates.get_template("site/about.html").render(root="../", certified=certified)
@@ -81,7 +82,7 @@ def _templates() -> Environment:
         "manifest": lambda url: f"{href(url).rpartition('/')[0]}/{MANIFEST}",
         "rows": lambda wheels: Markup("\n".join(map(_wheel_row, wheels))),  # noqa: S704 - escaped
         "size": size,
-        "span": span,
+        "torch": words_for,
         "thousands": lambda number: f"{number:,}",
     }
     return templates
@@ -118,8 +119,3 @@ def duration(seconds: float) -> str:
     if seconds < _MINUTE:
         return f"{seconds:.0f} s"
     return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"
-
-
-def span(versions: Sequence[object]) -> str:
-    """``2.8 to 2.11``: the first and the last."""
-    return str(versions[0]) if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"

@@ -14,10 +14,11 @@ from packaging.version import Version
 
 from wheelmill.index.site.pythons import Pythons, pythons_of
 from wheelmill.index.tree import IndexFile
-from wheelmill.names import Architecture, Platform
+from wheelmill.names import Architecture, Platform, TorchNeed
 from wheelmill.smoke.verdict import Certificate
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.label import Label
+from wheelmill.wheel.torch_need import age_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,8 @@ class Kind:
     version: str
     """The upstream version: ``2.8.3``."""
     label: Label | None
+    torch: TorchNeed | None = None
+    """What they need of torch."""
     platform: str
     """``linux_x86_64`` with whatever glibc; where there is none, the tag itself."""
     glibc: str | None
@@ -45,6 +48,7 @@ class Kind:
         return cls(
             version=version,
             label=label,
+            torch=file.torch,
             platform=platform,
             glibc=glibc,
             sass=_architectures(evidence.sass) if evidence else (),
@@ -125,6 +129,12 @@ class WheelGroup:
         return self.wheels[0].file.certificate
 
     @property
+    def planned_torch(self) -> TorchNeed | None:
+        """What they were built for; where upstream has bounds of its own, METADATA admits less."""
+        made = self.certificate.provenance if self.certificate else None
+        return made.cell.torch if made else self.kind.torch
+
+    @property
     def exact_version(self) -> str:
         """What a pin names: ``2.8.3+cu128torch2.8``."""
         return str(self.wheels[0].file.name.version)
@@ -157,7 +167,7 @@ class WheelGroup:
 
 
 def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
-    """Sort the wheels of one project; the newest version comes first, then the newest torch, then the newest CUDA.
+    """Sort the wheels of one project: the newest version first, then any torch, then the newest, then the newest CUDA.
 
     Of wheels that differ in their build number only, the highest stands for all: installers take that one.
     """
@@ -176,10 +186,9 @@ def wheel_groups(files: Iterable[IndexFile]) -> tuple[WheelGroup, ...]:
 
 def _by_age(group: WheelGroup) -> tuple[object, ...]:
     kind = group.kind
-    label = kind.label
-    torch, cuda = (label.torch, label.cuda) if label else (None, None)
+    cuda = kind.label.cuda if kind.label else None
     rest = (kind.platform, kind.glibc or "", kind.sass, kind.ptx)
-    return (Version(kind.version), torch is not None, torch, cuda is not None, cuda, *rest)
+    return (Version(kind.version), age_of(kind.torch), cuda is not None, cuda, *rest)
 
 
 def _by_python(wheel: SiteWheel) -> tuple[object, ...]:

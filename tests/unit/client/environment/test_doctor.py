@@ -5,6 +5,7 @@ import pytest
 
 from tests.unit.client.targets import LINUX
 from wheelmill.client.environment.doctor import DefectCode, defects_of_environment, defects_of_project
+from wheelmill.client.install.distributions import Distribution
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.config.load import load_config
 from wheelmill.names import project_name
@@ -12,6 +13,10 @@ from wheelmill.system import resources
 
 FACTS = load_config(resources.CONFIG).compatibility
 FLASH = project_name("flash-attn")
+
+
+def flash(version: str, *requires: str) -> Distribution:
+    return Distribution(project=FLASH, version=version, requires_dist=requires)
 
 
 @pytest.mark.parametrize(
@@ -27,8 +32,26 @@ FLASH = project_name("flash-attn")
 )
 def test_a_wheel_for_another_torch_is_found(version: str, code: DefectCode | None) -> None:
     environment = replace(LINUX, cxx11_abi=True)
-    found = defects_of_environment(environment, [(FLASH, version)], FACTS)
+    found = defects_of_environment(environment, [flash(version)], FACTS)
     assert [defect.code for defect in found] == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("version", "requirement", "detail"),
+    [
+        ("2.8.3+cu130", "torch>=2.10", None),
+        ("2.8.3+cu130", "torch>=2.12", "built for any torch from 2.12, but 2.11 is installed"),
+        ("2.8.3+cu130", "torch<2.11,>=2.9", "built for any torch from 2.9, below 2.11, but 2.11 is installed"),
+        ("2.8.3+cu130torch2.11", "torch>=2.12", None),
+        ("2.8.3", "torch>=2.12", None),
+        ("2.8.3+cu13torch2.12.0andhigher", "torch", "built for any torch from 2.12, but 2.11 is installed"),
+    ],
+)
+def test_a_wheel_for_many_torches_is_compared_with_its_range(
+    version: str, requirement: str, detail: str | None
+) -> None:
+    found = defects_of_environment(LINUX, [flash(version, requirement)], FACTS)
+    assert [defect.detail for defect in found] == ([detail] if detail else [])
 
 
 def test_an_old_driver_is_found() -> None:
@@ -38,12 +61,12 @@ def test_an_old_driver_is_found() -> None:
 
 
 def test_what_is_installed_twice_is_found() -> None:
-    (defect,) = defects_of_environment(LINUX, [(FLASH, "2.8.3"), (FLASH, "2.7.4")], FACTS)
+    (defect,) = defects_of_environment(LINUX, [flash("2.8.3"), flash("2.7.4")], FACTS)
     assert defect.code is DefectCode.DUPLICATE
 
 
 def test_what_two_folders_list_in_one_version_is_no_fault() -> None:
-    assert list(defects_of_environment(LINUX, [(FLASH, "2.8.3"), (FLASH, "2.8.3")], FACTS)) == []
+    assert list(defects_of_environment(LINUX, [flash("2.8.3"), flash("2.8.3")], FACTS)) == []
 
 
 def test_what_the_usual_index_may_replace_is_found(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.coverage import Grid, State, grids_of, planned_coverage
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import Platform, ProjectName
+from wheelmill.names import Platform, ProjectName, StableTorch
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters, KnownFailure, KnownFailures
 from wheelmill.release.manifest import Manifest
@@ -110,3 +110,14 @@ def test_without_a_plan_only_what_is_built_is_known(release: Release) -> None:
     (grid,) = grids(release(BUILT), None).values()
     assert states(grid) == {("2.11", "13.0"): [State.BUILT]}
     assert grid.outside == ()
+
+
+def test_a_wheel_for_many_torches_has_a_row_of_its_own(release: Release) -> None:
+    for_many = replace(CONFIG.packages[DEMO], abi="abi3", torch_abi=StableTorch(oldest=TORCH_9))
+    planned = catalogue(replace(CONFIG, packages={DEMO: for_many}))
+    wheel = "demo-1.0+cu130-cp39-abi3-manylinux_2_28_x86_64.whl"
+    assert set(states(grids((), planned)[X86])) == {(">=2.9", "13.0"), (">=2.9", "12.8")}
+    grid = states(grids(release(wheel, BUILT, requires=("torch>=2.9",)), planned)[X86])
+    assert set(grid[">=2.9", "13.0"]) == {State.BUILT}
+    assert State.MISSING in grid[">=2.9", "12.8"]
+    assert State.BUILT in grid["2.11", "13.0"]

@@ -8,18 +8,26 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
-from wheelmill.names import project_name
+from wheelmill.names import TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters
 from wheelmill.release.manifest import Manifest
 
+TORCHES = {CUDA_13: [TorchVersion(2, minor) for minor in (9, 10, 11)]}
 TOP = project_name("top")
 CATALOGUE = Catalogue(packages=CONFIG.packages, plan=make_plan(CONFIG, Filters(), {}), drivers={CUDA_13: "580.65.06"})
 
 
 def data(manifests: tuple[Manifest, ...], catalogue: Catalogue | None = None) -> FinderData:
-    projects = site_of_releases(manifests, "").trees[0].projects
-    return finder_data({project: wheel_groups(files) for project, files in projects.items()}, catalogue)
+    site = site_of_releases(manifests, "", torches=TORCHES)
+    groups = {project: wheel_groups(files) for project, files in site.projects.items()}
+    return finder_data(groups, site.torches, catalogue)
+
+
+def test_a_wheel_for_many_torches_names_all_that_have_a_tree(release: Release) -> None:
+    found = data(release("demo-1.0+cu130-cp39-abi3-manylinux_2_28_x86_64.whl", requires=("torch>=2.10",)))
+    assert found["torches"] == ["2.10", "2.11"]
+    assert [row[3] for row in found["rows"]] == [[0, 1]]
 
 
 def rows(found: FinderData) -> list[tuple[str, ...]]:

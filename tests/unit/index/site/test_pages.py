@@ -14,7 +14,8 @@ from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
 from wheelmill.config.model import Config, Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_folder, site_of_releases
-from wheelmill.index.site.pages import duration, site_pages, size, span
+from wheelmill.index.site.packages import span
+from wheelmill.index.site.pages import duration, site_pages, size
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import write_site
 from wheelmill.names import ProjectName, project_name
@@ -177,6 +178,16 @@ def test_sizes(number: float, text: str) -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_pages_say_that_any_torch_of_a_range_will_do(release: Release) -> None:
+    name = "demo-1.0+cu130-cp39-abi3-manylinux_2_28_x86_64.whl"
+    pages = people(site_of_releases(release(name, EVERY_KIND[0], requires=("torch>=2.10",)), ""), catalogue())
+    shown = pages["packages/demo/index.html"].decode()
+    assert "<dd>2.11, any torch from 2.10</dd>" in shown
+    assert "<b>any torch from 2.10 · CUDA 13.0</b>" in shown
+    assert '<th scope="rowgroup" rowspan="1">any torch from 2.10</th>' in shown
+    assert "torch 2.11, any torch from 2.10 · CUDA 13.0" in pages["index.html"].decode()
 
 
 def test_spans() -> None:

@@ -1,0 +1,88 @@
+"""Wheels that any torch of a range will do for, as names of others and METADATA say it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.page_server import PageServer
+from tests.unit.client.choose.test_look import Site
+from tests.unit.client.conftest import TARGET, chosen
+from wheelmill.client.choose.combinations import combinations
+from wheelmill.client.choose.explain import explain
+from wheelmill.client.choose.resolve import Search
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.names import CudaVersion, StableTorch, TorchVersion, project_name
+
+STABLE = "demo-1.0+cu130-cp39-abi3-linux_x86_64.whl"
+ORDINARY = "demo-1.0+cu130torch2.11-cp312-cp312-linux_x86_64.whl"
+ANDHIGHER = "demo-1.0+cu130torch2.9.0andhigher-cp39-abi3-linux_x86_64.whl"
+
+
+def beside(torch: str | None) -> TargetEnvironment:
+    known = TorchVersion.parse(torch) if torch else None
+    return replace(TARGET, torch=known, cuda=CudaVersion(13, 0) if torch else None)
+
+
+@pytest.fixture
+def site(server: PageServer, tmp_path: Path) -> Site:
+    """A page with a wheel that METADATA says is for any torch from 2.10."""
+    site = Site(server, tmp_path)
+    site.add(STABLE, "Requires-Dist: torch>=2.10")
+    return site
+
+
+@pytest.mark.parametrize("torch", ["2.10", "2.11", "2.14", "2.15", "2.99"])
+def test_it_is_chosen_for_every_torch_of_its_range(site: Site, torch: str) -> None:
+    (choice,) = site.resolve(target=beside(torch)).choices.values()
+    assert (choice.candidate.filename, choice.candidate.torch) == (STABLE, StableTorch(oldest=TorchVersion(2, 10)))
+
+
+def test_it_is_never_chosen_for_an_older_one(site: Site) -> None:
+    resolution = site.resolve(target=beside("2.9"))
+    assert chosen(resolution) is None
+    assert [missing.suggestion for missing in resolution.unresolved.values()] == ["--torch 2.10"]
+
+
+def test_an_open_target_gets_the_newest_torch(site: Site) -> None:
+    resolution = site.resolve(target=beside(None))
+    assert (chosen(resolution), str(resolution.environment.torch)) == (STABLE, "2.15")
+
+
+def test_a_wheel_for_just_this_torch_comes_first(site: Site) -> None:
+    site.add(ORDINARY, "Requires-Dist: torch==2.11.*")
+    assert chosen(site.resolve(target=beside("2.11"))) == ORDINARY
+    assert chosen(site.resolve(target=beside("2.12"))) == STABLE
+
+
+def test_a_higher_version_comes_before_one_for_just_this_torch(site: Site) -> None:
+    site.add(ORDINARY, "Requires-Dist: torch==2.11.*")
+    newer = site.add(STABLE.replace("1.0", "1.1"), "Requires-Dist: torch>=2.10")
+    assert chosen(site.resolve(target=beside("2.11"))) == newer
+
+
+def test_what_others_write_into_names_means_the_same(site: Site) -> None:
+    site.add(ANDHIGHER.replace("1.0", "2.0"), "Requires-Dist: torch")
+    (choice,) = site.resolve(target=beside("2.9")).choices.values()
+    assert choice.candidate.torch == StableTorch(oldest=TorchVersion(2, 9))
+    search = Search(named=(f"find-links:{site.server.url}/",))
+    verdicts = explain(Requirement("demo"), beside("2.8"), search).verdicts
+    reasons = {verdict.candidate.filename: [each.reason for each in verdict.against] for verdict in verdicts}
+    assert reasons == {
+        ANDHIGHER.replace("1.0", "2.0"): ["is for any torch from 2.9, the target has 2.8"],
+        STABLE: ["requires torch>=2.10, the target has 2.8"],
+    }
+
+
+def test_available_looks_into_wheels_whose_names_say_no_torch(site: Site) -> None:
+    site.add(ORDINARY)
+    search = Search(named=(f"find-links:{site.server.url}/",))
+    listed, warnings = combinations(project_name("demo"), TARGET.platform, beside("2.11"), search)
+    assert [(each.cuda, each.torch, each.pythons) for each in listed] == [
+        ("13.0", TorchVersion(2, 11), ("cp312",)),
+        ("13.0", StableTorch(oldest=TorchVersion(2, 10)), ("cp39+",)),
+    ]
+    assert warnings == ()
+    (_, unread), _ = combinations(project_name("demo"), TARGET.platform, beside("2.11"), replace(search, look=False))
+    assert unread.torch == TorchVersion(2, 11)
