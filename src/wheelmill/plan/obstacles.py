@@ -73,7 +73,9 @@ def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:
     if cell.cuda not in compatibility.cuda:
         return f"CUDA {cell.cuda} is not in compatibility.yml"
     if isinstance(cell.torch, TorchVersion) and not compatibility.torch.known(cell.torch):
-        return f"torch {cell.torch} is not in compatibility.yml"
+        candidates = [str(each) for each in compatibility.torch.candidates if str(each).startswith(f"{cell.torch}rc")]
+        known = f"; its release candidate {candidates[-1]} is" if candidates else ""
+        return f"torch {cell.torch} is not in compatibility.yml{known}"
     if cell.python not in (compatibility.torch_pythons if cell.torch else compatibility.pythons):
         return f"Python {cell.python} is not in compatibility.yml"
     return None

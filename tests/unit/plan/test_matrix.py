@@ -91,6 +91,12 @@ def test_a_release_candidate_is_planned_only_when_it_is_asked_for() -> None:
     assert newer.cxx_standard == 20
 
 
+def test_a_torch_of_which_there_is_a_candidate_alone_is_not_taken_for_it() -> None:
+    planned = make_plan(replace(CONFIG, compatibility=WITH_CANDIDATE), replace(ONE, torches=(TorchVersion(2, 12),)), {})
+    (skip,) = planned.skips
+    assert skip.reason == "torch 2.12 is not in compatibility.yml; its release candidate 2.12rc1 is"
+
+
 def test_a_release_candidate_is_never_the_newest_torch() -> None:
     config = replace(CONFIG, compatibility=WITH_CANDIDATE)
     assert target(config, replace(ONE, torches=(), newest_torch=True)).cell.torch == TORCH_11

@@ -95,10 +95,11 @@ def find_torch_pin(path: Path) -> TorchVersion | None:
     """The torch that a project pins: ``torch==2.11.0``, ``torch==2.11.*`` or ``torch~=2.11.0``; None for any other."""
     requirement = Pyproject.read(path).requirement_on(_TORCH)
     for specifier in requirement.specifier if requirement else ():
-        release = Version(specifier.version.removesuffix(".*")).release
+        version = Version(specifier.version.removesuffix(".*"))
+        release = version.release
         whole = specifier.version.endswith(".*") or len(release) > _MINOR_LENGTH
         if specifier.operator in ("==", "~=") and whole and len(release) >= _MINOR_LENGTH:
-            return TorchVersion(release[0], release[1])
+            return TorchVersion.of_release(version)
     return None
 
 

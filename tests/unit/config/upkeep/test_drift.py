@@ -162,3 +162,23 @@ def test_a_release_is_found_under_another_spelling(tmp_path: Path) -> None:
     assert path.read_text() == (
         'torch:\n  checked: 2027-01-02\n  releases:\n    "2.11.0": {release: "2.11.1"} # spelled out\n'
     )
+
+
+def test_a_second_candidate_is_added_and_the_first_is_told_of(
+    facts: Compatibility, published: Published, tmp_path: Path
+) -> None:
+    path = tmp_path / "compatibility.yml"
+    path.write_text((resources.CONFIG / path.name).read_text())
+    (tmp_path / "packages.yml").write_text("packages: {}\n")
+    first, second = TorchVersion(9, 1, 1), TorchVersion(9, 1, 2)
+    new = replace(
+        release("9.1.0", "3.12", cuda="13.0"), cuda={Platform("linux", "aarch64"): frozenset({CudaVersion(13, 0)})}
+    )
+    write_differences(path, find_drift(facts, published, {first: new}).differences, checked=CHECKED)
+    now = load_config(tmp_path).compatibility
+    assert now.torch.keys() == facts.torch.keys()
+    found = find_drift(now, published, {second: new})
+    assert found.unknown == ("torch 9.1rc1: no candidate any more; its entry can go",)
+    write_differences(path, found.differences, checked=CHECKED)
+    assert load_config(tmp_path).compatibility.torch.candidates.keys() == {first, second}
+    assert find_drift(now, published).unknown == (), "where nobody could ask, nothing is over"
