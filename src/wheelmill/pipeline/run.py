@@ -102,11 +102,7 @@ def run(
         published=published,
         available=_released_wheels(manifests, factory.store),
         kept={} if force else _kept_wheels(published, (factory.output / "wheels", factory.output / "built")),
-        failures=[
-            RunFailure(id=skip.cell.id, error=BuildError(f"{skip.cell.id} {skip.reason}"))
-            for skip in plan.skips
-            if skip.failure
-        ],
+        failures=_failures_before(plan),
     )
     left = list(plan.targets)
     try:
@@ -229,6 +225,12 @@ class _Run:
             catalogue=catalogue_of(factory.config, factory.store.failures.read()),
         )
         return tuple(manifest.tag for manifest in publication.releases)
+
+
+def _failures_before(plan: Plan) -> list[RunFailure]:
+    """The builds that a plan skips because they failed before."""
+    skips = (skip for skip in plan.skips if skip.failure)
+    return [RunFailure(id=skip.cell.id, error=BuildError(f"{skip.cell.id} {skip.reason}")) for skip in skips]
 
 
 def _released_wheels(manifests: Iterable[Manifest], store: Store) -> list[AvailableWheel]:

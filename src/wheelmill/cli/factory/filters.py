@@ -37,21 +37,20 @@ class FilterOptions:
         bool, typer.Option("--force", help="Build again what is published, passed or failed.", envvar="WHEELMILL_FORCE")
     ] = False
 
-    def of(self, projects: Sequence[str], groups: Sequence[str] = ()) -> Filters:
+    def of(self, projects: Sequence[str]) -> Filters:
         """Read the options.
 
         Raises:
             UsageError: one of the values is none of its kind.
         """
         return Filters(
-            projects=_values("project", projects, project_name),
-            versions=_values("--version", self.version, project_version),
-            pythons=_values("--python", self.python, PythonVersion.parse),
-            cudas=_values("--cuda", self.cuda, CudaVersion.parse),
-            torches=_values("--torch", self.torch, TorchVersion.parse),
+            projects=read_values("project", projects, project_name),
+            versions=read_values("--version", self.version, project_version),
+            pythons=read_values("--python", self.python, PythonVersion.parse),
+            cudas=read_values("--cuda", self.cuda, CudaVersion.parse),
+            torches=read_values("--torch", self.torch, TorchVersion.parse),
             channel=self.channel,
-            platforms=_values("--platform", self.platform, Platform.parse),
-            groups=_values("--group", groups, str),
+            platforms=read_values("--platform", self.platform, Platform.parse),
             force=self.force,
         )
 
@@ -68,7 +67,17 @@ class FilterOptions:
         return replace(filters, platforms=(own,), newest_torch=True)
 
 
-def _values(option: str, texts: Sequence[str] | None, parse: Callable[[str], Value]) -> tuple[Value, ...]:
+def read_values(option: str, texts: Sequence[str] | None, parse: Callable[[str], Value]) -> tuple[Value, ...]:
+    """Read the values of an option that may be repeated and may hold commas, each once.
+
+    Args:
+        option: the option, as an error names it.
+        texts: every time that it was given.
+        parse: reads one value; raises a ValueError that says what was expected.
+
+    Raises:
+        UsageError: one of the values is none of its kind.
+    """
     words = [word.strip() for text in texts or () for word in text.split(",")]
     try:
         return tuple(dict.fromkeys(parse(word) for word in words if word))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated
 
 import typer
 
 from wheelmill.build.identity import known_failures
-from wheelmill.cli.factory.filters import FilterOptions
+from wheelmill.cli.factory.filters import FilterOptions, read_values
 from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
 from wheelmill.cli.factory.plan_tables import print_plan
 from wheelmill.cli.factory.sandbox import PlaceOptions
@@ -22,9 +22,38 @@ from wheelmill.plan.groups import Group, groups_of, shards_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.sample import sample_of, with_sample
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Plan
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, Plan
 from wheelmill.release.store import Quotas, Store, past_builds, published_cells
 from wheelmill.wheel.torch_need import torch_in_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartOptions:
+    """The options that say which part of a plan is wanted."""
+
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", help="Groups, as --matrix names them. Repeatable, commas allowed.", metavar="X"),
+    ] = None
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--changed-since", help="Only packages that differ from this commit, branch or tag.", metavar="REF"
+        ),
+    ] = None
+    sample: Annotated[
+        bool,
+        typer.Option(
+            "--sample",
+            help="Of each package and platform only the oldest and the newest combination; with --changed-since, of a"
+            " torch that is new in compatibility.yml the three packages that cost least.",
+        ),
+    ] = False
+
+    def narrow(self, wanted: Filters, config: Config) -> Filters:
+        """Leave out other groups than those that are named, and packages that did not change."""
+        groups = read_values("--group", self.group, str)
+        return replace(wanted, groups=groups, changed=changed_since(config, self.since) if self.since else None)
 
 
 @with_groups
@@ -35,24 +64,7 @@ def plan(
     *,
     filters: FilterOptions,
     where: PlaceOptions,
-    group: Annotated[
-        list[str] | None,
-        typer.Option("--group", help="Groups, as --matrix names them. Repeatable, commas allowed.", metavar="X"),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--changed-since", help="Only packages that differ from this commit, branch or tag.", metavar="REF"
-        ),
-    ] = None,
-    sample: Annotated[
-        bool,
-        typer.Option(
-            "--sample",
-            help="Of each package and platform only the oldest and the newest combination; with --changed-since, of a"
-            " torch that is new in compatibility.yml the three packages that cost least.",
-        ),
-    ] = False,
+    part: PartOptions,
     config: ConfigOption = None,
     store: StoreOption = DEFAULT_STORE,
     runners: Annotated[
@@ -66,19 +78,18 @@ def plan(
     ] = False,
 ) -> None:
     """Say what would be built, a line a package, and why the rest would not."""
-    wanted = filters.of(projects or (), group or ())
+    asked = filters.of(projects or ())
     configuration = config_at(config)
-    if since:
-        wanted = replace(wanted, changed=changed_since(configuration, since))
+    wanted = part.narrow(asked, configuration)
     releases = store_at(store)
     manifests = releases.manifests()
     published = published_cells(manifests)
     failure_of = _failure_of(releases, where, configuration)
     planned = make_plan(configuration, wanted, published, failure_of)
     past = past_builds(manifests)
-    if sample:
+    if part.sample:
         planned = sample_of(planned)
-        for torch in added_torches(configuration, since) if since else ():
+        for torch in added_torches(configuration, part.since) if part.since else ():
             for_torch = replace(wanted, changed=None, torches=(torch,))
             planned = with_sample(planned, make_plan(configuration, for_torch, published, failure_of), past)
     missing = find_missing(planned, published)

@@ -65,10 +65,7 @@ def run(
         typer.Option(help="Stop builds after these minutes, keep what is done and exit with 3.", metavar="N", min=0),
     ] = None,
     measure: Annotated[
-        bool,
-        typer.Option(
-            "--measure", help="Compile everything anew and write the seconds of each package to packages.yml."
-        ),
+        bool, typer.Option("--measure", help="Compile everything anew; write each package's seconds to packages.yml.")
     ] = False,
     output: Annotated[Path, typer.Option(help="Folder for wheels, releases and site.", metavar="DIR")] = Path("out"),
     as_json: JsonOption = False,
