@@ -1,0 +1,33 @@
+"""A plan as people read it."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.plan.conftest import target
+from wheelmill.cli.factory.plan_tables import print_plan
+from wheelmill.names import Architecture, project_name
+from wheelmill.plan.estimate import estimate
+from wheelmill.plan.targets import BuildTarget, PastBuild, Plan
+
+
+def of(project: str, seconds: int | None = None) -> BuildTarget:
+    built = target()
+    cell, package = replace(built.cell, project=project_name(project)), replace(built.package, seconds=seconds)
+    return replace(built, cell=cell, package=package, architectures=(Architecture(9, 0),))
+
+
+def test_hours_are_marked_by_what_they_go_by(capsys: pytest.CaptureFixture[str]) -> None:
+    past = [PastBuild(project=project_name("measured"), seconds=7200, size=3 * 10**9)]
+    planned = Plan(targets=(of("measured"), of("prior", 3600), of("guessed"), of("quick", 9)), skips=())
+    print_plan(planned, past, estimate(planned, past), wheels=False, skips=False)
+    printed = capsys.readouterr().out
+    hours = {line.split()[0]: line.split()[3] for line in printed.splitlines()[1:5]}
+    assert hours == {"measured": "2.0", "prior": "~1.0", "guessed": "?0.2", "quick": "~<0.1"}
+    assert [line.strip() for line in printed.splitlines()[5:]] == [
+        "wheels to build: 4, in 4 jobs; cells skipped: 0",
+        "estimate: 3.2 machine hours, done in 2.0 with 4 at work, 3.00 GB of 1 wheels",
+        "2.0 of them for 1 wheels, as published wheels took",
+        "~1.0 of them for 2 wheels, by 'seconds' in packages.yml",
+        "?0.2 of them for 1 wheels, guessed: 600 seconds for each GPU architecture",
+    ]
