@@ -244,7 +244,7 @@ def test_pip_installs_from_a_private_index_what_uv_is_not_there_for(
         monkeypatch.setenv(name, value)
     configured_index.cache_clear()
     pip = Pip(python=tmp_path / ".venv" / "bin" / "python", progress=Progress())
-    pip.install([], ["beside"], alone=False, torch_backend=None)
+    pip.install([], ["beside"], alone=False, torch_place=None)
     assert any((tmp_path / ".venv").rglob("beside-1.0.dist-info"))
     assert {origin for origin, header in hosts.asked if header} == {INDEX}
     configured_index.cache_clear()

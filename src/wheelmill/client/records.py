@@ -268,6 +268,12 @@ class Resolution:
     """Pages that servers did not give and the cache does not have: they may list a wheel for what is unresolved."""
 
     @property
+    def torch_place(self) -> str | None:
+        """Where uv gets torch from; see `wheelmill.installers.uv.torch_options`."""
+        torch = self.environment.torch
+        return self.torch_index if torch and torch.is_candidate else self.torch_backend
+
+    @property
     def torch(self) -> TorchVersion | None:
         """The torch that must stand beside the wheels; None when none of them is linked to it."""
         return self.environment.torch if any(choice.needs_torch for choice in self.choices.values()) else None

@@ -25,7 +25,7 @@ from wheelmill.client.sources.pages import Pages
 from wheelmill.client.sources.selection import PublishedSources, read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaTag, ProjectName
+from wheelmill.names import CudaTag, ProjectName, TorchVersion
 from wheelmill.system import resources
 from wheelmill.system.plain_records import record_of
 from wheelmill.web.credentials import keep_credential
@@ -114,21 +114,23 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
         return replace(
             resolution,
             torch_backend=backend,
-            torch_index=_torch_index(backend, found.facts) if backend else None,
+            torch_index=_torch_index(backend, chosen.torch, found.facts) if backend and chosen.torch else None,
             warnings=(*found.pages.warnings, *resolution.warnings),
             unanswered=tuple(found.pages.unanswered),
         )
 
 
-def _torch_index(backend: CudaTag, facts: Compatibility) -> str:
+def _torch_index(backend: CudaTag, torch: TorchVersion, facts: Compatibility) -> str:
     """The simple index of torch for a CUDA, which a project has to name: what uv calls a backend is for `uv pip` only.
 
-    A mirror that the environment names, else the index of ``compatibility.yml``. In both, ``{cuda}`` is ``130``.
+    A mirror that the environment names, else the index of ``compatibility.yml``, which has one of its own for release
+    candidates. In all of them, ``{cuda}`` is ``130``.
 
     Raises:
         UsageError: the variable is not a URL.
     """
-    template = os.environ.get(_TORCH_INDEX) or facts.torch.index
+    of_candidates = facts.torch.test_index if torch.is_candidate else None
+    template = of_candidates or os.environ.get(_TORCH_INDEX) or facts.torch.index
     try:
         Origin.of(template)
     except ValueError as error:

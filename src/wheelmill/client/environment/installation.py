@@ -61,8 +61,8 @@ def install_chosen(
     if resolution.torch:
         beside.append(f"torch{resolution.torch.pin}")
     # The torch that is there already is the one that was asked about.
-    backend = None if environment.torch_release else resolution.torch_backend
-    installer.install(wheels, beside, alone=False, torch_backend=backend)
+    place = None if environment.torch_release else resolution.torch_place
+    installer.install(wheels, beside, alone=False, torch_place=place)
     return Installation(wheels=wheels)
 
 
@@ -96,5 +96,5 @@ def install_locked(
     surplus = sorted(set(present) - {wheel.project for wheel in wheels} - _TOOLS) if exactly else []
     installer.uninstall(surplus)
     if new:
-        installer.install(new, [], alone=True, torch_backend=None)
+        installer.install(new, [], alone=True, torch_place=None)
     return Installation(wheels=wheels, removed=surplus)

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from wheelmill.client.install.wheel_cache import CachedWheel
 from wheelmill.errors import UsageError
-from wheelmill.installers.uv import find_uv, run_installer
-from wheelmill.names import CudaTag, ProjectName
+from wheelmill.installers.uv import find_uv, run_installer, torch_options
+from wheelmill.names import ProjectName
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 
@@ -20,7 +20,7 @@ class Installer(Protocol):
     """Changes what is installed for one interpreter."""
 
     def install(
-        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_backend: CudaTag | None
+        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_place: str | None
     ) -> None:
         """Install wheels from disk.
 
@@ -28,7 +28,7 @@ class Installer(Protocol):
             wheels: the wheels, which replace other versions that are installed.
             requirements: what must hold beside them, such as ``torch==2.11.*``.
             alone: whether nothing else is installed; otherwise what they require comes from the configured index.
-            torch_backend: ``cu128`` takes torch for that CUDA; None takes the one of the configured index.
+            torch_place: see `torch_options`.
 
         Raises:
             InstallError: it could not be done.
@@ -52,12 +52,11 @@ class Uv:
     """Whether to do with what uv's own cache has."""
 
     def install(
-        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_backend: CudaTag | None
+        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_place: str | None
     ) -> None:
         """Install wheels; see `Installer`."""
-        backend = ["--torch-backend", torch_backend] if torch_backend else []
         with _requirements_file(wheels, requirements) as file:
-            self._pip("install", *_alone_options(alone=alone), *backend, "--requirements", file)
+            self._pip("install", *_alone_options(alone=alone), *torch_options(torch_place), "--requirements", file)
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
         """Remove projects; see `Installer`."""
@@ -77,12 +76,12 @@ class Pip:
     progress: Progress
 
     def install(
-        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_backend: CudaTag | None
+        self, wheels: Sequence[CachedWheel], requirements: Sequence[str], *, alone: bool, torch_place: str | None
     ) -> None:
         """Install wheels; see `Installer`. pip does not know where torch for another CUDA is."""
-        if torch_backend:
+        if torch_place:
             raise UsageError(
-                f"pip's package index has torch for another CUDA than {torch_backend}",
+                f"pip's package index does not have the torch that is wanted, which is at {torch_place}",
                 hint="install uv, which finds the right index, or install that torch first",
             )
         with _requirements_file(wheels, requirements) as file:

@@ -14,8 +14,8 @@ from packaging.requirements import Requirement
 from wheelmill.client.lock.markers import marker_environment
 from wheelmill.client.records import Choice, TargetEnvironment
 from wheelmill.errors import InstallError, UsageError
-from wheelmill.installers.uv import compile_requirements, find_uv, run_installer
-from wheelmill.names import CudaTag, ProjectName
+from wheelmill.installers.uv import compile_requirements, find_uv, run_installer, torch_options
+from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import PLATFORMS
@@ -29,7 +29,7 @@ def closure_of(
     *,
     without: Sequence[ProjectName],
     environment: TargetEnvironment,
-    torch_backend: CudaTag | None,
+    torch_place: str | None,
     known: Pylock | None,
     offline: bool,
     progress: Progress,
@@ -40,7 +40,7 @@ def closure_of(
         requirements: the requirements, in the form of PEP 508.
         without: projects that are left out, whoever requires them: their wheels were chosen already.
         environment: the environment that the packages are for.
-        torch_backend: ``cu128`` takes torch for that CUDA; None takes the one of the configured index.
+        torch_place: see `torch_options`.
         known: a lock whose versions are kept where they still fit.
         offline: whether to do with what uv's own cache has.
         progress: shows the lines that uv prints.
@@ -60,7 +60,7 @@ def closure_of(
         *("--python-version", str(environment.python).removesuffix("t")),
         *("--python-platform", _platform_of(environment)),
         *(("--python", environment.interpreter) if environment.interpreter else ()),
-        *(("--torch-backend", torch_backend) if torch_backend else ()),
+        *torch_options(torch_place),
         *(("--offline",) if offline else ()),
         kept=tomlkit.dumps(_preferences(known)) if known else None,
         without=sorted(without),

@@ -85,7 +85,7 @@ def lock_environments(
             _requirements(whole, beside),
             without=chosen,
             environment=whole.environment,
-            torch_backend=resolution.torch_backend,
+            torch_place=resolution.torch_place,
             known=known,
             offline=cache.offline,
             progress=progress,

@@ -82,8 +82,8 @@ def candidates_among(
     Raises:
         ProcessError: the repository does not answer.
     """
-    newest = max(published)
-    found: dict[TorchVersion, PublishedTorch] = {}
+    newest = max(*published, *torch)  # a mirror of the package index may lag behind the facts
+    found: dict[TorchVersion, tuple[TorchVersion, PublishedTorch]] = {}
     unknown: list[str] = []
     for version in sorted(builds):
         minor = TorchVersion(version.major, version.minor)
@@ -93,9 +93,9 @@ def candidates_among(
         if number is None:
             unknown.append(f"torch {minor}: {version} is a release candidate, and no tag tells its number")
             continue
-        found = {each: facts for each, facts in found.items() if each.minor != minor.minor}
-        found[TorchVersion(minor.major, minor.minor, number)] = _as_published(version, builds[version], torch)
-    return found, tuple(unknown)
+        candidate = replace(minor, candidate=number)
+        found[minor] = candidate, _as_published(version, builds[version], torch)  # ascending: the newest one stays
+    return dict(found.values()), tuple(unknown)
 
 
 def _builds(wheels: list[tuple[CudaVersion, TorchWheel]]) -> OwnBuilds:

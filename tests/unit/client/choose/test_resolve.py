@@ -35,6 +35,18 @@ def test_other_cudas_have_an_index_of_their_own(server: PageServer, facts: Compa
     assert found.torch_index == facts.torch.index.replace("{cuda}", "126")
 
 
+def test_a_release_candidate_is_on_the_index_of_candidates(
+    server: PageServer, facts: Compatibility, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever mirrors the releases."""
+    monkeypatch.setenv("WHEELMILL_TORCH_INDEX", "https://mirror.example/torch-cu{cuda}/simple")
+    test_index = facts.torch.test_index
+    assert test_index
+    found = resolved_for(server, "99.0rc1", "13.0")
+    assert found.torch_place == found.torch_index == test_index.replace("{cuda}", "130")
+    assert resolved_for(server, "2.8", "12.6").torch_place == "cu126"
+
+
 @pytest.mark.parametrize(("torch", "cuda"), [("2.8", "12.8"), ("99.0", "13.0")])
 @pytest.mark.parametrize("platform", ["win_amd64", "linux_aarch64"])
 def test_elsewhere_the_usual_index_may_have_torch_without_cuda(

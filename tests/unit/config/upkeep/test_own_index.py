@@ -11,7 +11,7 @@ import pytest
 from packaging.version import Version
 
 from tests.torch_index import write_torch_index
-from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, FACTS, TORCH_11, X86
+from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, FACTS, TORCH_9, TORCH_11, X86
 from wheelmill.config.model import TorchFacts
 from wheelmill.config.upkeep.own_index import candidates_among, own_builds
 from wheelmill.config.upkeep.published import published_torch
@@ -92,6 +92,11 @@ def test_of_several_candidates_the_newest_counts(template: str, tmp_path: Path) 
     write(tmp_path, "cu130", *builds, "2.13.0rc1+cu130-cp312-cp312-manylinux_2_28_x86_64")
     found, _ = candidates_among(own_builds(template, [CUDA_13]), FACTS.torch, [TORCH_11])
     assert list(found) == [TorchVersion(2, 12, 10), TorchVersion(2, 13, 1)]
+
+
+def test_what_the_facts_have_is_no_candidate_where_the_package_index_lags_behind(template: str, tmp_path: Path) -> None:
+    write(tmp_path, "cu130", "2.11.0+cu130-cp312-cp312-manylinux_2_28_x86_64")
+    assert candidates_among(own_builds(template, [CUDA_13]), FACTS.torch, [TORCH_9]) == ({}, ())
 
 
 @pytest.mark.parametrize("repository", [None, "without a tag"])
