@@ -37,7 +37,8 @@ class Wheels {
       const changes = {};
       let cost = 0;
       for (const axis of differences(row, choice)) {
-        changes[axis] = Array.isArray(row[`${axis}s`]) ? this.closest(axis, row[`${axis}s`], choice[axis]) : row[axis];
+        const several = { python: row.pythons, torch: row.torches }[axis];
+        changes[axis] = several ? this.closest(axis, several, choice[axis]) : row[axis];
         cost += COST[axis][0] + COST[axis][1] * this.steps(axis, choice[axis], changes[axis]);
       }
       const key = JSON.stringify(changes);

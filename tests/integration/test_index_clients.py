@@ -15,7 +15,11 @@ from tests import simple_server
 from tests.integration.conftest import Command
 from tests.simple_server import HTML, JSON, Answer
 from tests.unit.release.conftest import NOW, certified_wheel
+from tests.wheels import write_wheel
+from wheelmill.index.collect import site_of_folder
+from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
+from wheelmill.index.write import write_site
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import publish
 
@@ -147,3 +151,45 @@ def test_a_lost_sidecar_is_refused(python: Command, folder: Path, tmp_path: Path
     said = build(python, tmp_path, "site", exit_code=7)
     assert said.splitlines()[0] == f"error: {sidecar.parent.name}/{OLD}: its release has no {sidecar.name}"
     assert not (tmp_path / "site").exists()
+
+
+STABLE = "many-1.0+cu130-py3-none-any.whl"
+ORDINARY = "many-1.0+cu130torch2.15-py3-none-any.whl"
+
+
+@pytest.fixture(scope="module")
+def for_many(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a site with a wheel for any torch from 2.10, another one for torch 2.15, and an index of torch."""
+    folder = tmp_path_factory.mktemp("many")
+    wheels = [
+        certified_wheel(folder / "wheels" / STABLE, requires=("torch>=2.10",)),
+        certified_wheel(folder / "wheels" / ORDINARY, requires=("torch==2.15.*",)),
+    ]
+    publish(DirectoryStore(directory=folder / "releases"), wheels, now=NOW)
+    (folder / "config").mkdir()
+    build(python, folder, "site")
+    for release in ("2.14.1", "2.15.0"):
+        write_wheel(folder / "torch" / f"torch-{release}-py3-none-any.whl")
+    write_site(pages_of(site_of_folder(folder / "torch", "../torch", warn=lambda _text: None)), folder / "usual")
+    with serve_folder(folder) as url:
+        yield url
+
+
+@pytest.mark.parametrize("installer", ["pip", "uv"])
+def test_a_wheel_for_many_torches_leaves_the_installed_torch_alone(
+    installer: str, for_many: str, tmp_path: Path
+) -> None:
+    """Neither is torch 2.15 taken, nor the wheel that would need it."""
+    uv_program = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
+    usual = ("--index-url", f"{for_many}usual/simple/")
+    assert run(uv_program, "venv", "--python", sys.executable, tmp_path / "env").returncode == 0
+    python = tmp_path / "env" / "bin" / "python"
+    into = (uv_program, "pip", "install", "--no-cache", "--python", python)
+    assert run(*into, *usual, "torch==2.14.1").returncode == 0
+    if installer == "pip":
+        into = (sys.executable, "-m", "pip", "--python", python, "install", "--no-cache-dir")
+    ours = ("--extra-index-url", f"{for_many}site/cu130/torch2.14/simple/", "--only-binary", "many")
+    done = run(*into, *usual, *ours, "many")
+    assert done.returncode == 0, done.stderr
+    installed = sorted(path.name for path in tmp_path.glob("env/lib/*/site-packages/*.dist-info"))
+    assert installed == ["many-1.0+cu130.dist-info", "torch-2.14.1.dist-info"]
