@@ -83,7 +83,7 @@ def cache_of(
 
 
 @contextmanager
-def counted(target: BuildTarget, cache: CompilerCache, progress: Progress) -> Iterator[None]:
+def tell_hits(target: BuildTarget, cache: CompilerCache, progress: Progress) -> Iterator[None]:
     """Count while something is built, and tell; also when it fails."""
     cache.forget_counts()
     try:

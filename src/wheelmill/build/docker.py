@@ -11,7 +11,7 @@ from typing import Final
 
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.cibuildwheel import PACKAGES, ContainerBuild, run_cibuildwheel
-from wheelmill.build.compiler_cache import CompilerCache, cache_of, counted
+from wheelmill.build.compiler_cache import CompilerCache, cache_of, tell_hits
 from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.build.finish import check_built
 from wheelmill.build.identity import BuildPlace
@@ -98,7 +98,7 @@ class DockerBuilder:
             progress.step(f"{target.cell.id}: compiling in a container; log in {log}")
             began = int(time.time())
             try:
-                with counted(target, cache, progress):
+                with tell_hits(target, cache, progress):
                     wheel = run_cibuildwheel(build, source, workspace, log=log, progress=progress)
             except ProcessError as error:
                 fault = self._explain(error, run, began=began, parallelism=parallelism, log=log, source=source)

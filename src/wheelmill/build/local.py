@@ -10,7 +10,7 @@ from pathlib import Path
 from build import BuildBackendException, BuildException, ProjectBuilder
 
 from wheelmill.build.builder import Compiled, describe
-from wheelmill.build.compiler_cache import counted
+from wheelmill.build.compiler_cache import tell_hits
 from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.build.environment import BuildEnvironment, prepare_environment
 from wheelmill.build.finish import check_built
@@ -41,7 +41,7 @@ class LocalBuilder:
         progress.step(f"{target.cell.id}: preparing {describe(target, target.toolkit)}")
         environment = prepare_environment(target, self.place(target), workspace, log=log)
         progress.step(f"{target.cell.id}: compiling; log in {log}")
-        with counted(target, environment.cache, progress):
+        with tell_hits(target, environment.cache, progress):
             raw = build_raw_wheel(target.package, source, workspace / "raw", environment, log=log, progress=progress)
         check_built(raw, target)
         repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=log)

@@ -12,7 +12,7 @@ from wheelmill.conformance.fetch import Fetcher
 from wheelmill.conformance.served import Document, ExaminedFile
 from wheelmill.conformance.values import is_hash, is_secure
 from wheelmill.errors import WheelmillError
-from wheelmill.web.pages import Link
+from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.web.ranges import RangeFile
 from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.metadata import metadata_in
@@ -44,7 +44,7 @@ def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bo
         url=url,
         answer=answer,
         digests=digests,
-        sidecar=_get(fetcher, f"{url}.metadata", wanted=link.core_metadata is not None),
+        sidecar=_get(fetcher, url + SIDECAR_SUFFIX, wanted=link.core_metadata is not None),
         metadata=metadata,
         provenance=_get(fetcher, link.provenance or "", wanted=is_secure(link.provenance or "")),
         signature=_get(fetcher, f"{url}.asc", wanted=link.signature == "true"),

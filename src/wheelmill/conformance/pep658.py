@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.conformance.served import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import is_hash, name_and_version
 from wheelmill.conformance.violation import Violation, fails, installs, rule
-from wheelmill.web.pages import Form
+from wheelmill.web.pages import SIDECAR_SUFFIX, Form
 from wheelmill.wheel.metadata import read_metadata
 
 VALUE: Final = rule(
@@ -84,7 +84,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
 def check_file(file: ExaminedFile) -> Iterator[Violation]:
     """What a file and its sidecar break."""
     link, sidecar = file.link, file.sidecar
-    url = f"{file.url}.metadata"
+    url = file.url + SIDECAR_SUFFIX
     if sidecar is not None:
         name, _, digest = (link.core_metadata or "").partition("=")
         if not sidecar.ok:

@@ -18,8 +18,9 @@ from wheelmill.errors import SiteError
 from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
 from wheelmill.index.tree import IndexFile, Site, Tree
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion
-from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
+from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.label import Label

@@ -17,8 +17,8 @@ from packaging.version import Version
 from wheelmill.config.model import Listing
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, ProjectName, Sha256, read_range, read_requirement
-from wheelmill.release.manifest import SIDECAR_SUFFIX, ManifestEntry
-from wheelmill.web.pages import MAX_DIGITS
+from wheelmill.release.manifest import ManifestEntry
+from wheelmill.web.pages import MAX_DIGITS, SIDECAR_SUFFIX
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.reserved import reservation
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from wheelmill.names import Sha256
 from wheelmill.pipeline.gate import delivered_in, subjects_of
-from wheelmill.release.manifest import MANIFEST, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.manifest import MANIFEST, Manifest
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes, write_bytes
 from wheelmill.system.record_files import record_bytes
+from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
 
 

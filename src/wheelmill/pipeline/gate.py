@@ -18,11 +18,11 @@ from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import Sha256
 from wheelmill.pipeline.as_planned import differences, is_named_for, is_wheel_of
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.release.manifest import SIDECAR_SUFFIX
 from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.examine import examine_bytes
 from wheelmill.smoke.verdict import TestedWheel, certificate_path, tested_wheel_at
 from wheelmill.system.files import sha256_of, sha256_of_bytes
+from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import Attested
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile, WheelName

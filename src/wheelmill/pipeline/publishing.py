@@ -27,11 +27,12 @@ from wheelmill.pipeline.attested import attested_part
 from wheelmill.pipeline.gate import Gate, delivered_in
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
-from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest
+from wheelmill.release.manifest import Manifest
 from wheelmill.release.store import Publication, Store, publish
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import Progress
+from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile

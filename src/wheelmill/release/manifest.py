@@ -16,8 +16,6 @@ from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelName
 
 MANIFEST: Final = "manifest.json"
-SIDECAR_SUFFIX: Final = ".metadata"
-"""PEP 658: a wheel's METADATA lies at the wheel's own URL with this behind it."""
 SBOM_SUFFIX: Final = ".cdx.json"
 """A wheel's bill of materials lies beside it; https://cyclonedx.org/specification/overview/#recognized-file-patterns"""
 

@@ -16,11 +16,12 @@ from typing import Protocol
 from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailure, KnownFailures, PastBuild
-from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, SIDECAR_SUFFIX, Manifest
+from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.record_files import read_record, record_bytes, write_record
+from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile

@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Any, Final
 
 from wheelmill.errors import UnreadableError
-from wheelmill.web.pages import MAX_DIGITS, Fault, Form, Link, Page
+from wheelmill.web.pages import MAX_DIGITS, SIDECAR_SUFFIX, Fault, Form, Link, Page
 
 _Types = Mapping[str, frozenset[type]]
 """Keys of an object, and the types that their values may have."""
@@ -119,7 +119,7 @@ def read_releases(content: bytes, address: str) -> Page:
     for release in _sound("releases.{}", releases, _RELEASE, faults):
         if not release.get("draft"):
             assets = {asset["name"]: asset for asset in _sound("assets.{}", release["assets"], _ASSET, faults)}
-            links += (_link_of(asset, assets.get(f"{name}.metadata")) for name, asset in assets.items())
+            links += (_link_of(asset, assets.get(name + SIDECAR_SUFFIX)) for name, asset in assets.items())
     return Page(form=Form.JSON, base=address, links=links, faults=faults)
 
 

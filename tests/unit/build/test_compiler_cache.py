@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.build.conftest import TARGET
-from wheelmill.build.compiler_cache import CompilerCache, cache_of, counted, link_toolkit
+from wheelmill.build.compiler_cache import CompilerCache, cache_of, link_toolkit, tell_hits
 from wheelmill.build.identity import BuildPlace
 from wheelmill.build.toolkit import provide_toolkit
 from wheelmill.installers.package_folder import PackageFolder
@@ -175,7 +175,7 @@ def test_objects_are_found_again_and_counted(cache: CompilerCache, tmp_path: Pat
     objects = []
     for value in (1, 1, 2):
         header.write_text(f"#define VALUE {value}\n")
-        with counted(TARGET, cache, heard):
+        with tell_hits(TARGET, cache, heard):
             objects.append(compile_with(cache.compilers / "bin" / "g++", source, cache))
     assert objects[0] == objects[1] != objects[2]
     assert [step.partition(": ")[2] for step in heard.steps] == [
@@ -192,7 +192,7 @@ def test_what_is_measured_is_compiled_though_the_cache_has_it(
     source.write_text("int value() { return 1; }\n")
     compile_with(cache.compilers / "bin" / "g++", source, cache)
     monkeypatch.setenv("CCACHE_RECACHE", "1")
-    with counted(TARGET, cache, heard):
+    with tell_hits(TARGET, cache, heard):
         compile_with(cache.compilers / "bin" / "g++", source, cache)
     assert heard.steps[0].endswith("0 objects came from the compiler cache, 1 were compiled")
 

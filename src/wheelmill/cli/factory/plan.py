@@ -24,6 +24,7 @@ from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.sample import sample_of, with_sample
 from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, Plan
 from wheelmill.release.store import Quotas, Store, past_builds, published_cells
+from wheelmill.wheel.platforms import AUTO_POLICY
 from wheelmill.wheel.torch_need import torch_in_json
 
 
@@ -146,7 +147,8 @@ def plan_content(planned: Plan) -> dict[str, object]:
     """The plan as the JSON of the contract."""
     return {
         "targets": [
-            {**cell_content(target.cell), "policy": "auto", "group": target.cell.group} for target in planned.targets
+            {**cell_content(target.cell), "policy": AUTO_POLICY, "group": target.cell.group}
+            for target in planned.targets
         ],
         "skips": [
             {**cell_content(skip.cell), "kind": skip.obstacle.value, "reason": skip.reason} for skip in planned.skips

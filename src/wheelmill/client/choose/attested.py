@@ -7,6 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 from wheelmill.client.records import Candidate, Resolution
 from wheelmill.errors import IntegrityError, NetworkError
+from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS, WHEELS_WORKFLOW, Signer, verify_bundles
 
 
@@ -58,4 +59,4 @@ def _subjects_of(candidate: Candidate) -> Iterable[tuple[str, str | None]]:
     """What must be attested of a wheel: its bytes, and the METADATA beside it where its index names that (PEP 658)."""
     yield candidate.filename, candidate.sha256
     if candidate.metadata_sha256:
-        yield f"{candidate.filename}.metadata", candidate.metadata_sha256
+        yield candidate.filename + SIDECAR_SUFFIX, candidate.metadata_sha256

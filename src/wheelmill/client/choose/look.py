@@ -17,6 +17,7 @@ from wheelmill.client.records import Candidate, Inside, SourceKind
 from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
 from wheelmill.names import Architecture, read_requirement
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.limits import MAX_METADATA
 
@@ -70,7 +71,7 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
     """The METADATA beside a wheel (PEP 658); None when there is none."""
     if not candidate.has_metadata:
         return None
-    answer = web.get(f"{candidate.url}.metadata", limit=MAX_METADATA)
+    answer = web.get(candidate.url + SIDECAR_SUFFIX, limit=MAX_METADATA)
     promised = candidate.metadata_sha256
     if answer.ok and promised and (found := sha256_of_bytes(answer.content)) != promised:
         raise UnreadableError(f"{answer.url} has sha256 {found}; the page says {promised}")

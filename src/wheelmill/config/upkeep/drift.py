@@ -91,7 +91,7 @@ def find_drift(
     """Compare the facts about torch with what the index says.
 
     Args:
-        compatibility: the facts.
+        compatibility: the facts that are compared with the index.
         published: the releases that the package index has.
         candidates: the newest release candidate of each release that is to come; None where nobody knows.
     """

@@ -14,7 +14,7 @@ from wheelmill.errors import IntegrityError, UnreadableError, UsageError
 from wheelmill.installers.package_index import files_of, open_index
 from wheelmill.names import CudaVersion, Platform, ProjectVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.web.pages import Link
+from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.metadata import read_metadata
 from wheelmill.wheel.name import WheelName
@@ -152,7 +152,7 @@ def promised_by(wheels: Iterable[TorchWheel]) -> Version | None:
 
 
 def _default_cuda(file: Link, web: Web) -> CudaVersion | None:
-    answer = web.get(f"{file.url}.metadata")
+    answer = web.get(file.url + SIDECAR_SUFFIX)
     if not answer.ok:
         return None
     # An index need not give the hash of a METADATA.

@@ -16,11 +16,12 @@ from typing import IO
 from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.names import Sha256
 from wheelmill.release.github.connection import PAUSES, Repository
-from wheelmill.release.manifest import SIDECAR_SUFFIX, Manifest, ManifestEntry
+from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.time import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
+from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.web.retries import Retries
 
 
