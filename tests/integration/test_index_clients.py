@@ -184,7 +184,7 @@ def test_a_wheel_for_many_torches_leaves_the_installed_torch_alone(
     usual = ("--index-url", f"{for_many}usual/simple/")
     assert run(uv_program, "venv", "--python", sys.executable, tmp_path / "env").returncode == 0
     python = tmp_path / "env" / "bin" / "python"
-    into = (uv_program, "pip", "install", "--no-cache", "--python", python)
+    into: tuple[str | Path, ...] = (uv_program, "pip", "install", "--no-cache", "--python", python)
     assert run(*into, *usual, "torch==2.14.1").returncode == 0
     if installer == "pip":
         into = (sys.executable, "-m", "pip", "--python", python, "install", "--no-cache-dir")

@@ -55,7 +55,7 @@ def torches_for(
     """The torches that a wheel is tried beside, with the index of each; of a range the oldest and the newest.
 
     Args:
-        contents: the opened wheel.
+        contents: what was read from the opened wheel.
         python: the interpreter that torch must be published for.
         compatibility: which torches are published, and where.
 

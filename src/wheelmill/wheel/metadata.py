@@ -146,8 +146,8 @@ def add_label(content: bytes, *, version: Version, torch: TorchNeed | None, torc
     release it was compiled against. One that links to torch's stable ABI alone keeps upstream's own bounds.
 
     Args:
-        content: the METADATA.
-        version: the labelled version.
+        content: the bytes of the METADATA file.
+        version: the upstream version with the wheel's label.
         torch: what the wheel links to; None where that is nothing of torch.
         torch_release: what the torch that it was compiled against calls itself.
     """

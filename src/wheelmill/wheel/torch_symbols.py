@@ -100,7 +100,7 @@ class TorchSymbols:
         """Read a table.
 
         Args:
-            path: its file.
+            path: the gzipped file of the table.
             wanted: the symbols to look up; None for all of them.
 
         Raises:
@@ -126,7 +126,7 @@ class TorchSymbols:
 
         Args:
             exported: the symbols of each build.
-            checked: the day.
+            checked: the day on which the builds were read.
             source: where the builds are from.
         """
         builds = sorted(exported, key=lambda build: build.torch)
