@@ -27,6 +27,7 @@ from wheelmill.names import (
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_need import needed_torch
+from wheelmill.wheel.torch_window import TorchWindow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +67,8 @@ class TargetEnvironment:
     driver_cuda: CudaVersion | None = None
     """The newest CUDA that the driver knows itself."""
     gpus: tuple[Gpu, ...] = ()
+    other_torch: bool = False
+    """Whether a wheel for another torch is taken if this one defines its symbols: somebody accepts what may follow."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """How each fact is known, by its field: ``--torch``, ``torch/version.py of .venv``, ``nvidia-smi``."""
 
@@ -119,7 +122,7 @@ class Inside:
     """What a wheel itself says."""
 
     requires_dist: tuple[str, ...]
-    requires_python: str | None
+    requires_python: str | None = None
     glibc: str | None = None
     """The newest that its code asks for."""
     cuda_major: int | None = None
@@ -128,6 +131,8 @@ class Inside:
     sass: tuple[str, ...] = ()
     """``9.0a``."""
     ptx: tuple[str, ...] = ()
+    torch_window: TorchWindow | None = None
+    """In which torches its code could load; None when it needs none, or that is not known."""
     code_read: bool = False
 
     def __str__(self) -> str:
@@ -142,6 +147,7 @@ class Inside:
             *([f"needs {' and '.join(needs)}"] if needs else []),
             *([", ".join(code)] if code else []),
             *([f"{'C++11' if self.cxx11_abi else 'old C++'} ABI"] if self.cxx11_abi is not None else []),
+            *([str(self.torch_window)] if self.torch_window else []),
             *([] if self.code_read else ["its compiled code was not read"]),
         ]
         return "; ".join(known) or "no compiled code that needs anything"

@@ -28,7 +28,7 @@ from wheelmill.wheel.metadata import (
     wheel_file_in,
 )
 from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.torch_window import window_of
+from wheelmill.wheel.torch_links import window_of
 
 
 @dataclass(frozen=True, kw_only=True)

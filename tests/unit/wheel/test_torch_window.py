@@ -9,8 +9,9 @@ import pytest
 from tests.shared_objects import compiled
 from wheelmill.names import ProjectVersion, TorchVersion
 from wheelmill.wheel.elf import Budget, SharedObject
+from wheelmill.wheel.torch_links import window_of
 from wheelmill.wheel.torch_symbols import Exported, TorchBuild, TorchSymbols
-from wheelmill.wheel.torch_window import TorchFit, TorchWindow, readable, window_of
+from wheelmill.wheel.torch_window import TorchFit, TorchWindow, readable
 
 OLD_STRING = "_ZN3c103oldERKSs"
 NEW_STRING = "_ZN3c103newENSt7__cxx1112basic_stringE"
@@ -129,4 +130,5 @@ def test_a_name_that_is_not_mangled_is_shown_as_it_is(name: str) -> None:
 def test_a_symbol_is_shown_as_cxx_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert readable("_ZN3c104goneEv") == ("c10::gone()" if shutil.which("c++filt") else "_ZN3c104goneEv")
     monkeypatch.setattr(shutil, "which", lambda _: None)
+    readable.cache_clear()
     assert readable("_ZN3c104goneEv") == "_ZN3c104goneEv"

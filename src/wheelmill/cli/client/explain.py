@@ -14,7 +14,9 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.explain import Assessment
 from wheelmill.client.choose.explain import explain as explain_requirement
+from wheelmill.client.records import Inside
 from wheelmill.names import StableTorch
+from wheelmill.system.plain_records import plain_of
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 
@@ -57,6 +59,10 @@ def explain(
     print(f"{len(explanation.verdicts)} wheels: {fits} fit{aspects}")  # noqa: T201
 
 
+def _inside_content(inside: Inside) -> dict[str, object]:
+    return asdict(inside) | {"torch_window": plain_of(inside.torch_window)}
+
+
 def _verdict_content(verdict: Assessment) -> dict[str, object]:
     candidate, inside = verdict.candidate, verdict.inside
     return {
@@ -66,6 +72,6 @@ def _verdict_content(verdict: Assessment) -> dict[str, object]:
         **torch_in_json(candidate.torch),
         "fits": not verdict.against,
         "refusals": [{"stage": mismatch.aspect, "reason": mismatch.reason} for mismatch in verdict.against],
-        "inside": None if isinstance(inside, str | None) else asdict(inside),
+        "inside": None if isinstance(inside, str | None) else _inside_content(inside),
         "note": inside if isinstance(inside, str) else None,
     }

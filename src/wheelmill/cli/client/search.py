@@ -30,6 +30,10 @@ class SearchOptions:
     refresh: Annotated[bool, typer.Option("--refresh", help="Read every page again, fresh or not.")] = False
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
     no_look: Annotated[bool, typer.Option("--no-look", help="Choose by names, without looking into wheels.")] = False
+    allow_other_torch: Annotated[
+        bool,
+        typer.Option("--allow-other-torch", help="Take a wheel for another torch if the target's has its symbols."),
+    ] = False
 
     def search(self) -> Search:
         """The options as the client takes them.
@@ -39,6 +43,8 @@ class SearchOptions:
         """
         if self.offline and (self.refresh or self.no_cache):
             raise UsageError("--offline needs the cache: leave --refresh and --no-cache out")
+        if self.allow_other_torch and self.no_look:
+            raise UsageError("--allow-other-torch needs a look into wheels: leave --no-look out")
         return Search(
             named=self.source or (),
             extra=self.extra_source or (),
@@ -46,6 +52,7 @@ class SearchOptions:
             refresh=self.refresh,
             use_cache=not self.no_cache,
             look=not self.no_look,
+            other_torch=self.allow_other_torch,
         )
 
 

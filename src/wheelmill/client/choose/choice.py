@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches, pythons_of
+from wheelmill.client.choose.fit import cudas_of, is_for_other_torch, minimum_driver, mismatches, pythons_of
 from wheelmill.client.choose.suggest import explain_absence
 from wheelmill.client.records import Candidate, Choice, Resolution, TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
@@ -117,14 +117,15 @@ def _best(
 def preference(candidate: Candidate, target: TargetEnvironment) -> tuple[object, ...]:
     """What makes one fitting wheel better than another, the weightiest first.
 
-    No other CUDA than the target's own, a final release, a higher version, a name that says CUDA, one that says just
-    this torch and not any from an older one on (installers sort these labels so, too), a newer CUDA, better tags, a
-    higher build number; then the order of sources, since the first of equals is taken.
+    No other torch and no other CUDA than the target's own, a final release, a higher version, a name that says CUDA,
+    one that says just this torch and not any from an older one on (installers sort these labels so, too), a newer CUDA,
+    better tags, a higher build number; then the order of sources, since the first of equals is taken.
     """
     label = candidate.label
     public = _public(candidate.version)
     place = target.tag_places
     return (
+        not is_for_other_torch(label, target),
         label.cuda in (None, target.cuda),
         not public.is_prerelease,
         public,

@@ -45,6 +45,7 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         search: the sources to look in, and how.
     """
     project = canonicalize_name(requirement.name)
+    environment = search.target(environment)
     with open_finder([project], environment, search) as found:
         candidates = {project: found.all_candidates(project)}
 

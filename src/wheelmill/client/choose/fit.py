@@ -21,6 +21,7 @@ from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_need import has_release_of, torch_requirement, words_for
+from wheelmill.wheel.torch_window import TorchWindow, readable
 
 _BEST_KNOWN: Final = Platform.parse("linux_x86_64")
 
@@ -124,7 +125,14 @@ def _against_torch(label: BuiltFor, source: Source, target: TargetEnvironment) -
         case StableTorch() as torches:
             return None if target.torch in torches else f"is for {words_for(torches)}, the target has {target.torch}"
         case torch:
-            return None if torch == target.torch else f"is built for torch {torch}, the target has {target.torch}"
+            fits = not is_for_other_torch(label, target) or target.other_torch
+            return None if fits else f"is built for torch {torch}, the target has {target.torch}"
+
+
+def is_for_other_torch(label: BuiltFor, target: TargetEnvironment) -> bool:
+    """Whether a label names one release of torch, and not the target's."""
+    named = isinstance(label.torch, TorchVersion) and not label.torch.is_candidate
+    return named and target.torch is not None and label.torch != target.torch
 
 
 def admits_torch(wanted: SpecifierSet, target: TargetEnvironment) -> bool:
@@ -190,6 +198,8 @@ def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment
     wanted = torch_requirement(inside.requires_dist)
     if wanted is not None and target.torch and not admits_torch(wanted, target):
         yield Mismatch(aspect=Aspect.TORCH, reason=f"requires torch{wanted}, the target has {target.torch}")
+    if reason := _against_symbols(inside.torch_window, label, target):
+        yield Mismatch(aspect=Aspect.TORCH, reason=reason)
     if inside.glibc and target.libc and target.libc.lacks(Version(inside.glibc)):
         yield Mismatch(aspect=Aspect.GLIBC, reason=f"its code needs glibc {inside.glibc}, the target has {target.libc}")
     if inside.cuda_major and target.cuda and inside.cuda_major != target.cuda.major:
@@ -207,6 +217,18 @@ def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment
         )
         if against:
             yield Mismatch(aspect=Aspect.GPU, reason=against)
+
+
+def _against_symbols(window: TorchWindow | None, label: BuiltFor, target: TargetEnvironment) -> str | None:
+    """That the target's torch lacks a symbol; of a wheel for another torch, also that this is not known."""
+    if target.torch is None:
+        return None
+    lacking = window.lacking(target.torch) if window else None
+    if lacking:
+        return f"torch {target.torch} lacks {readable(lacking[0])}"
+    if lacking is None and is_for_other_torch(label, target):
+        return f"is built for torch {label.torch}, and whether torch {target.torch} has its symbols is not known"
+    return None
 
 
 def within(specifier: str | None, version: Version) -> bool:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from wheelmill.client.choose.choice import Candidates
-from wheelmill.client.choose.fit import mismatches_inside
+from wheelmill.client.choose.fit import is_for_other_torch, mismatches_inside
 from wheelmill.client.choose.look import look_into
-from wheelmill.client.records import Candidate, Choice, Inside, Resolution
+from wheelmill.client.records import Candidate, Choice, Inside, Resolution, TargetEnvironment
 from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.system.plain_records import plain_of, record_of
 
 _ROUNDS: Final = 10
 """So many wheels of a project are looked into at most."""
+
+_UNREAD: Final = Inside(requires_dist=())
+"""What is known of a wheel that could not be looked into."""
 
 Looks = Mapping[str, Inside | str]
 """What each wheel that was looked into shows, by its URL, or why it could not be looked into."""
@@ -58,6 +62,7 @@ def inspect(choose_with: Callable[[Looks], Resolution], cache: PageCache, *, off
         unseen = [choice.candidate for choice in resolution.choices.values() if choice.candidate.url not in seen]
         seen |= look_into_all(unseen, cache, offline=offline)
         reasons = dict(_reasons_against(resolution, seen))
+        seen |= {url: _UNREAD for url in reasons if isinstance(seen[url], str)}
         left_out |= reasons
         if not reasons:
             break
@@ -65,7 +70,7 @@ def inspect(choose_with: Callable[[Looks], Resolution], cache: PageCache, *, off
         resolution = choose_with(seen)
     chosen = {choice.candidate.url for choice in resolution.choices.values()}
     warnings = tuple(said for url, said in left_out.items() if url not in chosen)
-    choices = {name: _with_notes(choice, seen) for name, choice in resolution.choices.items()}
+    choices = {name: _with_notes(choice, seen, resolution.environment) for name, choice in resolution.choices.items()}
     return Inspection(resolution=replace(resolution, choices=choices, warnings=warnings), seen=seen)
 
 
@@ -96,16 +101,16 @@ def look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline:
 def _keep(inside: Inside, candidate: Candidate, cache: PageCache) -> None:
     """Keep what a wheel shows, under its hash; without one there is no telling whether it is still the same."""
     if candidate.sha256:
-        cache.keep_fact(f"inside/1:{candidate.sha256}", json.dumps(asdict(inside)))
+        cache.keep_fact(f"inside/2:{candidate.sha256}", json.dumps(plain_of(inside)))
 
 
 def _recall(candidate: Candidate, cache: PageCache) -> Inside | None:
     """What the cache keeps of a wheel; None when it was never looked into."""
-    kept = cache.fact(f"inside/1:{candidate.sha256}") if candidate.sha256 else None
+    kept = cache.fact(f"inside/2:{candidate.sha256}") if candidate.sha256 else None
     if kept is None:
         return None
-    plain = json.loads(kept)
-    return Inside(**plain | {key: tuple(plain[key]) for key in ("requires_dist", "sass", "ptx")})
+    inside: Inside = record_of(Inside, json.loads(kept))
+    return inside
 
 
 def _reasons_against(resolution: Resolution, seen: Looks) -> Iterator[tuple[str, str]]:
@@ -113,18 +118,24 @@ def _reasons_against(resolution: Resolution, seen: Looks) -> Iterator[tuple[str,
     for choice in resolution.choices.values():
         candidate = choice.candidate
         look = seen[candidate.url]
-        against = () if isinstance(look, str) else mismatches_inside(look, candidate.label, resolution.environment)
+        inside = _UNREAD if isinstance(look, str) else look
+        against = mismatches_inside(inside, candidate.label, resolution.environment)
         if reasons := "; ".join(mismatch.reason for mismatch in against):
             yield candidate.url, f"left out {candidate.filename}: {reasons}"
 
 
-def _with_notes(choice: Choice, seen: Looks) -> Choice:
+def _with_notes(choice: Choice, seen: Looks, target: TargetEnvironment) -> Choice:
     """A choice with what its wheel requires, and with what could not be seen in it."""
     look = seen.get(choice.candidate.url)
     if look is None:
         return choice
     if isinstance(look, str):
         return replace(choice, notes=(*choice.notes, look))
-    unread = () if look.code_read else ("its compiled code was not read",)
+    notes = list(choice.notes)
+    label = choice.candidate.label
+    if is_for_other_torch(label, target):
+        notes.append(f"is built for torch {label.torch}: torch {target.torch} has its symbols, which is no proof")
+    if not look.code_read:
+        notes.append("its compiled code was not read")
     candidate = replace(choice.candidate, inside=look)
-    return replace(choice, candidate=candidate, requires_dist=look.requires_dist, notes=(*choice.notes, *unread))
+    return replace(choice, candidate=candidate, requires_dist=look.requires_dist, notes=tuple(notes))

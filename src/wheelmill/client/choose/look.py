@@ -94,6 +94,7 @@ def _describe(
 ) -> Inside:
     from wheelmill.wheel.glibc import newest  # noqa: PLC0415 - not for what the cache has
     from wheelmill.wheel.libraries import cuda_major_of  # noqa: PLC0415 - the same
+    from wheelmill.wheel.torch_links import cxx11_abi_of, window_of  # noqa: PLC0415 - the same
 
     if code is None:
         return Inside(requires_dist=requires_dist, requires_python=requires_python)
@@ -104,24 +105,12 @@ def _describe(
         requires_python=requires_python,
         glibc=str(glibc) if glibc else None,
         cuda_major=cuda_major_of(sorted(needed)),
-        cxx11_abi=_abi_of(code),
+        cxx11_abi=cxx11_abi_of(code),
         sass=tuple(sorted({Architecture.of_code(each).capability for so in code for each in so.device_code.sass})),
         ptx=tuple(sorted({Architecture.of_code(each).capability for so in code for each in so.device_code.ptx})),
+        torch_window=window_of(code),
         code_read=True,
     )
-
-
-def _abi_of(code: tuple[SharedObject, ...]) -> bool | None:
-    """Which C++ ABI code expects of torch, by the way that its symbols spell ``std::string``; None when none has one.
-
-    https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
-    """
-    names = {
-        symbol.name for each in code for symbol in each.undefined if "3c10" in symbol.name or "5torch" in symbol.name
-    }
-    if any("__cxx11" in name for name in names):
-        return True
-    return False if any("RKSs" in name for name in names) else None
 
 
 def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
@@ -158,5 +147,6 @@ def inside_of_entry(entry: ManifestEntry) -> Inside:
         cuda_major=evidence.cuda_major,
         sass=tuple(Architecture.of_code(each).capability for each in evidence.sass),
         ptx=tuple(Architecture.of_code(each).capability for each in evidence.ptx),
+        torch_window=evidence.torch_window,
         code_read=True,
     )

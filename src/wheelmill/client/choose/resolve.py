@@ -50,6 +50,18 @@ class Search:
     use_cache: bool = True
     look: bool = True
     """Whether to look into wheels before they are chosen."""
+    other_torch: bool = False
+    """Whether to take a wheel for another torch where the target's torch has its symbols."""
+
+    def target(self, environment: TargetEnvironment) -> TargetEnvironment:
+        """The target, with what is accepted for it.
+
+        Raises:
+            UsageError: a wheel for another torch is accepted, and the target has none.
+        """
+        if self.other_torch and environment.torch is None:
+            raise UsageError("--allow-other-torch needs a torch to compare with", hint="install it, or give --torch")
+        return replace(environment, other_torch=self.other_torch)
 
     def sources(self, cache: PageCache, warn: Callable[[str], None]) -> tuple[Source, ...]:
         """The sources to look in.
@@ -92,6 +104,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
         ConfigurationError: a file of sources is wrong.
     """
     projects = [canonicalize_name(requirement.name) for requirement in requirements]
+    environment = search.target(environment)
     with open_finder(projects, environment, search) as found:
         candidates = {name: found.fitting_candidates(name) for name in projects}
 

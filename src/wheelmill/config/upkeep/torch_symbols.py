@@ -1,6 +1,6 @@
 """Reading what the torches of ``compatibility.yml`` export, from their wheels on the package index.
 
-Only the libraries are asked for, by ranges of bytes: some 150 to 500 MB of each wheel, unpacked one after the other.
+Only the libraries are asked for, by ranges of bytes, and unpacked one after the other: they are most of a wheel.
 """
 
 from __future__ import annotations

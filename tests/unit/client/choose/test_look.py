@@ -9,11 +9,13 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, in_pieces
+from tests.shared_objects import compiled
 from tests.unit.client.conftest import TARGET, candidates, chosen
 from tests.wheels import write_wheel
 from wheelmill.client.choose.fit import mismatches_inside
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Aspect, Gpu, Inside, Resolution, TargetEnvironment
+from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, TorchVersion
 from wheelmill.wheel.platforms import Libc
 
@@ -65,8 +67,10 @@ class Site:
         self.server.pages["/"] = Answer("".join(self.links).encode())
         return filename
 
-    def resolve(self, *, target: TargetEnvironment = TARGET, offline: bool = False) -> Resolution:
-        search = Search(named=(f"find-links:{self.server.url}/",), offline=offline)
+    def resolve(
+        self, *, target: TargetEnvironment = TARGET, offline: bool = False, other_torch: bool = False
+    ) -> Resolution:
+        search = Search(named=(f"find-links:{self.server.url}/",), offline=offline, other_torch=other_torch)
         return resolve([Requirement("demo")], target, search)
 
 
@@ -207,3 +211,86 @@ def test_no_other_gpu_is_advised_where_a_wheel_lacks_code_for_the_one_that_is_th
     target = replace(TARGET, cuda=CudaVersion(13, 0), gpus=(Gpu(capability=Architecture.parse("8.0")),))
     (missing,) = site.resolve(target=replace(target, torch=TorchVersion(2, 11))).unresolved.values()
     assert missing.suggestion is None
+
+
+FOR_27, FOR_28, UNLABELLED = (
+    f"demo-1.{minor}{label}-cp312-cp312-linux_x86_64.whl"
+    for minor, label in enumerate(("+cu128torch2.7", "+cu128torch2.8", "+cu128"), start=2)
+)
+
+
+@pytest.fixture(scope="module")
+def until_27(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Code that sets the device as torch 2.7 did: the function has a second argument in torch 2.8."""
+    return calling("_ZN3c104cuda9SetDeviceEa", tmp_path_factory.mktemp("until"))
+
+
+@pytest.fixture(scope="module")
+def for_both(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Code that asks for the number of devices, as in every torch."""
+    return calling("_ZN3c104cuda12device_countEv", tmp_path_factory.mktemp("both"))
+
+
+def calling(symbol: str, folder: Path) -> bytes:
+    return compiled(folder / "a.so", f"extern int {symbol}(void); int own(void) {{ return {symbol}(); }}").read_bytes()
+
+
+def test_a_wheel_whose_symbols_the_torch_lacks_is_left_out(site: Site, until_27: bytes) -> None:
+    site.add(UNLABELLED, code=until_27)
+    resolution = site.resolve()
+
+    assert chosen(resolution) is None
+    (warning,) = resolution.warnings
+    assert warning.startswith(f"left out {UNLABELLED}: torch 2.8 lacks ")
+    assert chosen(site.resolve(target=replace(TARGET, torch=TorchVersion(2, 7)))) == UNLABELLED
+
+
+def test_symbols_do_not_make_a_wheel_for_another_torch_fit(site: Site, for_both: bytes) -> None:
+    site.add(FOR_27, code=for_both)
+    assert chosen(site.resolve()) is None
+
+
+def test_a_wheel_for_another_torch_is_taken_when_that_is_accepted(site: Site, for_both: bytes) -> None:
+    site.add(FOR_27, code=for_both)
+    (choice,) = site.resolve(other_torch=True).choices.values()
+    assert choice.candidate.filename == FOR_27
+    assert choice.notes == ("is built for torch 2.7: torch 2.8 has its symbols, which is no proof",)
+
+
+def test_a_wheel_for_another_torch_without_its_symbols_is_never_taken(site: Site, until_27: bytes) -> None:
+    site.add(FOR_27, code=until_27)
+    resolution = site.resolve(other_torch=True)
+    assert chosen(resolution) is None
+    assert "torch 2.8 lacks " in resolution.warnings[0]
+
+
+def test_a_torch_that_is_not_known_is_never_taken_for_another(site: Site, for_both: bytes) -> None:
+    site.add(FOR_27, code=for_both)
+    resolution = site.resolve(target=replace(TARGET, torch=TorchVersion(2, 99)), other_torch=True)
+    assert chosen(resolution) is None
+    assert "whether torch 2.99 has its symbols is not known" in resolution.warnings[0]
+
+
+def test_a_wheel_for_another_torch_that_cannot_be_looked_into_is_never_taken(site: Site, for_both: bytes) -> None:
+    site.add(FOR_27, code=for_both)
+    site.server.pages[f"/{FOR_27}"] = Answer(b"", status=404)
+    resolution = site.resolve(other_torch=True)
+    assert chosen(resolution) is None
+    assert "whether torch 2.8 has its symbols is not known" in resolution.warnings[0]
+
+
+def test_what_a_wheel_for_another_torch_requires_counts(site: Site, for_both: bytes) -> None:
+    site.add(FOR_27, "Requires-Dist: torch==2.7.*", code=for_both)
+    assert chosen(site.resolve(other_torch=True)) is None
+
+
+def test_an_older_wheel_for_the_torch_itself_is_better(site: Site, for_both: bytes) -> None:
+    newer = "demo-9.0+cu128torch2.7-cp312-cp312-linux_x86_64.whl"
+    site.add(newer, code=for_both)
+    site.add(FOR_28, code=for_both)
+    assert chosen(site.resolve(other_torch=True)) == FOR_28
+
+
+def test_no_torch_is_no_reason_for_another(site: Site) -> None:
+    with pytest.raises(UsageError, match="--allow-other-torch needs a torch"):
+        site.resolve(target=replace(TARGET, torch=None), other_torch=True)
