@@ -128,7 +128,7 @@ def _with_notes(choice: Choice, seen: Looks, target: TargetEnvironment) -> Choic
     """A choice with what its wheel requires, and with what could not be seen in it."""
     look = seen.get(choice.candidate.url)
     if look is None:
-        return choice
+        return replace(choice, notes=(*choice.notes, f"was not looked into: {_ROUNDS} better ones did not fit"))
     if isinstance(look, str):
         return replace(choice, notes=(*choice.notes, look))
     notes = list(choice.notes)

@@ -45,6 +45,13 @@ def test_it_is_never_chosen_for_an_older_one(site: Site) -> None:
     assert [missing.suggestion for missing in resolution.unresolved.values()] == ["--torch 2.10"]
 
 
+def test_what_is_chosen_unseen_after_many_that_did_not_fit_says_so(site: Site) -> None:
+    for minor in range(1, 11):
+        site.add(STABLE.replace("1.0", f"1.{minor}"), "Requires-Dist: torch>=2.10")
+    (choice,) = site.resolve(target=beside("2.9")).choices.values()
+    assert (choice.candidate.filename, choice.notes) == (STABLE, ("was not looked into: 10 better ones did not fit",))
+
+
 def test_an_open_target_gets_the_newest_torch(site: Site) -> None:
     resolution = site.resolve(target=beside(None))
     assert (chosen(resolution), str(resolution.environment.torch)) == (STABLE, "2.15")
