@@ -21,6 +21,7 @@ from wheelmill.client.environment.doctor import (
     defects_of_project,
     defects_of_project_urls,
 )
+from wheelmill.client.environment.windows import windows_of
 from wheelmill.client.install.distributions import distributions_of
 from wheelmill.client.lock.files import read_lock
 from wheelmill.client.project.pyproject import Pyproject
@@ -56,7 +57,9 @@ def doctor(
 def _defects(target: TargetOptions, path: Path, lock: Path | None, *, offline: bool) -> Iterator[Defect]:
     environment = target.detect()
     if environment.interpreter:
-        yield from defects_of_environment(environment, distributions_of(environment.interpreter), read_facts())
+        installed = distributions_of(environment.interpreter)
+        windows = windows_of(environment.interpreter, installed)
+        yield from defects_of_environment(environment, installed, read_facts(), windows)
     pyproject = Pyproject.read(path)
     yield from defects_of_project(pyproject)
     if offline:

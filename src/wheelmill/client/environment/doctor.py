@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import WheelmillError
 from wheelmill.names import ProjectName, StableTorch
 from wheelmill.wheel.torch_need import words_for
+from wheelmill.wheel.torch_window import TorchWindow, readable
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -57,7 +58,10 @@ class Defect:
 
 
 def defects_of_environment(
-    environment: TargetEnvironment, installed: Iterable[Distribution], facts: Compatibility
+    environment: TargetEnvironment,
+    installed: Iterable[Distribution],
+    facts: Compatibility,
+    windows: Mapping[ProjectName, TorchWindow],
 ) -> Iterator[Defect]:
     """Compare what is installed with torch, and torch with the driver.
 
@@ -65,6 +69,7 @@ def defects_of_environment(
         environment: the environment as it was detected.
         installed: every distribution, those too that another one of the same name hides.
         facts: the facts of ``compatibility.yml`` about CUDA and its drivers.
+        windows: in which torches the code of each project could load, as far as that is known.
     """
     if environment.driver and environment.cuda:
         needed = minimum_driver(environment.cuda, facts)
@@ -79,7 +84,7 @@ def defects_of_environment(
         project, version = each.project, each.version
         if project not in seen:
             seen[project] = version
-            yield from _against_torch(each, environment)
+            yield from _against_torch(each, environment, windows.get(project))
         elif seen[project] != version:
             yield Defect(
                 code=DefectCode.DUPLICATE,
@@ -88,13 +93,18 @@ def defects_of_environment(
             )
 
 
-def _against_torch(installed: Distribution, environment: TargetEnvironment) -> Iterator[Defect]:
+def _against_torch(
+    installed: Distribution, environment: TargetEnvironment, window: TorchWindow | None
+) -> Iterator[Defect]:
     label, needed = installed.label, installed.torch
     subject = f"{installed.project} {installed.version}"
     cuda, torch = environment.cuda, environment.torch
     beside = torch in needed if torch and isinstance(needed, StableTorch) else needed == torch
     if installed.project != "torch" and torch and needed and not beside:
-        detail = f"built for {words_for(needed)}, but {torch} is installed"
+        detail = f"built for {words_for(needed)}, but {torch} is installed{f'; {window}' if window else ''}"
+        yield Defect(code=DefectCode.TORCH, subject=subject, detail=detail)
+    elif torch and window and (lacking := window.lacking(torch)):
+        detail = f"{window}; {torch}, which is installed, lacks {readable(lacking[0])}"
         yield Defect(code=DefectCode.TORCH, subject=subject, detail=detail)
     if cuda and label.cuda_major and label.cuda_major != cuda.major:
         detail = f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {cuda}"
