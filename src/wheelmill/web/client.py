@@ -7,8 +7,10 @@ server that they are for. Whatever goes wrong is a `NetworkError` that begins wi
 from __future__ import annotations
 
 import hashlib
+import os
+import ssl
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Final, Self
@@ -75,6 +77,7 @@ class Web:
                 headers={"User-Agent": agent, "Accept-Encoding": "gzip, deflate"},
                 event_hooks={"request": [lambda request: before(str(request.url))]},
                 mounts=mounts,
+                verify=_authorities(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             )
         except (ImportError, ValueError, OSError) as error:
             raise UsageError(
@@ -285,6 +288,12 @@ class Web:
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise NetworkError(f"{shown}: {error}") from None
         raise NetworkError(f"{shown} leads through more than {_REDIRECTS} redirects")
+
+
+@cache
+def _authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Read whom this machine trusts, once for each setting of its variables: it takes as long as many requests."""
+    return httpx.create_ssl_context()
 
 
 def _no_answer(url: str, reason: str, tries: int) -> NetworkError:
