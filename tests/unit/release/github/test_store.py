@@ -118,8 +118,11 @@ def test_a_used_tag_is_never_used_again(
     assert manifest.tag == "v2026-11-21.2"
 
 
-def test_two_publishers_never_share_a_tag(github: GitHub, clock: FakeClock, wheels: list[TestedWheel]) -> None:
-    """Both see that the tag is free before either makes it."""
+def test_two_publishers_never_share_a_tag(
+    github: GitHub, clock: FakeClock, wheels: list[TestedWheel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both see that the tag is free before either makes it; each is on a machine, so that no lock parts them."""
+    monkeypatch.setattr(GitHubStore, "lock", property(lambda store: tmp_path / f"{id(store)}.lock"))
     both = threading.Barrier(2, timeout=20)
     waiting = {"first", "second"}
 
@@ -139,6 +142,7 @@ def test_two_publishers_never_share_a_tag(github: GitHub, clock: FakeClock, whee
         thread.start()
     for thread in threads:
         thread.join()
+    assert (both.broken, waiting) == (False, set())
     published = github.published()
     assert published.keys() == {"v2026-11-21", "v2026-11-21.2"}
     assert sorted(name for files in published.values() for name in files if name.endswith(".whl")) == sorted(NAMES)
