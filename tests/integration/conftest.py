@@ -1,19 +1,16 @@
 """Running commands as a person does."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.commands import ROOT, Done, Start, forks, start_anew
 from tests.page_server import PageServer
 from tests.tls_hosts import Hosts, tls_hosts
 
-ROOT = Path(__file__).parents[2]
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+Command = Callable[..., Done]
 
 OF_THIS_MACHINE = {
     *("GITHUB_TOKEN", "GITHUB_API_URL", "UV_TORCH_BACKEND", "UV_CUDA_DRIVER_VERSION", "VIRTUAL_ENV", "CONDA_PREFIX"),
@@ -23,12 +20,21 @@ OF_THIS_MACHINE = {
 
 
 @pytest.fixture(scope="session")
-def python() -> Command:
-    """Run Python with arguments in the checkout, and return what was printed."""
+def start(pytestconfig: pytest.Config) -> Iterator[Start]:
+    """How Python is started."""
+    if pytestconfig.getoption("--real"):
+        yield start_anew
+    else:
+        with forks() as fork:
+            yield fork
 
-    def run(*arguments: str | Path, exit_code: int) -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, *map(str, arguments)]
-        done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+
+@pytest.fixture(scope="session")
+def python(start: Start) -> Command:
+    """Run Python with arguments, in the checkout unless told where, and return what was printed."""
+
+    def run(*arguments: str | Path, exit_code: int, cwd: Path = ROOT) -> Done:
+        done = start([*map(str, arguments)], cwd=cwd, env=os.environ)
         assert done.returncode == exit_code, done.stderr
         assert "Traceback" not in done.stderr
         return done
@@ -46,7 +52,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 
 @pytest.fixture
-def wheelmill(tmp_path: Path, server: PageServer) -> Command:
+def wheelmill(tmp_path: Path, server: PageServer, start: Start) -> Command:
     """Run a client's command in an empty folder, with an empty cache and the server's ``/wheels/`` as the source."""
     clean = {name: value for name, value in os.environ.items() if name not in OF_THIS_MACHINE}
     own = {
@@ -55,10 +61,9 @@ def wheelmill(tmp_path: Path, server: PageServer) -> Command:
         "WHEELMILL_SOURCES": f"find-links:{server.url}/wheels/",
     }
 
-    def run(*arguments: str | Path, exit_code: int = 0, **variables: str | Path) -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, "-m", "wheelmill", *map(str, arguments)]
+    def run(*arguments: str | Path, exit_code: int = 0, **variables: str | Path) -> Done:
         env = clean | own | {name: str(value) for name, value in variables.items()}
-        done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        done = start(["-m", "wheelmill", *map(str, arguments)], cwd=tmp_path, env=env)
         assert exit_code in (None, done.returncode), done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         return done

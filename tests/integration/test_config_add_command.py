@@ -3,7 +3,8 @@
 import shutil
 from pathlib import Path
 
-from tests.integration.conftest import ROOT, Command
+from tests.commands import ROOT
+from tests.integration.conftest import Command
 
 ISSUE = """### Project
 

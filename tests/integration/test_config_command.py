@@ -1,39 +1,32 @@
 """``wheelmill config check`` as a person meets it."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.integration.conftest import Command
 from wheelmill.config.load import load_config
 from wheelmill.system import resources
 
 BROKEN = Path(__file__).parents[1] / "data" / "broken"
-
-
-def check(directory: Path) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "wheelmill", "config", "check", str(directory)]
-    return subprocess.run(argv, capture_output=True, text=True, check=False)
+CHECK = ("-m", "wheelmill", "config", "check")
 
 
 @pytest.mark.parametrize("name", ["several-faults", "name-with-escape-character", "not-utf8"])
-def test_faults_are_all_that_is_printed(tmp_path: Path, name: str) -> None:
+def test_faults_are_all_that_is_printed(python: Command, tmp_path: Path, name: str) -> None:
     shutil.copy(BROKEN / f"{name}.yml", tmp_path / "packages.yml")
-    done = check(tmp_path)
-    assert done.returncode == 2
+    done = python(*CHECK, tmp_path, exit_code=2)
     assert done.stdout == ""
     assert done.stderr == (BROKEN / f"{name}.expected").read_text()
 
 
-def test_faults_of_every_file_of_a_folder_are_printed(tmp_path: Path) -> None:
+def test_faults_of_every_file_of_a_folder_are_printed(python: Command, tmp_path: Path) -> None:
     (tmp_path / "packages.yml").write_text("packages: []\n")
     (tmp_path / "compatibility.yml").write_text("- 13.0\n")
     (tmp_path / "packages.lock").write_text('sdists: {demo: "1.0"}\n')
     (tmp_path / "images.yml").write_text('plain: "docker.io/library/almalinux:8"\n')
-    done = check(tmp_path)
-    assert done.returncode == 2
+    done = python(*CHECK, tmp_path, exit_code=2)
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
         "packages.yml:1:1: packages: expected keys and values, not a list",
@@ -46,30 +39,27 @@ def test_faults_of_every_file_of_a_folder_are_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["config", "[bold]", "[/bold]"])
-def test_a_folder_without_faults_is_named_as_it_is_written(tmp_path: Path, name: str) -> None:
+def test_a_folder_without_faults_is_named_as_it_is_written(python: Command, tmp_path: Path, name: str) -> None:
     directory = tmp_path / name
     shutil.copytree(resources.CONFIG, directory)
-    done = check(directory)
-    assert done.returncode == 0
+    done = python(*CHECK, directory, exit_code=0)
     assert done.stdout == ""
     assert done.stderr == f"{directory}: {len(load_config(directory).packages)} packages, no faults\n"
 
 
 @pytest.mark.parametrize("missing", ["nowhere", "packages.yml"])
-def test_a_folder_that_is_none_is_a_fault(tmp_path: Path, missing: str) -> None:
+def test_a_folder_that_is_none_is_a_fault(python: Command, tmp_path: Path, missing: str) -> None:
     (tmp_path / "packages.yml").write_text('packages: {demo: {versions: ["1.0"]}}\n')
-    done = check(tmp_path / missing)
-    assert done.returncode == 2
+    done = python(*CHECK, tmp_path / missing, exit_code=2)
     assert done.stderr.startswith("packages.yml:1:1: ")
     assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("words", ["lock", "add --from-issue issue.md", "drift --write", "images --refresh --write"])
 def test_what_ships_is_not_written_where_there_is_no_folder(
-    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: str, python: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("WHEELMILL_CONFIG", raising=False)
-    argv = [sys.executable, "-m", "wheelmill", "config", *words.split()]
-    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = python("-m", "wheelmill", "config", *words.split(), cwd=tmp_path, exit_code=2)
+    assert done.stdout == ""
     assert done.stderr == "error: there is no folder ./config\nhint: name another one with --config\n"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import ROOT
 from tests.github_server import REPOSITORY
-from tests.integration.conftest import ROOT, Command
+from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.sigstore_instance import Sigstore
 from wheelmill.wheel.attestation import TRUSTED_ROOT

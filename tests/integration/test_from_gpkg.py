@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.conftest import ROOT, Command
+from tests.commands import ROOT
+from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.unit.test_from_gpkg import GPKG, rows
 from tests.wheels import wheel_name, write_wheel

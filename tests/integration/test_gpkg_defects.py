@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.commands import ROOT
 from tests.files import write_private
-from tests.integration.conftest import ROOT, Command
+from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.tls_hosts import Hosts
 from tests.wheels import wheel_name, write_wheel

@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.commands import Done, Start
 from tests.unit.build.conftest import package_index_of, write_toolkit
 from tests.unit.build.test_compiler_cache import write_program
 from tests.wheels import write_wheel
@@ -59,7 +59,7 @@ static double value;
 extern "C" void *PyInit__C(void) { value = std::pow(std::atof(std::getenv("HOME")), 1.5); return &value; }
 """
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[..., Done]
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def source(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(source: Path, tmp_path: Path) -> Iterator[Run]:
+def run(source: Path, tmp_path: Path, start: Start) -> Iterator[Run]:
     """Run the package on a machine that has a toolkit and the packages that every build needs, and no pip for smoke."""
     release = load_config(resources.CONFIG).compatibility.cuda[CudaVersion(13, 0)].toolkit
     toolkit = write_toolkit(tmp_path / "cuda", release)
@@ -83,10 +83,10 @@ def run(source: Path, tmp_path: Path) -> Iterator[Run]:
             write_wheel(wheels / f"{name}-99.0-py3-none-any.whl")
         own = {"CUDA_HOME": str(toolkit), "XDG_CACHE_HOME": str(tmp_path / "cache"), "CCACHE_DISABLE": "1"}
 
-        def called(*arguments: str, exit_code: int, path: Path | None = None) -> subprocess.CompletedProcess[str]:
-            argv = [sys.executable, "-m", "wheelmill", "run", *TARGET, "--config", str(source.parent), *arguments]
+        def called(*arguments: str, exit_code: int, path: Path | None = None) -> Done:
+            words = ["-m", "wheelmill", "run", *TARGET, "--config", str(source.parent), *arguments]
             environment = os.environ | own | ({"PATH": f"{path}:{os.environ['PATH']}"} if path else {})
-            done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            done = start(words, cwd=tmp_path, env=environment)
             assert done.returncode == exit_code, done.stderr
             assert "Traceback" not in done.stderr.replace('Traceback (most recent call last):\n  File "/', "")
             return done
@@ -94,7 +94,7 @@ def run(source: Path, tmp_path: Path) -> Iterator[Run]:
         yield called
 
 
-def counts(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:
+def counts(done: Done) -> tuple[int, int]:
     content = json.loads(done.stdout)
     return content["counts"]["wheels"], content["counts"]["skips"]
 

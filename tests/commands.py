@@ -1,0 +1,116 @@
+"""Python in a process of its own, as a person runs it: wheelmill's commands and this project's scripts.
+
+A new interpreter takes longer to import wheelmill than most commands take to do their work. So one process imports it,
+does nothing else, and is forked for each command. Tests with ``--real`` start a new interpreter each time.
+"""
+
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Protocol
+
+import wheelmill
+
+ROOT = Path(__file__).parents[1]
+_MAX_MESSAGE = 1 << 17
+"""Bytes, for the words and the environment of a command."""
+
+Done = subprocess.CompletedProcess[str]
+
+
+class Start(Protocol):
+    """Runs Python with these words after its name, as in ``-m wheelmill plan`` or ``scripts/x.py``, to its end."""
+
+    def __call__(self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done: ...
+
+
+def start_anew(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done:
+    """Start a new interpreter."""
+    return subprocess.run([sys.executable, *words], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+
+
+@contextmanager
+def forks() -> Iterator[Start]:
+    """Keep the process that is forked for each command until the context is left."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    argv = [sys.executable, "-m", "tests.commands", str(theirs.fileno())]
+
+    def fork(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done:
+        with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+            told, tells = os.pipe()
+            message = json.dumps([[*words], str(cwd), {**env}]).encode()
+            socket.send_fds(ours, [message], [stdout.fileno(), stderr.fileno(), tells])
+            os.close(tells)
+            with os.fdopen(told) as status:
+                return Done([*words], int(status.read()), _text(stdout), _text(stderr))
+
+    with subprocess.Popen(argv, cwd=ROOT, pass_fds=[theirs.fileno()]), theirs, ours:
+        theirs.close()
+        yield fork
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
+
+
+def _command_of_fork(ours: socket.socket) -> list[str]:
+    """Fork for every command that is asked for; returns its words, in the forks alone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        message, given, _, _ = socket.recv_fds(ours, _MAX_MESSAGE, 3)
+        if not message:
+            sys.exit()
+        if os.fork() == 0:
+            ours.close()
+            return _command_of_waiting_fork(message, *given)
+        for file in given:
+            os.close(file)
+
+
+def _command_of_waiting_fork(message: bytes, stdout: int, stderr: int, tells: int) -> list[str]:
+    """Fork again, wait and tell how the command ended; returns its words, in the second fork alone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        os.write(tells, str(os.waitstatus_to_exitcode(status)).encode())
+        os._exit(0)
+    words: list[str]
+    words, cwd, environment = json.loads(message)
+    os.dup2(stdout, sys.stdout.fileno())
+    os.dup2(stderr, sys.stderr.fileno())
+    for file in (stdout, stderr, tells):
+        os.close(file)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    return words
+
+
+def _run(words: list[str]) -> None:
+    """Do what an interpreter with these words does."""
+    program, *arguments = words[1:] if words[0] == "-m" else words
+    sys.argv = [program, *arguments]
+    if words[0] == "-m":
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(program, run_name="__main__")
+
+
+if __name__ == "__main__":
+    for module in pkgutil.walk_packages(wheelmill.__path__, "wheelmill."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    importlib.import_module("sigstore.verify")  # a second, which wheelmill itself puts off
+    _run(_command_of_fork(socket.socket(fileno=int(sys.argv[1]))))
