@@ -18,7 +18,7 @@ _PIECES = st.sampled_from(
 URLS = st.builds(str.__add__, st.sampled_from(["https://", "http://", ""]), st.lists(_PIECES, max_size=8).map("".join))
 
 
-@settings(max_examples=500)
+@settings(max_examples=settings().max_examples * 5)
 @given(URLS)
 def test_what_has_an_origin_is_connected_to_there_or_not_at_all(url: str) -> None:
     with suppress(ValueError, httpx.InvalidURL):

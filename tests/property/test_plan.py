@@ -19,7 +19,7 @@ from wheelmill.plan.targets import BuildTarget, Cell, Filters, Plan, Skip
 
 Entry = TypeVar("Entry", BuildTarget, Skip)
 
-every_plan = settings(derandomize=True, max_examples=50)
+every_plan = settings(derandomize=True, max_examples=settings().max_examples // 2)
 
 
 def cells_of(plan: Plan) -> list[Cell]:
@@ -152,7 +152,7 @@ AXES = ["projects", "versions", "pythons", "cudas", "torches", "platforms"]
 
 
 @given(wishes(), st.sets(st.sampled_from(AXES)))
-@settings(every_plan, max_examples=300)
+@settings(every_plan, max_examples=settings().max_examples * 3)
 def test_planning_with_some_filters_and_keeping_others_is_planning_with_all(
     wish: tuple[Config, Filters], kept: set[str]
 ) -> None:
