@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from wheelmill.wheel.attestation import WHEELS_WORKFLOW
@@ -31,6 +32,13 @@ WRITES: dict[tuple[str, str], set[str]] = {
 }
 
 
+SCHEMAS = {
+    "github-workflows": [*WORKFLOWS.values()],
+    "github-actions": ACTIONS,
+    "github-issue-forms": [ROOT / ".github" / "ISSUE_TEMPLATE" / "package-request.yml"],
+}
+
+
 def read(name: str) -> dict[str, Any]:
     content: dict[str, Any] = yaml.safe_load(WORKFLOWS[name].read_text())
     return content
@@ -47,6 +55,14 @@ def steps() -> Iterator[tuple[str, dict[str, Any]]]:
         yield from ((f"{name}.{job}", step) for step in content.get("steps", ()))
     for path in ACTIONS:
         yield from ((path.parent.name, step) for step in yaml.safe_load(path.read_text())["runs"]["steps"])
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_each_file_is_one_that_github_reads(schema: str) -> None:
+    from check_jsonschema import main  # type: ignore[import-untyped]  # noqa: PLC0415 - takes seconds
+
+    options = ["--quiet", "--builtin-schema", f"vendor.{schema}"]
+    assert main([*options, *map(str, SCHEMAS[schema])], standalone_mode=False) in (None, 0)
 
 
 def test_every_action_is_pinned_by_commit_and_says_which_version_that_is() -> None:

@@ -10,9 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
-
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
@@ -35,6 +32,9 @@ BUILT = replace(
 
 
 def bill_of(wheel: TestedWheel) -> dict[str, Any]:
+    from cyclonedx.schema import SchemaVersion  # noqa: PLC0415
+    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415 - takes seconds, as for check-jsonschema
+
     text = sbom_of(wheel)
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text.decode()) is None
     bill: dict[str, Any] = json.loads(text)
