@@ -96,7 +96,7 @@ torch_releases = st.builds(
     TorchRelease,
     release=st.sampled_from(["2.10.0", "2.11.0"]),
     cuda=st.dictionaries(st.sampled_from(PLATFORMS), some(CUDAS, at_least=1).map(frozenset), min_size=1),
-    python=some(PYTHONS, at_least=2).map(frozenset),
+    python=st.fixed_dictionaries({platform: some(PYTHONS, at_least=2).map(frozenset) for platform in PLATFORMS}),
     default_cuda=st.sampled_from(CUDAS),
     glibc=st.just("2.28"),
 )
