@@ -26,6 +26,7 @@ from wheelmill.names import (
     CudaVersion,
     Platform,
     PythonVersion,
+    StableTorch,
     TorchVersion,
     project_name,
     project_version,
@@ -85,6 +86,16 @@ packages = st.builds(
     exclude=rules,
     include=rules,
 )
+
+
+def for_many_torches(package: Package) -> Package:
+    """The same package, if it has torch, for torch's stable ABI: no key of it takes torch for an axis."""
+    exclude = tuple(rule for rule in package.exclude if rule.torch is None)
+    abi = StableTorch(oldest=TorchVersion(2, 10)) if package.needs_torch else None
+    return replace(package, torch_abi=abi, torch=None, include=(), exclude=exclude)
+
+
+packages |= packages.map(for_many_torches)
 cuda_releases = st.builds(
     CudaRelease,
     toolkit=st.sampled_from(["12.8.1", "13.0.2"]),

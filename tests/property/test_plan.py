@@ -13,9 +13,9 @@ from packaging.specifiers import SpecifierSet
 
 from tests.property.configurations import VERSIONS, wishes
 from wheelmill.config.model import Config, Package, Part
-from wheelmill.names import PythonVersion, ReleaseTag, TorchVersion
+from wheelmill.names import PythonVersion, ReleaseTag, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import BuildTarget, Cell, Filters, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, Filters, Obstacle, Plan, Skip
 
 Entry = TypeVar("Entry", BuildTarget, Skip)
 
@@ -32,6 +32,13 @@ def pythons_for(package: Package, config: Config) -> set[PythonVersion]:
     return set[PythonVersion]().union(*of_torch) or {*facts.pythons}
 
 
+def is_axis_of(package: Package, torch: TorchNeed | None) -> bool:
+    """Whether cells of a package may have such a torch, published or not."""
+    if package.torch_abi or not package.needs_torch:
+        return torch == package.torch_abi
+    return isinstance(torch, TorchVersion)
+
+
 def whole_product(config: Config, filters: Filters) -> set[Cell]:
     facts = config.compatibility
     axes = product(
@@ -39,14 +46,14 @@ def whole_product(config: Config, filters: Filters) -> set[Cell]:
         filters.versions or VERSIONS,
         filters.pythons or {python for package in config.packages.values() for python in pythons_for(package, config)},
         filters.cudas or facts.cuda,
-        (*(filters.torches or facts.torch), None),
+        {*(filters.torches or facts.torch), *(package.torch_abi for package in config.packages.values()), None},
         filters.platforms or facts.platforms,
     )
     return {
         Cell(project=project, version=version, python=python, cuda=cuda, torch=torch, platform=platform)
         for project, version, python, cuda, torch, platform in axes
         if version in config.packages[project].versions
-        and (torch is None) != config.packages[project].needs_torch
+        and is_axis_of(config.packages[project], torch)
         and (filters.pythons or python in pythons_for(config.packages[project], config))
     }
 
@@ -92,8 +99,11 @@ def test_every_target_can_exist(wish: tuple[Config, Filters]) -> None:
         if cell.torch is None:
             assert cell.python in facts.pythons
             continue
-        assert isinstance(cell.torch, TorchVersion)
-        torch = facts.torch[cell.torch]
+        if isinstance(cell.torch, StableTorch):
+            linked = facts.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)[0]
+        else:
+            linked = cell.torch
+        torch = facts.torch[linked]
         assert target.torch_release == torch.release
         if not any(lies_in(rule, cell) for rule in target.package.include):
             assert cell.cuda in torch.cuda[cell.platform]
@@ -114,6 +124,7 @@ def test_every_target_is_wanted(wish: tuple[Config, Filters]) -> None:
 @every_plan
 def test_every_skip_names_what_stands_in_the_way(wish: tuple[Config, Filters]) -> None:
     config, filters = wish
+    facts = config.compatibility
     for skip in make_plan(config, filters, {}).skips:
         cell, package = skip.cell, config.packages[skip.cell.project]
         obstacles = (f"platform {cell.platform}", f"CUDA {cell.cuda}", f"Python {cell.python}", f"torch {cell.torch}")
@@ -122,6 +133,9 @@ def test_every_skip_names_what_stands_in_the_way(wish: tuple[Config, Filters]) -
             assert not package.redistributable
         elif skip.reason.startswith("packages.yml builds it for "):
             assert not lies_in(package.scope, cell)
+        elif skip.obstacle is Obstacle.NO_TORCH and isinstance(cell.torch, StableTorch):
+            served = facts.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)
+            assert set(served).isdisjoint(filters.torches or served)
         elif skip.reason in ("Too old", "Does not link"):
             assert skip.reason == excluded_by[0]
         else:
@@ -142,7 +156,7 @@ def keeps(filters: Filters, cell: Cell) -> bool:
         (filters.versions, cell.version),
         (filters.pythons, cell.python),
         (filters.cudas, cell.cuda),
-        (filters.torches if cell.torch else (), cell.torch),
+        (filters.torches if isinstance(cell.torch, TorchVersion) else (), cell.torch),
         (filters.platforms, cell.platform),
     )
     return all(value in wanted for wanted, value in axes if wanted)

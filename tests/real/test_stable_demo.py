@@ -1,0 +1,71 @@
+"""A package for the stable ABIs of torch and Python: one wheel for every torch of its range and every Python."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import DEMO, Command
+
+pytestmark = pytest.mark.real
+
+STABLE = DEMO.with_name("stable_demo")
+NAME = "wheelmill-demo-stable"
+TARGET = (NAME, "--cuda", "13.0", "--platform", "linux_x86_64")
+
+UNSTABLE = """
+#include <ATen/ops/empty.h>
+at::Tensor unstable() { return at::empty({1}); }
+"""
+
+
+def build(wheelmill: Command, config: Path, output: Path) -> Path:
+    wheelmill("build", *TARGET, "--config", config, "--output", output)
+    (wheel,) = output.glob("*.whl")
+    return wheel
+
+
+def refusal(wheelmill: Command, wheel: Path, config: Path) -> tuple[str, str]:
+    """The code and the detail of the one thing that a wheel is refused for."""
+    (verdict,) = json.loads(wheelmill("smoke", wheel, "--config", config, "--json", exit_code=5).stdout)["wheels"]
+    (finding,) = verdict["findings"]
+    return finding["code"], finding["detail"]
+
+
+def test_the_plan_has_one_wheel_for_each_cuda_and_platform(wheelmill: Command) -> None:
+    targets = json.loads(wheelmill("plan", "--config", STABLE, "--json").stdout)["targets"]
+    assert {target["cuda"] for target in targets} == {"12.6", "12.8", "13.0", "13.2"}
+    assert len({(target["cuda"], target["platform"]) for target in targets}) == len(targets) == 8
+    assert {(target["torch"], target["torch_abi"]["stable"], target["python"]) for target in targets} == {
+        (None, "2.11", "3.11")
+    }
+
+
+def test_it_is_built_once_and_computes_beside_both_ends_of_its_range(wheelmill: Command, tmp_path: Path) -> None:
+    wheel = build(wheelmill, STABLE, tmp_path)
+    assert wheel.name.startswith("wheelmill_demo_stable-1.0.0+cu130-cp311-abi3-")
+    wheelmill("smoke", wheel, "--config", STABLE)
+    certificate = json.loads(wheel.with_name(f"{wheel.name}.tested.json").read_text())
+    assert certificate["provenance"]["torch_release"] == "2.11.0"
+    rooms = [(room["python"].rpartition(".")[0], room["installed"]["torch"]) for room in certificate["clean_rooms"]]
+    assert rooms == [(python, torch) for python in ("3.11", "3.13") for torch in ("2.11.0", "2.14.1")]
+
+    provenance = wheel.with_name(f"{wheel.name}.built.json")
+    provenance.write_text(provenance.read_text().replace('"stable": "2.11"', '"stable": "2.9"'))
+    code, detail = refusal(wheelmill, wheel, STABLE)
+    assert code == "torch-oldest"
+    assert detail.startswith("torch_abi says torch 2.9, but torch 2.11 is the first with torch_dtype_float4_e2m1fn_x2")
+
+
+def test_a_copy_that_calls_the_cxx_of_torch_is_refused_with_its_names(wheelmill: Command, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    shutil.copytree(STABLE, config)
+    source = config / NAME
+    (source / "unstable.cpp").write_text(UNSTABLE)
+    setup = (source / "setup.py").read_text()
+    setup = setup.replace('["scale.cu"]', '["scale.cu", "unstable.cpp"]').replace('"cxx": DEFINED', '"cxx": []')
+    (source / "setup.py").write_text(setup)
+    code, detail = refusal(wheelmill, build(wheelmill, config, tmp_path / "out"), config)
+    assert code == "torch-abi"
+    assert "at::_ops::empty_memory_format::call" in detail
