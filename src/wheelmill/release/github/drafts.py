@@ -15,6 +15,7 @@ from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.torch_need import needed_torch
 
 _SHOWN: Final = 3
 """How many projects a title names."""
@@ -49,7 +50,7 @@ pip install {shlex.quote(repository.download(manifest.tag, first))}
 
 def _row(entry: ManifestEntry) -> str:
     label = WheelName.parse(entry.filename).label
-    torch = str(label.torch) if label and label.torch else ""
+    torch = str((label.torch if label else None) or needed_torch(entry.requires_dist) or "")
     architectures = " ".join((*entry.certificate.evidence.sass, *entry.certificate.evidence.ptx))
     texts = (entry.filename, str(label.cuda) if label else "", torch, architectures)
     size = f"{entry.size / 1e6:.1f}"

@@ -38,6 +38,13 @@ def test_a_wheel_is_a_row_and_the_first_one_an_example(tmp_path: Path) -> None:
     assert f"| `{name}` | `13.0` | `2.11` | `sm_90 compute_120` | 0.0 | `{sha256}` |" in lines
 
 
+def test_a_row_names_the_torches_that_one_wheel_is_for(tmp_path: Path) -> None:
+    made = manifest(tmp_path, "demo-1.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl")
+    (entry,) = made.wheels
+    rows = body_of(replace(made, wheels=(replace(entry, requires_dist=("torch<2.16,>=2.10",)),)), REPOSITORY)
+    assert "| `13.0` | `>=2.10,<2.16` |" in rows
+
+
 def test_nothing_of_a_wheel_is_markup(tmp_path: Path) -> None:
     body = body_of(manifest(tmp_path, "demo-1.0-py3-none-any.whl", sass="`| <script>\n# [x](y) @octo"), REPOSITORY)
     (row,) = (line for line in body.splitlines() if line.startswith("| `demo"))
