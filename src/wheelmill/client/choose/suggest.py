@@ -179,9 +179,12 @@ def _cuda_of(
 
 
 def _python_of(candidate: Candidate) -> PythonVersion | None:
-    """The oldest Python that its tags name; None when they name none."""
+    """The oldest Python that its tags name; None when they name none that wheels are chosen for."""
     abis = {tag.abi if tag.abi.startswith("cp") else tag.interpreter for tag in candidate.tags}
-    return min((PythonVersion.parse(abi) for abi in abis if abi.startswith("cp3")), default=None)
+    try:
+        return min((PythonVersion.parse(abi) for abi in abis if abi.startswith("cp3")), default=None)
+    except ValueError:  # cp37m
+        return None
 
 
 def _is_published(

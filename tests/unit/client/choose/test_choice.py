@@ -71,6 +71,7 @@ def test_what_one_package_lacks_is_said_while_the_others_are_chosen(resolved: Re
         ([name(label="cu130torch2.9")], "--torch 2.9 --cuda 13.0"),
         ([name(label="cu13torch2.9")], "--torch 2.9 --cuda 13.0"),
         ([name(tag="cp311-cp311")], "--python 3.11"),
+        ([name(tag="cp37-cp37m"), name(tag="cp311-cp311")], "--python 3.11"),
         ([name(platform="manylinux_2_39_x86_64")], "a Linux with a newer glibc"),
         ([name(platform="win_amd64")], None),
         ([name(label="cu118torch2.8")], None),  # there never was such a torch
