@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from wheelmill.client.choose.inspection import look_into_all
 from wheelmill.client.choose.resolve import Search, open_finder
@@ -12,6 +13,9 @@ from wheelmill.client.sources.listing import candidates_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.names import Platform, ProjectName, TorchNeed
 from wheelmill.wheel.torch_need import age_of
+
+_LOOKS: Final = 20
+"""So many CUDAs of a project at most; a page may name any number of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +56,9 @@ def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, *, offline: 
     """
     silent = [each for each in candidates if each.label.cuda_major and each.label.torch is None]
     newest = {_cuda_of(each): each for each in sorted(silent, key=lambda each: each.version)}
-    looks = look_into_all(list(newest.values()), cache, offline=offline)
-    shown = {cuda: look for cuda, each in newest.items() if isinstance(look := looks[each.url], Inside)}
+    wanted = sorted(newest.values(), key=lambda each: each.version, reverse=True)[:_LOOKS]
+    looks = look_into_all(wanted, cache, offline=offline)
+    shown = {cuda: look for cuda, each in newest.items() if isinstance(look := looks.get(each.url), Inside)}
     return [each if each.label.torch else replace(each, inside=shown.get(_cuda_of(each))) for each in candidates]
 
 

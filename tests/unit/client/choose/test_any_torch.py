@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.page_server import PageServer
+from tests.page_server import Answer, PageServer, links_page
 from tests.unit.client.choose.test_look import Site
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.combinations import combinations
@@ -93,3 +93,13 @@ def test_available_looks_into_wheels_whose_names_say_no_torch(site: Site) -> Non
     assert warnings == ()
     (_, unread), _ = combinations(project_name("demo"), TARGET.platform, beside("2.11"), replace(search, look=False))
     assert unread.torch == TorchVersion(2, 11)
+
+
+def test_a_page_of_many_cudas_does_not_have_all_of_them_looked_into(site: Site) -> None:
+    page = site.server.pages["/"]
+    assert isinstance(page, Answer)
+    links = (f"demo-1.0+cu{major}.0-cp39-abi3-linux_x86_64.whl" for major in range(20, 70))
+    site.server.pages["/"] = Answer(page.body + links_page(*links))
+    search = Search(named=(f"find-links:{site.server.url}/",))
+    combinations(project_name("demo"), TARGET.platform, beside("2.11"), search)
+    assert len({path for path, _ in site.server.asked if path.endswith(".whl")}) == 20
