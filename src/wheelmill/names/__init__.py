@@ -1,0 +1,40 @@
+"""The words of the domain: names, versions and tags, checked once where they enter."""
+
+from wheelmill.names.machines import Architecture, CudaVersion, Platform, PythonVersion
+from wheelmill.names.text import (
+    MAX_TEXT,
+    CudaTag,
+    ProjectName,
+    ProjectVersion,
+    ReleaseTag,
+    Sha256,
+    bounded,
+    project_name,
+    project_version,
+    read_range,
+    read_requirement,
+)
+from wheelmill.names.torch import StableTorch, TorchNeed, TorchVersion
+from wheelmill.names.word import Word
+
+__all__ = [
+    "MAX_TEXT",
+    "Architecture",
+    "CudaTag",
+    "CudaVersion",
+    "Platform",
+    "ProjectName",
+    "ProjectVersion",
+    "PythonVersion",
+    "ReleaseTag",
+    "Sha256",
+    "StableTorch",
+    "TorchNeed",
+    "TorchVersion",
+    "Word",
+    "bounded",
+    "project_name",
+    "project_version",
+    "read_range",
+    "read_requirement",
+]

@@ -1,0 +1,89 @@
+"""Names, versions, ranges and requirements, checked once where they enter."""
+
+from __future__ import annotations
+
+from typing import Final, NewType
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import InvalidName, NormalizedName, canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+ProjectName = NormalizedName
+"""A project's normalized name, such as ``flash-attn`` (PEP 503)."""
+
+ProjectVersion = NewType("ProjectVersion", str)
+"""An upstream version in canonical form, such as ``2.8.3`` (PEP 440)."""
+
+CudaTag = NewType("CudaTag", str)
+"""A CUDA release as indexes write it, such as ``cu128``."""
+
+ReleaseTag = NewType("ReleaseTag", str)
+"""The git tag of a release, such as ``v2026-11-21`` or ``v2026-11-21.2``."""
+
+Sha256 = NewType("Sha256", str)
+"""64 lower-case hexadecimal digits."""
+
+MAX_TEXT: Final = 4096
+"""Characters of a version, a range or a requirement. Python makes no number of more than 4,300 digits."""
+
+
+def project_name(text: str) -> ProjectName:
+    """Normalize a project's name.
+
+    Raises:
+        ValueError: the text is not a project name.
+    """
+    try:
+        return canonicalize_name(text, validate=True)
+    except InvalidName:
+        raise ValueError(f"expected a project name of letters, digits, '-', '_' and '.', not {text!r}") from None
+
+
+def project_version(text: str) -> ProjectVersion:
+    """Bring a version into its canonical form.
+
+    Raises:
+        ValueError: the text is not a version.
+    """
+    try:
+        return ProjectVersion(str(Version(bounded(text))))
+    except InvalidVersion:
+        raise ValueError(f"expected a version such as '2.8.3' (PEP 440), not {text!r}") from None
+
+
+def read_range(text: str) -> SpecifierSet:
+    """Read a range of versions, which may be empty.
+
+    Raises:
+        ValueError: the text is not a range.
+    """
+    try:
+        return SpecifierSet(bounded(text))
+    except InvalidSpecifier:
+        raise ValueError(f"expected a range such as '>=2.7,<3' (PEP 440), not {text[:80]!r}") from None
+
+
+def read_requirement(text: str) -> Requirement:
+    """Read a requirement.
+
+    Raises:
+        ValueError: the text is not a requirement, or its marker is nested too deep to be read.
+    """
+    try:
+        return Requirement(bounded(text))
+    except InvalidRequirement:
+        raise ValueError(f"expected a requirement such as 'ninja>=1.11' (PEP 508), not {text[:80]!r}") from None
+    except RecursionError:
+        raise ValueError(f"expected a requirement that is not nested deeply, not '{text:.40}...'") from None
+
+
+def bounded(text: str) -> str:
+    """Refuse a text that is too long to be parsed.
+
+    Raises:
+        ValueError: it has more than `MAX_TEXT` characters.
+    """
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"expected at most {MAX_TEXT} characters, not {len(text)}: '{text:.40}...'")
+    return text

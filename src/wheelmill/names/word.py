@@ -1,0 +1,61 @@
+"""Values with one spelling."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Self
+
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.names.text import bounded
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
+
+class Word(ABC):
+    """A value with one spelling: records carry it as an object, JSON and YAML as that text."""
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str) -> Self:
+        """Read the text form. Raises ValueError that says what was expected."""
+
+    @classmethod
+    def _validated(cls, value: object) -> Self:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            return cls.parse(value)
+        raise ValueError(f"expected text in quotes, not {value!r}")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Let pydantic read and write the text form."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - the client chooses wheels without pydantic
+
+        return core_schema.no_info_plain_validator_function(
+            cls._validated,
+            json_schema_input_schema=core_schema.str_schema(),
+            serialization=core_schema.to_string_ser_schema(),
+        )
+
+
+def release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:
+    """Read numbers with dots between them.
+
+    Args:
+        text: what somebody wrote.
+        example: what the refusal says was expected.
+        lengths: how many numbers there may be.
+
+    Raises:
+        ValueError: they are no such numbers, or are written in another way than versions are.
+    """
+    try:
+        version = Version(bounded(text))
+    except InvalidVersion:
+        version = None
+    if version is None or str(version) != ".".join(map(str, version.release)) or len(version.release) not in lengths:
+        raise ValueError(f"expected {example}, not {text!r}")
+    return version.release
