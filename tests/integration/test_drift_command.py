@@ -112,6 +112,19 @@ def test_what_was_written_is_no_drift_any_more(index: Path, folder: Path) -> Non
     assert "# by hand\n" in (folder / "compatibility.yml").read_text()
 
 
+@pytest.mark.parametrize("own", ["3.13t", None])
+def test_a_python_that_only_torchs_own_indexes_have_stays(own: str | None, index: Path, folder: Path) -> None:
+    """Nor is it lost where those indexes do not answer."""
+    write_torch_index(index, CURRENT)
+    path = folder / "compatibility.yml"
+    url = f"{os.environ['UV_DEFAULT_INDEX'].removesuffix('simple/')}own/cu{{cuda}}/simple"
+    cuda = '{"13.0": {toolkit: "13.0.2", minimum_driver: "580.65.06", host_gcc: 15, architectures: ["9.0"]}}'
+    text = COMPATIBILITY.replace("releases: {}", f"releases: {cuda}", 1).replace('["3.12"]', '["3.12", "3.13t"]')
+    path.write_text(text.replace("https://torch.example/cu{cuda}", url if own else "http://127.0.0.1:9/cu{cuda}"))
+    write_torch_index(index / "own" / "cu130", {"torch-2.11.0+cu130-cp313-cp313t-manylinux_2_28_x86_64.whl": None})
+    assert run("drift", "--config", folder, exit_code=0).stdout == ""
+
+
 def test_a_new_torch_gets_the_cudas_and_platforms_of_its_own_indexes(index: Path, folder: Path) -> None:
     write_torch_index(index, CURRENT | NEWER)
     path = folder / "compatibility.yml"

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
+from packaging.version import Version
+
 from wheelmill.config.annotations import KeyPath
 from wheelmill.config.document import read_document
 from wheelmill.config.model import Compatibility, TorchRelease
 from wheelmill.config.upkeep.amend import amend
-from wheelmill.config.upkeep.own_index import candidates_among, own_builds, with_builds
+from wheelmill.config.upkeep.own_index import OwnBuilds, candidates_among, own_builds, with_builds, with_pythons
 from wheelmill.config.upkeep.published import LINUX_X86_64, PublishedTorch, published_torch
 from wheelmill.errors import NetworkError, ProcessError
 from wheelmill.names import Platform, PythonVersion, TorchVersion
@@ -69,16 +71,19 @@ def look_for_drift(compatibility: Compatibility) -> Drift[TorchDifference]:
     torch, cudas = compatibility.torch, compatibility.cuda.keys()
     published = dict(published_torch(since=min(torch)))
     new = published.keys() - torch.keys()
+    doubtful = [each for each in published.keys() & torch.keys() if _lacks_pythons(published[each], torch[each])]
     unknown: list[str] = []
+    builds: Mapping[Version, OwnBuilds] | None = None
     candidates = None
     try:
-        if builds := own_builds(torch.index, cudas) if new else {}:
-            published |= {each: with_builds(published[each], builds) for each in new}
+        builds = own_builds(torch.index, cudas) if new or doubtful else {}
+        published |= {each: with_builds(published[each], builds) for each in new}
         if torch.test_index:
             candidates, unnumbered = candidates_among(own_builds(torch.test_index, cudas), torch, published)
             unknown.extend(unnumbered)
     except (NetworkError, ProcessError) as error:
         unknown.append(f"not all that torch's own indexes have is known: {error}")
+    published |= {each: with_pythons(published[each], torch[each].python, builds) for each in doubtful}
     found = find_drift(compatibility, published, candidates)
     return replace(found, unknown=(*found.unknown, *unknown))
 
@@ -122,6 +127,10 @@ def find_drift(
             TorchDifference(torch=torch, fact="missing", file=None, index=_block(candidates[torch])) for torch in new
         )
     return Drift(differences=tuple(differences), unknown=tuple(unknown))
+
+
+def _lacks_pythons(published: PublishedTorch, known: TorchRelease) -> bool:
+    return any(pythons - published.python.get(platform, pythons) for platform, pythons in known.python.items())
 
 
 def write_differences(path: Path, differences: Collection[TorchDifference], *, checked: dt.date) -> None:

@@ -23,7 +23,7 @@ from wheelmill.config.upkeep.published import (
     wheels_among,
 )
 from wheelmill.installers.package_index import open_index
-from wheelmill.names import CudaVersion, Platform, ProjectVersion, TorchVersion
+from wheelmill.names import CudaVersion, Platform, ProjectVersion, PythonVersion, TorchVersion
 from wheelmill.system.git import find_tags
 
 
@@ -64,6 +64,27 @@ def with_builds(published: PublishedTorch, builds: Mapping[Version, OwnBuilds]) 
     if (own := builds.get(Version(published.release))) is None:
         return published
     return replace(published, cuda=own.cuda, python={**pythons_of(own.wheels), **published.python})
+
+
+def with_pythons(
+    published: PublishedTorch,
+    known: Mapping[Platform, frozenset[PythonVersion]],
+    builds: Mapping[Version, OwnBuilds] | None,
+) -> PublishedTorch:
+    """Add the Pythons of ``compatibility.yml`` for which torch's own indexes have wheels, if not the package index.
+
+    Args:
+        published: what the package index has of a release.
+        known: the Pythons of the file.
+        builds: what torch's own indexes have; None where they do not answer, and the file is believed.
+    """
+    own = builds.get(Version(published.release)) if builds is not None else None
+    elsewhere = pythons_of(own.wheels) if own else {} if builds is not None else known
+    python = {
+        platform: pythons | (known.get(platform, frozenset()) & elsewhere.get(platform, frozenset()))
+        for platform, pythons in published.python.items()
+    }
+    return replace(published, python=python)
 
 
 def candidates_among(

@@ -13,11 +13,11 @@ from packaging.version import Version
 from tests.torch_index import write_torch_index
 from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, FACTS, TORCH_9, TORCH_11, X86
 from wheelmill.config.model import TorchFacts
-from wheelmill.config.upkeep.own_index import candidates_among, own_builds
-from wheelmill.config.upkeep.published import published_torch
+from wheelmill.config.upkeep.own_index import candidates_among, own_builds, with_pythons
+from wheelmill.config.upkeep.published import PublishedTorch, published_torch
 from wheelmill.errors import NetworkError
 from wheelmill.index.serve import serve_folder
-from wheelmill.names import CudaVersion, PythonVersion, TorchVersion
+from wheelmill.names import CudaVersion, PythonVersion, TorchVersion, project_version
 from wheelmill.web.client import Web
 
 PY_12, PY_13 = PythonVersion(3, 12), PythonVersion(3, 13)
@@ -117,3 +117,15 @@ def test_an_object_store_forbids_what_it_does_not_have(template: str, monkeypatc
     assert own_builds(template, [CUDA_13]) == {}
     with pytest.raises(NetworkError, match="the package index answers with no page of torch: 403 Forbidden"):
         published_torch(since=TORCH_11)
+
+
+def test_of_the_pythons_of_the_file_those_that_nobody_has_go(template: str, tmp_path: Path) -> None:
+    write(tmp_path, "cu130", "2.11.0+cu130-cp313-cp313-manylinux_2_28_x86_64")
+    published = PublishedTorch(
+        release=project_version("2.11.0"), python={X86: frozenset({PY_12})}, glibc=None, default_cuda=CUDA_13
+    )
+    known = {X86: frozenset({PythonVersion(3, 9), PY_12, PY_13}), ARM: frozenset({PY_12})}
+    builds = own_builds(template, [CUDA_13])
+    assert with_pythons(published, known, builds).python == {X86: {PY_12, PY_13}}
+    assert with_pythons(published, known, {}).python == {X86: {PY_12}}
+    assert with_pythons(published, known, None).python == {X86: known[X86]}
