@@ -84,13 +84,17 @@ def moments(request: pytest.FixtureRequest) -> int:
     return MANY if request.config.getoption("--real") else FEW
 
 
-def is_alone() -> bool:
-    """Whether no process is left of a command, after the few seconds that ending takes."""
+def is_alone(others: set[int]) -> bool:
+    """Whether no process is left of a command, after the few seconds that ending takes.
+
+    Args:
+        others: processes that were there before the command was started.
+    """
     given_up = time.monotonic() + 10
-    while children_of(os.getpid()) and time.monotonic() < given_up:
+    while (left := {*children_of(os.getpid())} - others) and time.monotonic() < given_up:
         os.waitpid(-1, os.WNOHANG)
         time.sleep(0.02)
-    return not children_of(os.getpid())
+    return not left
 
 
 def files_in(folder: Path) -> dict[str, int]:
@@ -109,6 +113,7 @@ def content_of(path: Path) -> bytes | None:
 
 def kill_and_repeat(scenario: Scenario, place: Path, moments: int) -> None:
     """Kill a command at random moments between its start and its end; then run it to its end."""
+    others = {*children_of(os.getpid())}
     whole = place / "whole"
     shutil.copytree(scenario.folder, whole)
     began = time.monotonic()
@@ -126,14 +131,14 @@ def kill_and_repeat(scenario: Scenario, place: Path, moments: int) -> None:
                 command.communicate(timeout=moment)
             except subprocess.TimeoutExpired:
                 command.send_signal(signal.SIGKILL)
-        assert is_alone(), f"killed after {moment:.3f} s"
+        assert is_alone(others), f"killed after {moment:.3f} s"
         scenario.check(folder)
         for name in scenario.sacred:
             assert content_of(folder / name) in {content_of(scenario.folder / name), content_of(whole / name)}
         left = sum(size for path, size in files_in(folder).items() if path not in expected)
         most, total = max(most, left), total + left
         scenario.finish(folder)
-        assert is_alone()
+        assert is_alone(others)
         assert files_in(folder).keys() == expected.keys(), f"killed after {moment:.3f} s"
         for name in scenario.sacred:
             assert content_of(folder / name) == content_of(whole / name)
