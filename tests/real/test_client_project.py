@@ -295,7 +295,13 @@ def test_what_is_installed_is_listed_and_tried(environment: Path, wheelmill: Whe
     """gpkg 0.4.3 exits with 1 where there is no GPU, and takes a module's name for granted."""
     wheelmill("install", "demo-gpu", "--torch", "2.11", "--cuda", "13.0")
     (listed,) = json.loads(wheelmill("list", "--json").stdout)["packages"]
-    assert listed == {"project": "demo-gpu", "version": "1.1+cu130torch2.11", "cuda": "13.0", "torch": "2.11"}
+    assert listed == {
+        "project": "demo-gpu",
+        "version": "1.1+cu130torch2.11",
+        "cuda": "13.0",
+        "torch": "2.11",
+        "torch_abi": None,
+    }
     (tried,) = json.loads(wheelmill("test", "--json").stdout)["packages"]
     assert (tried["imports"], tried["failure"]) == (["demo_gpu"], None)
     assert tried["kernel"] != "ran"
