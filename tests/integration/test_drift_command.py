@@ -182,6 +182,14 @@ def test_facts_without_torch_have_no_drift_to_find(folder: Path) -> None:
     assert done.stderr == f"error: {folder / 'compatibility.yml'} lists no torch\n"
 
 
+@pytest.mark.parametrize(("command", "name"), [("drift", "compatibility.yml"), ("symbols", "torch-symbols.gz")])
+def test_a_file_that_ships_is_not_brought_up_to_date_elsewhere(command: str, name: str, folder: Path) -> None:
+    (folder / "compatibility.yml").unlink()
+    done = run(command, "--config", folder, "--write", exit_code=2)
+    assert done.stderr == f"error: there is no {folder / name}\nhint: copy the one that ships with wheelmill\n"
+    assert [path.name for path in folder.iterdir()] == ["packages.yml"]
+
+
 def test_schemas_are_checked_and_written(tmp_path: Path) -> None:
     directory = tmp_path / "[config]"
     shutil.copytree(resources.CONFIG, directory)

@@ -43,7 +43,7 @@ def mirror(
         folder: gets the wheels, which may be links to a cache: do not write to them.
         python: the CPython that the packages are for.
         platform: the system they are for; its glibc is at least 2.28.
-        torch_backend: see `torch_options`.
+        torch_backend: where torch is, as `torch_options` takes it.
 
     Returns:
         The wheels in the folder.

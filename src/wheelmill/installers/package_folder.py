@@ -45,7 +45,7 @@ class PackageFolder:
 
         Args:
             requirements: the requirements, in the form of PEP 508.
-            torch_backend: see `torch_options`.
+            torch_backend: where torch is, as `torch_options` takes it.
             log: the file that gets what uv prints.
 
         Raises:

@@ -35,7 +35,7 @@ class VirtualEnvironment:
 
         Args:
             requirements: what to install, in the form of PEP 508.
-            torch_backend: see `torch_options`.
+            torch_backend: where torch is, as `torch_options` takes it.
 
         Raises:
             ProcessError: uv could not.

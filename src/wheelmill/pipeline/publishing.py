@@ -96,19 +96,16 @@ def build_index(
         NetworkError: a release's attestations, or the keys that they are verified with, cannot be had now.
     """
 
-    def pages() -> Iterator[Page]:  # read when no other process writes the site: who writes last knows most
+    def pages() -> Iterator[Page]:
+        """Read the store when no other process writes the site: who writes last knows most."""
         manifests, there = store.manifests(warn), store.assets()
         if signer:
             kept = {tag: store.read(tag, ATTESTATIONS) for tag, names in there.items() if ATTESTATIONS in names}
             manifests = tuple(attested_part(each, kept.get(each.tag, b""), signer, warn) for each in manifests)
         deployed = deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED
+        absent = _absent(manifests, there)
         site = site_of_releases(
-            manifests,
-            base_url,
-            listing,
-            torches=facts.torches_of,
-            absent=_absent(manifests, there),
-            deployed=deployed,
+            manifests, base_url, listing, torches=facts.torches_of, absent=absent, deployed=deployed
         )
         listed = pages_of_sources(sources) if sources is not None else ()
         yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue))

@@ -13,25 +13,15 @@ from typing import Final
 from torch_abi_audit import minimum_version
 
 from wheelmill.names import TorchVersion
+from wheelmill.wheel.mangling import ENTITY, MANGLED, NESTED, name_in
 
 _SHIMS: Final = ("aoti_torch_", "torch_")
-_MANGLED: Final = "_Z"
-"""What names of C++ begin with; https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling"""
-
-_ENTITY: Final = r"_Z(?:T[VTISHW]|GV|Z)*"
-"""Before the name of what a table, a type's description or a guard belongs to."""
-_NESTED: Final = r"N[rVK]*[RO]?"
 _OF_THE_RUNTIME: Final = re.compile(
-    rf"{_ENTITY}(?:{_NESTED})?(?:S[abdiost]|9__gnu_cxx|10__cxxabiv1) | _Z(?:nw|na|dl|da)", re.VERBOSE
+    rf"{ENTITY}(?:{NESTED})?(?:S[abdiost]|9__gnu_cxx|10__cxxabiv1) | _Z(?:nw|na|dl|da)", re.VERBOSE
 )
 """``std::`` and its like, and the operators ``new`` and ``delete``. Older systems leave some without a version."""
-_OF_TORCH: Final = re.compile(rf"{_NESTED}(?:2at|3c10|5torch|6caffe2)")
+_OF_TORCH: Final = re.compile(rf"{NESTED}(?:2at|3c10|5torch|6caffe2)")
 """Torch's namespaces, wherever they stand in a name: ``std::vector<at::Tensor>`` is torch's, too."""
-_NESTED_NAME: Final = re.compile(_ENTITY + _NESTED)
-_LENGTH: Final = re.compile(r"[0-9]+")
-"""Of the part of a name that follows it."""
-_LONGEST: Final = 200
-"""Characters of a name that are looked at where people read it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,18 +48,5 @@ def beyond_stable_abi(symbols: Iterable[str]) -> tuple[str, ...]:
     That is every name of C++ but those of its own runtime: what the wheel and its libraries define is not open, and
     CUDA and Python have names of C.
     """
-    found = (name for name in symbols if name.startswith(_MANGLED))
-    return tuple(
-        sorted({_readable(name) for name in found if _OF_TORCH.search(name) or not _OF_THE_RUNTIME.match(name)})
-    )
-
-
-def _readable(symbol: str) -> str:
-    """The namespaces and the name at the beginning of a mangled name; that itself where it begins otherwise."""
-    symbol = symbol[:_LONGEST]
-    parts = []
-    at = begin.end() if (begin := _NESTED_NAME.match(symbol)) else len(symbol)
-    while length := _LENGTH.match(symbol, at):
-        at = length.end() + int(length[0])
-        parts.append(symbol[length.end() : at])
-    return "::".join(parts) or symbol
+    found = (name for name in symbols if name.startswith(MANGLED))
+    return tuple(sorted({name_in(name) for name in found if _OF_TORCH.search(name) or not _OF_THE_RUNTIME.match(name)}))

@@ -25,7 +25,7 @@ from wheelmill.wheel.elf import SharedObject
 TABLE: Final = "torch-symbols.gz"
 _WORDS: Final = ("2at", "c10", "torch", "caffe2", "THP", "THC")
 """One of them is in the name of every symbol of torch, and in few of what is linked into it: MKL, protobuf, fbgemm."""
-_MAX_TABLE: Final = 256 << 20
+_MAX_TABLE: Final = 128 << 20
 """Bytes, unpacked. Sixteen torches have 40 MB."""
 
 
@@ -108,8 +108,8 @@ class TorchSymbols:
         """
         try:
             with gzip.open(path) as file:
-                summary: TableSummary = record_of(TableSummary, json.loads(file.readline()))
-                content = file.read(_MAX_TABLE).decode()
+                summary: TableSummary = record_of(TableSummary, json.loads(file.readline(_MAX_TABLE)))
+                content = file.read(_MAX_TABLE + 1).decode()
             lines = (line.partition(" ") for line in content.splitlines())
             places = {
                 name: (int(masks[0], 16), int(masks[-1], 16))
@@ -118,6 +118,8 @@ class TorchSymbols:
             }
         except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise UnreadableError(f"{path} is no table of torch's symbols: {error}") from None
+        if len(content) > _MAX_TABLE:
+            raise UnreadableError(f"{path} is no table of torch's symbols: it unpacks to more than {_MAX_TABLE} bytes")
         return cls(summary=summary, places=places)
 
     @classmethod

@@ -6,14 +6,10 @@ fit; and of a torch that the table does not have, nothing is said.
 
 from __future__ import annotations
 
-import functools
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wheelmill.errors import WheelmillError
 from wheelmill.names import TorchVersion
-from wheelmill.system import process
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,14 +61,3 @@ def _runs(torches: Sequence[TorchFit]) -> Iterator[list[TorchVersion]]:
             run = []
     if run:
         yield run
-
-
-@functools.lru_cache(maxsize=256)
-def readable(symbol: str) -> str:
-    """A symbol as C++ writes it, where this machine has ``c++filt``; else as it is."""
-    if not symbol.startswith("_Z") or not (demangler := shutil.which("c++filt")):
-        return symbol
-    try:
-        return process.run([demangler, symbol], timeout=10).strip() or symbol
-    except WheelmillError:
-        return symbol

@@ -1,6 +1,5 @@
 """In which torches a wheel could load, by the symbols that it leaves open."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from wheelmill.names import ProjectVersion, TorchVersion
 from wheelmill.wheel.elf import Budget, SharedObject
 from wheelmill.wheel.torch_links import window_of
 from wheelmill.wheel.torch_symbols import Exported, TorchBuild, TorchSymbols
-from wheelmill.wheel.torch_window import TorchFit, TorchWindow, readable
+from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 
 OLD_STRING = "_ZN3c103oldERKSs"
 NEW_STRING = "_ZN3c103newENSt7__cxx1112basic_stringE"
@@ -120,15 +119,3 @@ def test_a_wheel_for_another_processor_is_not_known(table: TorchSymbols, tmp_pat
     content[18:20] = (183).to_bytes(2, "little")  # EM_AARCH64
     path.write_bytes(content)
     assert window_of([SharedObject.read(path, name="other.so", budget=Budget())], table) is None
-
-
-@pytest.mark.parametrize("name", ["forward", "_Z", "_ZNotMangled"])
-def test_a_name_that_is_not_mangled_is_shown_as_it_is(name: str) -> None:
-    assert readable(name) == name
-
-
-def test_a_symbol_is_shown_as_cxx_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert readable("_ZN3c104goneEv") == ("c10::gone()" if shutil.which("c++filt") else "_ZN3c104goneEv")
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    readable.cache_clear()
-    assert readable("_ZN3c104goneEv") == "_ZN3c104goneEv"

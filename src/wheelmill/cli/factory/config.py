@@ -127,6 +127,8 @@ def drift(
 ) -> None:
     """Compare what compatibility.yml says of torch with the package index. Exits with 9 when they differ."""
     config = config_to_change(directory) if write else config_at(directory)
+    if write:
+        _refuse_to_create(config.directory / COMPATIBILITY)
     if not config.compatibility.torch:
         raise UsageError(f"{config.directory / COMPATIBILITY} lists no torch")
     found = look_for_drift(config.compatibility)
@@ -142,6 +144,11 @@ def drift(
     _print_drift(() if as_json else (_drift_line(each, write=write) for each in found.differences), found.unknown)
     if len(written) < len(found.differences):
         raise typer.Exit(FindingsError.exit_code)
+
+
+def _refuse_to_create(path: Path) -> None:
+    if not path.exists():
+        raise UsageError(f"there is no {path}", hint="copy the one that ships with wheelmill")
 
 
 _TO_LOOK_UP: Final = """\
@@ -161,6 +168,8 @@ def symbols(
     """List the torches whose symbols are known. Exits with 9 when one of compatibility.yml is not among them."""
     config = config_to_change(directory) if write else config_at(directory)
     path = config.directory / TABLE
+    if write:  # a table of its own would begin with gigabytes of torch
+        _refuse_to_create(path)
     table = TorchSymbols.read(path) if path.exists() else None
     if write:
         today = dt.datetime.now(tz=dt.UTC).date()
@@ -214,8 +223,8 @@ def images(
         raise UsageError("--write needs --refresh")
     config = config_to_change(directory) if write else config_at(directory)
     path = config.directory / IMAGES
-    if write and not path.exists():
-        raise UsageError(f"there is no {path}", hint="copy the one that ships with wheelmill")
+    if write:
+        _refuse_to_create(path)
     toolkits = {cuda: release.toolkit for cuda, release in config.compatibility.cuda.items()}
     if not refresh:
         _list_images(config.images, toolkits, as_json=as_json)

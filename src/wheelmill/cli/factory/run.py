@@ -75,7 +75,9 @@ def run(
 
     wanted = filters.for_this_machine(projects)
     policy = where.resolve_policy()
-    configuration = _config_to_measure(config) if measure else config_at(config)
+    configuration = config_to_change(config) if measure else config_at(config)
+    if measure:
+        os.environ["CCACHE_RECACHE"] = "1"  # what the compiler cache has would be too quick
     releases = store_at(store or f"dir:{output / 'releases'}")
     builder = where.limited_builder(configuration)
     failed = known_failures(releases.failures.read(), builder.place, policy)
@@ -100,12 +102,6 @@ def run(
     if measure:
         _write_seconds(outcome.built, configuration.directory / PACKAGES)
     _raise_for(outcome, planned)
-
-
-def _config_to_measure(directory: Path | None) -> Config:
-    """Load a configuration that will be written to, and have everything compiled that the compiler cache has."""
-    os.environ["CCACHE_RECACHE"] = "1"
-    return config_to_change(directory)
 
 
 def plan_run(config: Config, wanted: Filters, published: Mapping[Cell, ReleaseTag], failed: FailureOf) -> Plan:

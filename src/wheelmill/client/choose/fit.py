@@ -19,9 +19,10 @@ from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, 
 from wheelmill.web.pages import shown
 from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.mangling import describe_symbol
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_need import has_release_of, torch_requirement, words_for
-from wheelmill.wheel.torch_window import TorchWindow, readable
+from wheelmill.wheel.torch_window import TorchWindow
 
 _BEST_KNOWN: Final = Platform.parse("linux_x86_64")
 
@@ -225,7 +226,7 @@ def _against_symbols(window: TorchWindow | None, label: BuiltFor, target: Target
         return None
     lacking = window.lacking(target.torch) if window else None
     if lacking:
-        return f"torch {target.torch} lacks {readable(lacking[0])}"
+        return f"torch {target.torch} lacks {describe_symbol(lacking[0])}"
     if lacking is None and is_for_other_torch(label, target):
         return f"is built for torch {label.torch}, and whether torch {target.torch} has its symbols is not known"
     return None

@@ -18,8 +18,9 @@ from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import WheelmillError
 from wheelmill.names import ProjectName, StableTorch
+from wheelmill.wheel.mangling import describe_symbol
 from wheelmill.wheel.torch_need import words_for
-from wheelmill.wheel.torch_window import TorchWindow, readable
+from wheelmill.wheel.torch_window import TorchWindow
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -104,7 +105,7 @@ def _against_torch(
         detail = f"built for {words_for(needed)}, but {torch} is installed{f'; {window}' if window else ''}"
         yield Defect(code=DefectCode.TORCH, subject=subject, detail=detail)
     elif torch and window and (lacking := window.lacking(torch)):
-        detail = f"{window}; {torch}, which is installed, lacks {readable(lacking[0])}"
+        detail = f"{window}; {torch}, which is installed, lacks {describe_symbol(lacking[0])}"
         yield Defect(code=DefectCode.TORCH, subject=subject, detail=detail)
     if cuda and label.cuda_major and label.cuda_major != cuda.major:
         detail = f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {cuda}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from packaging.utils import canonicalize_name
@@ -68,16 +69,14 @@ def distributions_of(interpreter: Path) -> list[Distribution]:
         UsageError: the interpreter does not run.
     """
     try:
-        printed = process.run(
-            [interpreter.absolute(), "-I", "-c", _DISTRIBUTIONS], env=process.environment_for_foreign_code()
-        )
+        found = _ask(interpreter, _DISTRIBUTIONS)
     except ProcessError as error:
         raise UsageError(f"{interpreter} cannot list what is installed:\n{error.tail}") from None
     return [
         Distribution(
             project=canonicalize_name(name), version=_version_with_label(version, origin), requires_dist=tuple(requires)
         )
-        for name, version, origin, requires in json.loads(printed.splitlines()[-1])
+        for name, version, origin, requires in found
     ]
 
 
@@ -110,9 +109,34 @@ def modules_of(interpreter: Path, project: ProjectName) -> tuple[str, ...]:
         UsageError: it is not installed.
     """
     try:
-        printed = process.run(
-            [interpreter.absolute(), "-I", "-c", _MODULES, project], env=process.environment_for_foreign_code()
-        )
+        return tuple(_ask(interpreter, _MODULES, project))
     except ProcessError:
         raise UsageError(f"{project} is not installed for {interpreter}") from None
-    return tuple(json.loads(printed.splitlines()[-1]))
+
+
+_LIBRARIES: Final = """
+import importlib.metadata, json, sys
+def libraries_of(project):
+    files = importlib.metadata.distribution(project).files or ()
+    return [str(file.locate()) for file in files if ".so" in file.suffixes]
+print(json.dumps({project: libraries_of(project) for project in sys.argv[1:]}))
+"""
+
+
+def libraries_of(interpreter: Path, projects: Iterable[ProjectName]) -> Mapping[ProjectName, tuple[Path, ...]]:
+    """The shared objects that installed projects bring.
+
+    Raises:
+        UsageError: one of them is not installed.
+    """
+    try:
+        found = _ask(interpreter, _LIBRARIES, *projects)
+    except ProcessError as error:
+        raise UsageError(f"{interpreter} cannot say where its libraries are:\n{error.tail}") from None
+    return {project: tuple(map(Path, paths)) for project, paths in found.items()}
+
+
+def _ask(interpreter: Path, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+    """Run code of ours by an interpreter, and read the JSON that it prints last: what starts with it may print, too."""
+    command = [str(interpreter.absolute()), "-I", "-c", code, *arguments]
+    return json.loads(process.run(command, env=process.environment_for_foreign_code()).splitlines()[-1])

@@ -28,7 +28,7 @@ class Installer(Protocol):
             wheels: the wheels, which replace other versions that are installed.
             requirements: what must hold beside them, such as ``torch==2.11.*``.
             alone: whether nothing else is installed; otherwise what they require comes from the configured index.
-            torch_place: see `torch_options`.
+            torch_place: where torch is, as `torch_options` takes it.
 
         Raises:
             InstallError: it could not be done.

@@ -40,7 +40,7 @@ def closure_of(
         requirements: the requirements, in the form of PEP 508.
         without: projects that are left out, whoever requires them: their wheels were chosen already.
         environment: the environment that the packages are for.
-        torch_place: see `torch_options`.
+        torch_place: where torch is, as `torch_options` takes it.
         known: a lock whose versions are kept where they still fit.
         offline: whether to do with what uv's own cache has.
         progress: shows the lines that uv prints.
