@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.client.project import ProjectOption, project_file
+from wheelmill.cli.client.project import ProjectOption
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions
@@ -24,6 +24,7 @@ from wheelmill.client.environment.doctor import (
 from wheelmill.client.environment.windows import windows_of
 from wheelmill.client.install.distributions import distributions_of
 from wheelmill.client.lock.files import read_lock
+from wheelmill.client.project.find import project_file
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import FindingsError
 

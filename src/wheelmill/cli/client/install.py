@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from wheelmill.cli.client.downloads import wheel_cache
-from wheelmill.cli.client.project import ProjectOption, project_file, resolve_for_all
+from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
-from wheelmill.client.environment.installation import Installation
+from wheelmill.client.install.chosen import Installation
 from wheelmill.errors import UsageError
 
 LockOption = Annotated[
@@ -37,7 +37,7 @@ def install(
 
     Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
     """
-    from wheelmill.client.environment.installation import install_chosen, interpreter_of  # noqa: PLC0415 - only what installs
+    from wheelmill.client.install.chosen import install_chosen, interpreter_of  # noqa: PLC0415 - only what installs
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
 
     if bool(requirements) == bool(lock):
@@ -72,14 +72,15 @@ def sync(
     as_json: JsonOption = False,
 ) -> None:
     """Make an environment hold what a lock holds, and nothing else."""
-    path = lock or project_file(project).with_name("pylock.toml")
+    path = lock or project_of(project, target).root / "pylock.toml"
     _install_locked(path, target, search, exactly=True, command="sync", as_json=as_json)
 
 
 def _install_locked(
     path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, command: str, as_json: bool
 ) -> None:
-    from wheelmill.client.environment.installation import install_locked, interpreter_of  # noqa: PLC0415 - only what installs
+    from wheelmill.client.environment.installation import install_locked  # noqa: PLC0415 - only what installs
+    from wheelmill.client.install.chosen import interpreter_of  # noqa: PLC0415
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
     from wheelmill.client.lock.files import read_lock  # noqa: PLC0415
 

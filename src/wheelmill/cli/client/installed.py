@@ -11,8 +11,8 @@ import typer
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
-from wheelmill.client.environment.installation import interpreter_of
 from wheelmill.client.environment.trial import Trial, find_compiled_projects, try_packages
+from wheelmill.client.install.chosen import interpreter_of
 from wheelmill.client.install.distributions import distributions_of, versions_in
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.cli.client.downloads import wheel_cache
-from wheelmill.cli.client.project import ProjectOption, project_file, resolve_for_all, split_targets
+from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, split_targets
 from wheelmill.cli.client.resolve import demand_attestations
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import SignerOption, with_groups
@@ -26,6 +26,7 @@ from wheelmill.names import ProjectName, TorchVersion
 if TYPE_CHECKING:
     from packaging.pylock import Pylock
 
+    from wheelmill.client.project.project import Project
     from wheelmill.client.records import Resolution
 
 
@@ -34,6 +35,11 @@ class LockFormat(StrEnum):
 
     PYLOCK = "pylock"
     REQUIREMENTS = "requirements"
+
+    @property
+    def filename(self) -> str:
+        """What it is written to where nobody says."""
+        return "pylock.toml" if self is LockFormat.PYLOCK else "requirements.txt"
 
 
 @with_groups
@@ -62,25 +68,17 @@ def lock(
     --python and --platform take several values, with commas: one lock then serves all of them.
     """
     from wheelmill.client.lock.environments import lock_environments  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.client.lock.files import (  # noqa: PLC0415
-        check_name,
-        merge,
-        pylock_text,
-        read_lock,
-        requirements_text,
-    )
+    from wheelmill.client.lock.files import merge, pylock_text, requirements_text  # noqa: PLC0415
     from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415
     from wheelmill.system.files import write_if_new  # noqa: PLC0415
 
-    path = project_file(project)
-    asked, beside = _split_requirements(requirements_of(requirements or ()), path)
-    earlier = path.with_name("pylock.toml")
-    written = output or (earlier if form is LockFormat.PYLOCK else path.with_name("requirements.txt"))
-    if form is LockFormat.PYLOCK:
-        check_name(written)
-        earlier = written
-    known = read_lock(earlier) if earlier.exists() and not upgrade else None
-    resolutions = _resolutions(asked, known, split_targets(target), search, find_torch_pin(path))
+    found = project_of(project, target)
+    named = requirements_of(requirements or ())
+    asked, beside = (named, []) if named else _needs_of(found)
+    written = output or found.root / form.filename
+    known = None if upgrade else _earlier_lock(written, form, found)
+    torch = find_torch_pin(found.requirements)
+    resolutions = _resolutions(asked, known, split_targets(target), search, torch)
     demand_attestations(resolutions, require_attestation)
     with wheel_cache(search) as (cache, shown):
         locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
@@ -92,18 +90,27 @@ def lock(
         print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
 
 
-def _split_requirements(requirements: list[Requirement], path: Path) -> tuple[list[Requirement], list[Requirement]]:
-    """What wheels are chosen for, and what else goes into the lock: the rest of a project when nothing was named."""
-    from wheelmill.client.project.pyproject import Pyproject  # noqa: PLC0415 - tomlkit
-
-    if requirements:
-        return requirements, []
-    pyproject = Pyproject.read(path)
-    asked = list(pyproject.asked)
+def _needs_of(project: Project) -> tuple[list[Requirement], list[Requirement]]:
+    """What wheels of a project are chosen for, and what else goes into its lock."""
+    asked = list(project.asked)
     if not asked:
-        raise UsageError(f"{path}: nothing to lock", hint="name packages, or add them to the project first")
+        raise UsageError(f"{project.path}: nothing to lock", hint="name packages, or add them to the project first")
     names = {canonicalize_name(each.name) for each in asked} | {canonicalize_name("torch")}
-    return asked, [each for each in pyproject.requirements if canonicalize_name(each.name) not in names]
+    return asked, [each for each in project.requirements if canonicalize_name(each.name) not in names]
+
+
+def _earlier_lock(written: Path, form: LockFormat, project: Project) -> Pylock | None:
+    """The lock whose versions are kept: the one that is written anew, or for requirements the project's.
+
+    Raises:
+        UsageError: the file to write has no name of a lock, or is none.
+    """
+    from wheelmill.client.lock.files import check_name, read_lock  # noqa: PLC0415 - only what makes a lock
+
+    if form is LockFormat.PYLOCK:
+        check_name(written)
+    earlier = written if form is LockFormat.PYLOCK else project.root / LockFormat.PYLOCK.filename
+    return read_lock(earlier) if earlier.exists() else None
 
 
 def _resolutions(

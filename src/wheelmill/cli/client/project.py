@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from packaging.requirements import Requirement
@@ -18,6 +18,9 @@ from wheelmill.client.choose.resolve import resolve
 from wheelmill.client.records import Resolution
 from wheelmill.names import TorchVersion
 
+if TYPE_CHECKING:
+    from wheelmill.client.project.project import Project
+
 ProjectOption = Annotated[
     Path | None,
     typer.Option(
@@ -26,13 +29,11 @@ ProjectOption = Annotated[
 ]
 
 
-def project_file(given: Path | None) -> Path:
-    """The ``pyproject.toml`` that was named, or is in this folder or the nearest above it, or could be made here."""
-    if given:
-        return given / "pyproject.toml" if given.is_dir() else given
-    here = Path.cwd()
-    found = next((path for folder in (here, *here.parents) if (path := folder / "pyproject.toml").exists()), None)
-    return found or here / "pyproject.toml"
+def project_of(given: Path | None, target: TargetOptions) -> Project:
+    """The project that was named, or that this folder or the nearest above it is; else a new one here."""
+    from wheelmill.client.project.find import find_project  # noqa: PLC0415 - tomlkit
+
+    return find_project(given, target.python_path)
 
 
 def split_targets(target: TargetOptions) -> list[TargetOptions]:

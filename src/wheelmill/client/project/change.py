@@ -1,10 +1,8 @@
-"""Adding wheels to a project and taking them away: its files change as a whole, or not at all."""
+"""Adding wheels to a project's ``pyproject.toml`` and taking them away, as data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,44 +11,30 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.lock.pins import Pin, pins_of
+from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.project.table import complete_project_table
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, TorchVersion, project_name
-from wheelmill.system.files import write_bytes, write_if_new
 
 _TORCH: Final = project_name("torch")
 _MINOR_LENGTH: Final = 2
 """Numbers in a minor release."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProjectChange:
-    """What was done to a project."""
-
-    notes: tuple[str, ...]
-    """A sentence each."""
-    changed: bool
-    """Whether its ``pyproject.toml`` says anything else than before."""
-
-
-def add_wheels(
-    path: Path, asked: Sequence[Requirement], resolutions: Sequence[Resolution], install: Callable[[], None]
-) -> ProjectChange:
+def add_wheels(path: Path, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
     """Make a project depend on wheels that were chosen.
 
     Args:
         path: its ``pyproject.toml``, which is made when there is none.
         asked: what was asked for; kept in ``tool.wheelmill`` for updates.
         resolutions: what was chosen, for each environment of the project.
-        install: called when the file is written. If it fails, every file is as it was.
 
     Raises:
         UsageError: the file cannot be changed, or asks for another torch.
     """
     pyproject = Pyproject.read(path)
-    before = pyproject.text
     notes = [*complete_project_table(pyproject, [each.environment.python for each in resolutions])]
     for project, pins in pins_of(resolutions).items():
         if project == _TORCH:
@@ -58,8 +42,7 @@ def add_wheels(
         else:
             pyproject.pin(project, pins)
     pyproject.ask(asked)
-    _write_and_install(pyproject, install)
-    return ProjectChange(notes=tuple(notes), changed=pyproject.text != before)
+    return Edit.of(path, pyproject.text.encode(), notes)
 
 
 def new_project_text(resolution: Resolution, name: ProjectName) -> str:
@@ -71,7 +54,7 @@ def new_project_text(resolution: Resolution, name: ProjectName) -> str:
     return pyproject.text
 
 
-def remove_packages(path: Path, projects: Sequence[ProjectName], install: Callable[[], None]) -> ProjectChange:
+def remove_packages(path: Path, projects: Sequence[ProjectName]) -> Edit:
     """Take dependencies away from a project.
 
     Raises:
@@ -87,13 +70,12 @@ def remove_packages(path: Path, projects: Sequence[ProjectName], install: Callab
     for project in projects:
         pyproject.drop(project)
         pyproject.forget(project)
-    _write_and_install(pyproject, install)
-    return ProjectChange(notes=(), changed=True)
+    return Edit.of(path, pyproject.text.encode())
 
 
-def find_torch_pin(path: Path) -> TorchVersion | None:
+def find_torch_pin(requirements: Iterable[Requirement]) -> TorchVersion | None:
     """The torch that a project pins: ``torch==2.11.0``, ``torch==2.11.*`` or ``torch~=2.11.0``; None for any other."""
-    requirement = Pyproject.read(path).requirement_on(_TORCH)
+    requirement = next((each for each in requirements if canonicalize_name(each.name) == _TORCH), None)
     for specifier in requirement.specifier if requirement else ():
         version = Version(specifier.version.removesuffix(".*"))
         release = version.release
@@ -101,27 +83,6 @@ def find_torch_pin(path: Path) -> TorchVersion | None:
         if specifier.operator in ("==", "~=") and whole and len(release) >= _MINOR_LENGTH:
             return TorchVersion.of_release(version)
     return None
-
-
-def _write_and_install(pyproject: Pyproject, install: Callable[[], None]) -> None:
-    with restore_on_failure(pyproject.path, pyproject.path.with_name("uv.lock")):
-        write_if_new(pyproject.path, pyproject.text.encode())
-        install()
-
-
-@contextmanager
-def restore_on_failure(*paths: Path) -> Iterator[None]:
-    """Put files back as they were, or take them away, when the context is left by an error or an interruption."""
-    before = {path: path.read_bytes() if path.exists() else None for path in paths}
-    try:
-        yield
-    except BaseException:
-        for path, content in before.items():
-            if content is None:
-                path.unlink(missing_ok=True)
-            elif not path.exists() or path.read_bytes() != content:
-                write_bytes(path, content)
-        raise
 
 
 def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[Resolution]) -> Iterator[str]:

@@ -7,7 +7,8 @@ from packaging.requirements import Requirement
 
 from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
 from wheelmill.client.lock.pins import Pin, pins_of
-from wheelmill.client.project.change import ProjectChange, add_wheels
+from wheelmill.client.project.change import add_wheels
+from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion, project_name
@@ -105,7 +106,7 @@ def test_a_new_project_is_for_every_python_that_was_asked_for(tmp_path: Path) ->
         resolution(candidate(f"flash_attn-2.8.3-{tag}-linux_x86_64.whl"), environment=environment)
         for environment, tag in tags
     ]
-    add_wheels(path, [Requirement("flash-attn")], resolutions, lambda: None)
+    add_wheels(path, [Requirement("flash-attn")], resolutions).write()
     assert tomllib.loads(path.read_text())["project"]["requires-python"] == ">=3.12,<3.14"
 
 
@@ -147,7 +148,9 @@ def test_lines_end_as_they_did(tmp_path: Path) -> None:
     path.write_bytes(COMMENTED.replace("\n", "\r\n").encode().replace(b"torch==2.5.0", b"torch"))
     wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
     for changed in (True, False):
-        assert add_wheels(path, [Requirement("flash-attn")], [resolution(wheel)], lambda: None).changed is changed
+        edit = add_wheels(path, [Requirement("flash-attn")], [resolution(wheel)])
+        edit.write()
+        assert bool(edit.contents) is changed
         content = path.read_bytes()
         assert content.count(b"\n") == content.count(b"\r\n") > 10
 
@@ -198,12 +201,14 @@ OTHER_CUDA = replace(LINUX, torch=TorchVersion(2, 8), cuda=CudaVersion(12, 6))
 TORCH_INDEX = "https://mirror.example/whl/cu126"
 
 
-def add_for_another_cuda(path: Path) -> ProjectChange:
+def add_for_another_cuda(path: Path) -> Edit:
     chosen = resolution(
         candidate("flash_attn-2.8.3+cu126torch2.8-cp312-cp312-linux_x86_64.whl"), environment=OTHER_CUDA
     )
     chosen = replace(chosen, torch_backend=CudaVersion(12, 6).tag, torch_index=TORCH_INDEX)
-    return add_wheels(path, [Requirement("flash-attn")], [chosen], lambda: None)
+    edit = add_wheels(path, [Requirement("flash-attn")], [chosen])
+    edit.write()
+    return edit
 
 
 @pytest.mark.parametrize("dependency", ["torch>=2", "torch==2.8.*", "torch==2.8.0"])

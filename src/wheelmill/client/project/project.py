@@ -1,0 +1,127 @@
+"""What every kind of project can do. Its file is edited as data, and only its own tool locks and installs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from packaging.requirements import Requirement
+
+from wheelmill.client.install.wheel_cache import WheelCache
+from wheelmill.client.records import Resolution
+from wheelmill.names import ProjectName
+from wheelmill.system.files import write_bytes
+from wheelmill.system.progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """What a project's files are to hold; nothing of it is written yet."""
+
+    contents: Mapping[Path, bytes]
+    """The new content of each file that changes."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of it, a sentence each."""
+
+    @classmethod
+    def of(cls, path: Path, content: bytes, notes: Sequence[str] = ()) -> Edit:
+        """The edit of one file, which is empty where the file has that content already."""
+        same = path.exists() and path.read_bytes() == content
+        return cls(contents={} if same else {path: content}, notes=tuple(notes))
+
+    def write(self) -> None:
+        """Write the files, each atomically."""
+        for path, content in self.contents.items():
+            write_bytes(path, content)
+
+
+class Project(Protocol):
+    """A place that depends on wheels: files that say so, and the environment that they are installed in."""
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words: ``uv project``."""
+        ...
+
+    @property
+    def path(self) -> Path:
+        """The file that its dependencies stand in, which need not be there yet."""
+        ...
+
+    @property
+    def root(self) -> Path:
+        """The folder that its lock belongs to."""
+        ...
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that an edit or its own tool may write, whether it is there or not."""
+        ...
+
+    @property
+    def environment(self) -> Path | None:
+        """The folder of its environment, which need not be there yet; None while only its tool knows where."""
+        ...
+
+    @property
+    def asked(self) -> tuple[Requirement, ...]:
+        """What wheelmill was asked for, so that an update may take anything that fits it.
+
+        Raises:
+            UsageError: it cannot be read.
+        """
+        ...
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """Everything that it depends on.
+
+        Raises:
+            UsageError: it cannot be read.
+        """
+        ...
+
+    def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+        """Make it depend on wheels that were chosen.
+
+        Args:
+            asked: what was asked for, which is kept for updates.
+            resolutions: what was chosen, for each environment of the project.
+
+        Raises:
+            UsageError: this cannot be written there, or the project asks for another torch.
+        """
+        ...
+
+    def remove(self, projects: Sequence[ProjectName]) -> Edit:
+        """Take dependencies away, and all that was added for them alone.
+
+        Raises:
+            UsageError: it does not depend on one of them.
+        """
+        ...
+
+    def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
+        """Lock it and install what its files say now, with its own tool.
+
+        Args:
+            resolutions: what was chosen; what is locked must have the same hashes.
+            cache: the wheels on disk, for a tool that locks nothing.
+            progress: shows what the tool prints.
+
+        Raises:
+            InstallError: its tool failed.
+            IntegrityError: bytes differ from what was promised.
+            NetworkError: a server did not answer the tool.
+        """
+        ...
+
+    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
+        """Lock it and take what was removed out of its environment, with its own tool.
+
+        Raises:
+            InstallError: its tool failed.
+        """
+        ...
