@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, ClassVar, Final, NoReturn
 
 import typer
 
+from wheelmill.cli.shared.commands import Commands, GroupedOptions, until_nobody_reads
 from wheelmill.cli.shared.output import say
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
 COMMANDS: Final = {
-    "config": ("factory.config", "Check, lock and update the files that say what is built."),
-    "plan": ("factory.plan", "List the wheels that would be built, and why the others would not."),
-    "build": ("factory.build", "Build a package's wheels, without testing them."),
-    "smoke": ("factory.smoke", "Examine wheels: their bytes first, then install and import them."),
-    "release": ("factory.release", "Publish the wheels of a folder under a new date tag."),
-    "index": ("factory.index", "Generate, serve and check static package indexes."),
-    "run": ("factory.run", "Plan, build, smoke, release and index."),
-    "summary": ("factory.summary", "Tell what became of a plan that many jobs worked on."),
     "environment": ("client.environment", "Show what wheels are chosen for: Python, torch, CUDA, driver, GPUs."),
     "resolve": ("client.resolve", "Choose wheels for a target and print a pyproject.toml with them."),
     "search": ("client.search", "List the sources that are looked in."),
@@ -38,11 +32,25 @@ COMMANDS: Final = {
     "test": ("client.installed", "Import installed wheels, and launch kernels where there is a GPU."),
     "doctor": ("client.doctor", "Look for what is wrong with a project, its lock and its environment."),
     "cache": ("client.cache", "Show and clean what was read and downloaded."),
+    "config": ("factory.config", "Check, lock and update the files that say what is built."),
+    "plan": ("factory.plan", "List the wheels that would be built, and why the others would not."),
+    "build": ("factory.build", "Build a package's wheels, without testing them."),
+    "smoke": ("factory.smoke", "Examine wheels: their bytes first, then install and import them."),
+    "release": ("factory.release", "Publish the wheels of a folder under a new date tag."),
+    "index": ("factory.index", "Generate, serve and check static package indexes."),
+    "run": ("factory.run", "Plan, build, smoke, release and index."),
+    "summary": ("factory.summary", "Tell what became of a plan that many jobs worked on."),
 }
 """For each the module here that has it, and what help says.
 
 The module has a function of the command's name, or an application ``app``.
 """
+
+_HEADINGS: Final = {"client": "Use wheels", "factory": "Make wheels"}
+"""What help says above the commands of each folder here."""
+
+_PROGRAM: Final = "wheelmill"
+"""Its name in a shell, however it was started."""
 
 _REFUSED: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
@@ -52,12 +60,16 @@ _REFUSED: Final = frozenset(
 _FACTORY_MODULES: Final = frozenset({"abi3info", "auditwheel", "build", "github", "jinja2", "pypi_simple", "uv"})
 
 
+class _Root(Commands):
+    headings: ClassVar = {name: _HEADINGS[module.partition(".")[0]] for name, (module, _) in COMMANDS.items()}
+
+
 def application(words: Sequence[str]) -> typer.Typer:
     """Make the application for one command line: only the command that it names is imported."""
     app = typer.Typer(
+        cls=_Root,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        add_completion=False,
         rich_markup_mode=None,
         help="Builds, tests and serves CUDA wheels, and finds the one that fits a machine.",
     )
@@ -69,7 +81,7 @@ def application(words: Sequence[str]) -> typer.Typer:
             continue
         module = importlib.import_module(f"wheelmill.cli.{module_name}")
         if command := getattr(module, name, None):
-            app.command(name)(command)
+            app.command(name, cls=GroupedOptions)(command)
         else:
             app.add_typer(module.app, name=name)
     return app
@@ -94,8 +106,13 @@ def main() -> None:
     for ending in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
             signal.signal(ending, _terminate)
+    with until_nobody_reads():
+        _run()
+
+
+def _run() -> None:
     try:
-        application(sys.argv[1:])()
+        application(_words())(prog_name=_PROGRAM)
     except ConfigurationError as error:
         _exit(error, str(error))
     except WheelmillError as error:
@@ -112,6 +129,14 @@ def main() -> None:
         _exit(refused, f"error: {refused.explained}")
     except KeyboardInterrupt:  # before there was a command to interrupt
         sys.exit(128 + signal.SIGINT)
+
+
+def _words() -> list[str]:
+    """The command line: this one, or the one that a shell wants completed."""
+    if f"_{_PROGRAM.upper()}_COMPLETE" not in os.environ:
+        return sys.argv[1:]
+    typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")  # bash, or another shell
+    return typed.split()[1:]
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:

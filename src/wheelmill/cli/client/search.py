@@ -13,26 +13,27 @@ from wheelmill.client.choose.resolve import Search
 from wheelmill.errors import UsageError
 
 
+def _option(name: str, text: str, metavar: str | None = None) -> object:
+    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Where wheels are looked for")
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
     """Where wheels are looked for."""
 
     source: Annotated[
         list[str] | None,
-        typer.Option(
-            "--source", help="Look here only: a file, a URL, github:OWNER/REPOSITORY. Repeatable.", metavar="SOURCE"
-        ),
+        _option("--source", "Look here only: a file, a URL, github:OWNER/REPOSITORY. Repeatable.", "SOURCE"),
     ] = None
-    extra_source: Annotated[
-        list[str] | None, typer.Option("--extra-source", help="Look here first. Repeatable.", metavar="SOURCE")
-    ] = None
-    offline: Annotated[bool, typer.Option("--offline", help="Use what the cache has.")] = False
-    refresh: Annotated[bool, typer.Option("--refresh", help="Read every page again, fresh or not.")] = False
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
-    no_look: Annotated[bool, typer.Option("--no-look", help="Choose by names, without looking into wheels.")] = False
+    extra_source: Annotated[list[str] | None, _option("--extra-source", "Look here first. Repeatable.", "SOURCE")] = (
+        None
+    )
+    offline: Annotated[bool, _option("--offline", "Use what the cache has.")] = False
+    refresh: Annotated[bool, _option("--refresh", "Read every page again, fresh or not.")] = False
+    no_cache: Annotated[bool, _option("--no-cache", "Neither read nor write the cache.")] = False
+    no_look: Annotated[bool, _option("--no-look", "Choose by names, without looking into wheels.")] = False
     allow_other_torch: Annotated[
-        bool,
-        typer.Option("--allow-other-torch", help="Take a wheel for another torch if the target's has its symbols."),
+        bool, _option("--allow-other-torch", "Take a wheel for another torch if the target's has its symbols.")
     ] = False
 
     def search(self) -> Search:

@@ -34,7 +34,7 @@ Value = TypeVar("Value")
 
 
 def _option(name: str, text: str, metavar: str) -> object:
-    return typer.Option(name, help=text, metavar=metavar)
+    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Target, found out where not given")
 
 
 @dataclass(frozen=True, kw_only=True)

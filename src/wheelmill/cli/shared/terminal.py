@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NoReturn
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,8 +13,15 @@ from rich.status import Status
 
 from wheelmill.system.progress import Progress
 
-STDOUT: Final = Console(soft_wrap=True, highlight=False, emoji=False)
-STDERR: Final = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave it to the command line how a program ends whose output nobody reads; rich ends it with 1."""
+        raise BrokenPipeError
+
+
+STDOUT: Final = _Console(soft_wrap=True, highlight=False, emoji=False)
+STDERR: Final = _Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 _HEARTBEAT: Final = 60
 """Seconds between signs of life where there is no terminal: hosts end jobs that stay silent."""

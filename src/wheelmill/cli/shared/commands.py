@@ -1,0 +1,83 @@
+"""How commands show their help, and how they end where nobody reads on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click.core import Context  # typer has no public name for it
+    from typer._click.formatting import HelpFormatter
+
+
+class Commands(TyperGroup):
+    """All commands, below headings."""
+
+    headings: ClassVar[Mapping[str, str]] = {}
+    """The heading of each command."""
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002 - as typer calls it
+        """Write the names of commands and what they do, in the order of the headings."""
+        found = ((self.headings[name], (name, each.get_short_help_str())) for name, each in self.commands.items())
+        _write_sections(found, formatter)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Context:  # noqa: ANN401 - as typer has it
+        """Read the command line; that prints help, too."""
+        with until_nobody_reads():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Context) -> object:
+        """Run the command."""
+        with until_nobody_reads():
+            return super().invoke(ctx)
+
+
+class GroupedOptions(TyperCommand):
+    """A command whose options stand below the headings that they name as their `rich_help_panel`, its own first."""
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the arguments and options and what they mean."""
+        records = (
+            (parameter.param_type_name, getattr(parameter, "rich_help_panel", None), parameter.get_help_record(ctx))
+            for parameter in self.get_params(ctx)
+        )
+        found = [(panel or f"{kind.capitalize()}s", record) for kind, panel, record in records if record]
+        own = ("Arguments", "Options")
+        found.sort(key=lambda each: own.index(each[0]) if each[0] in own else len(own))
+        _write_sections(found, formatter)
+
+
+def _write_sections(found: Iterable[tuple[str, tuple[str, str]]], formatter: HelpFormatter) -> None:
+    """Write rows of two columns, each below its heading; headings come in the order in which they are first met."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for heading, row in found:
+        sections.setdefault(heading, []).append(row)
+    for heading, rows in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(rows)
+
+
+@contextmanager
+def until_nobody_reads() -> Iterator[None]:
+    """End as other programs do whose output nobody reads any longer, such as 'head' that has seen enough.
+
+    Python ignores SIGPIPE, so that a server which hangs up does not end a program: writing fails instead. What is in
+    the buffer is written here, where that can still be told.
+    """
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())  # Python writes the rest of its buffers there
+        sys.exit(128 + signal.SIGPIPE)
