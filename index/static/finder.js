@@ -100,7 +100,7 @@ class Finder {
       }
     }
     const [row] = this.wheels.fitting(choice);
-    this.verdict.textContent = row ? `${row.project} ${exactVersion(row)} fits: ${this.describe(choice)}.` : this.refusal(choice);
+    this.verdict.textContent = row ? `${row.project} ${row.exactVersion} fits: ${this.describe(choice)}.` : this.refusal(choice);
     this.verdict.classList.toggle("none", !row);
     this.answer.replaceChildren(row ? this.wheelFor(row, choice) : this.nearestTo(choice));
     if (row) addCopyButtons(this.answer);
@@ -108,8 +108,8 @@ class Finder {
 
   wheelFor(row, choice) {
     const part = this.section.querySelector("#found").content.cloneNode(true);
-    part.querySelector(".notes").append(...notesOn(row, choice.gpu, this.wheels.data.drivers[row.cuda]).map((text) => item(text)));
-    const requirement = `${row.project}==${choice.pin ? exactVersion(row) : row.version}`;
+    part.querySelector(".notes").append(...notesOn(row, choice, this.wheels.data.drivers[row.cuda]).map((text) => item(text)));
+    const requirement = `${row.project}==${choice.pin ? row.exactVersion : row.version}`;
     for (const [name, text] of Object.entries(commands(row, choice.torch, requirement, this.root + treeOf(row, choice.torch), this.wheels.data.requires[row.project] ?? []))) {
       part.querySelector(`.${name}`).textContent = text;
     }
@@ -138,7 +138,7 @@ class Finder {
       const wanted = [choice.project, choice.version].filter(Boolean).join(" ");
       return `There is no ${wanted} wheel for ${this.describe(choice)}.${hint}`;
     }
-    return `${choice.project} ${exactVersion(forOthers)} has no code for GPUs of compute capability ${choice.gpu}; it has ${architectures(forOthers)}.`;
+    return `${choice.project} ${forOthers.exactVersion} has no code for GPUs of compute capability ${choice.gpu}; it has ${architectures(forOthers)}.`;
   }
 
   offer(changes) {
@@ -162,15 +162,15 @@ class Finder {
   }
 }
 
-function notesOn(row, gpu, driver) {
+function notesOn(row, { gpu, cuda }, driver) {
   const notes = [];
   const how = codeFor(row, gpu);
   if (gpu && how === "machine code") notes.push(`It has machine code for compute capability ${gpu}.`);
   if (gpu && how === "PTX") notes.push(`It has portable code (PTX) for compute capability ${gpu}: the driver compiles it at first use, which takes a while.`);
   if (how === "unknown" && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);
   if (how === "unknown" && !row.sass.length && !row.ptx.length) notes.push("Which GPUs it has code for is not known.");
-  if (row.anyTorch) notes.push(`Any torch from ${row.torches[0]} for CUDA ${row.cuda} will do: install it first.`);
-  else if (row.torches) notes.push(`Install torch ${row.torches[0]} for CUDA ${row.cuda} first: the wheel is linked to it.`);
+  if (row.anyTorch) notes.push(`Any torch from ${row.torches[0]} for CUDA ${row.cuda ?? cuda} will do: install it first.`);
+  else if (row.torches) notes.push(`Install torch ${row.torches[0]} for CUDA ${row.cuda ?? cuda} first: the wheel is linked to it.`);
   const needs = [];
   if (row.glibc) needs.push(`glibc ${row.glibc}`);
   if (driver) needs.push(`NVIDIA driver ${driver}`);

@@ -8,10 +8,12 @@ class Wheels {
   constructor(data) {
     this.data = data;
     this.pythons = data.pythons;
-    this.rows = data.rows.map(([project, version, cuda, torch, platform, code, pythons]) => ({
+    this.rows = data.rows.map(([project, version, exact, cuda, torch, platform, code, pythons]) => ({
       project: data.projects[project],
       version: data.versions[version],
-      cuda: cuda < 0 ? null : data.cudas[cuda],
+      exactVersion: data.exact_versions[exact],
+      cuda: typeof cuda === "number" ? (data.cudas[cuda] ?? null) : null,
+      cudas: cuda < 0 ? null : [cuda].flat().map((number) => data.cudas[number]),
       torches: torch < 0 ? null : [torch].flat().map((number) => data.torches[number]),
       anyTorch: Array.isArray(torch),
       platform: data.platforms[platform][0],
@@ -37,7 +39,7 @@ class Wheels {
       const changes = {};
       let cost = 0;
       for (const axis of differences(row, choice)) {
-        const several = { python: row.pythons, torch: row.torches }[axis];
+        const several = { python: row.pythons, torch: row.torches, cuda: row.cudas }[axis];
         changes[axis] = several ? this.closest(axis, several, choice[axis]) : row[axis];
         cost += COST[axis][0] + COST[axis][1] * this.steps(axis, choice[axis], changes[axis]);
       }
@@ -66,7 +68,7 @@ function differences(row, choice) {
   const axes = [];
   if (choice.version && row.version !== choice.version) axes.push("version");
   if (row.platform !== "any" && row.platform !== choice.platform) axes.push("platform");
-  if (row.cuda !== null && row.cuda !== choice.cuda) axes.push("cuda");
+  if (row.cudas && !row.cudas.includes(choice.cuda)) axes.push("cuda");
   if (row.torches && !row.torches.includes(choice.torch)) axes.push("torch");
   if (choice.python && !row.pythons.includes(choice.python)) axes.push("python");
   return axes;
@@ -85,11 +87,4 @@ function tagOf(cuda) {
 function treeOf(row, torch) {
   if (row.cuda === null) return "simple/";
   return row.torches ? `${tagOf(row.cuda)}/torch${torch}/simple/` : `${tagOf(row.cuda)}/simple/`;
-}
-
-// The version with its label: 2.8.3+cu128torch2.8.
-function exactVersion(row) {
-  if (row.cuda === null) return row.version;
-  const label = tagOf(row.cuda) + (row.torches && !row.anyTorch ? `torch${row.torches[0]}` : "");
-  return row.version + (row.version.includes("+") ? "." : "+") + label;
 }

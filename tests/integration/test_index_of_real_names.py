@@ -36,8 +36,8 @@ def manifests() -> list[Manifest]:
 
 
 def trees_named_by(filename: str) -> set[str]:
-    """What a person would say; where a commit stands behind the torch version it is no label of ours."""
-    match = re.search(r"\+(cu\d+)(torch[0-9.]+)-", filename)
+    """What a person would say; a commit may stand behind the torch version."""
+    match = re.search(r"\+(cu\d+)(torch[0-9.]+)(git[0-9a-f]{7})?-", filename)
     return {"", match[1], f"{match[1]}/{match[2]}"} if match else {""}
 
 

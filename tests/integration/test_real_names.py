@@ -59,14 +59,11 @@ def kind_of(filename: str) -> str:
 def labelled(name: WheelName) -> tuple[str, Label | None]:
     """The upstream version and the label of a wheel.
 
-    Where a commit stands behind the torch version, as in ``3.0.0+cu128torch2.8git1a2b3c4``, it is no label of ours,
-    and an index lists the wheel without a CUDA. The commit belongs to the upstream version: ours would be
-    ``3.0.0+git1a2b3c4.cu128torch2.8``, so that is what is planned.
+    Where a commit stands behind the torch version, as in ``3.0.0+cu128torch2.8git1a2b3c4``, it belongs to the upstream
+    version: ours would be ``3.0.0+git1a2b3c4.cu128torch2.8``, so that is what is planned.
     """
-    label, commit, number = (name.version.local or "").partition("git")
-    if name.label is None and commit:
-        return f"{name.version.public}+{commit}{number}", Label.parse(label)
-    return name.version.public, name.label
+    _, commit, number = (name.version.local or "").partition("git")
+    return f"{name.version.public}+{commit}{number}" if commit else name.version.public, name.label
 
 
 def cells_of(filename: str) -> list[Cell]:
@@ -112,11 +109,11 @@ def test_every_kind_of_reason_has_its_count() -> None:
     assert sum(count for count, _ in EXPECTED.values()) == len(set(NAMES)) == 773
 
 
-def test_a_commit_behind_the_torch_version_is_no_label_of_ours() -> None:
-    without = [name for name in NAMES if WheelName.parse(name).label is None]
-    assert without == [name for name in NAMES if re.search(r"torch[0-9.]+git", name)]
-    assert len(without) == 29
-    (cell, *_) = cells_of(without[0])
+def test_a_commit_behind_the_torch_version_belongs_to_the_version_of_upstream() -> None:
+    assert [name for name in NAMES if WheelName.parse(name).label is None] == []
+    with_commit = [name for name in NAMES if re.search(r"torch[0-9.]+git", name)]
+    assert len(with_commit) == 29
+    (cell, *_) = cells_of(with_commit[0])
     assert Label.parse(cell.label.on(cell.version).local or "") == cell.label
     assert cell.version == "3.0.0+gite2743ab"
 

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wheelmill.names import CudaVersion, TorchVersion, project_version
-from wheelmill.wheel.label import Label
+from wheelmill.wheel.label import BuiltFor, Label
 
 numbers = st.integers(0, 999)
 labels = st.builds(
@@ -33,6 +33,21 @@ def test_the_label_is_found_behind_a_local_version_of_upstream(label: Label, loc
     assert version.local is not None
     assert version.local.endswith(f".{label}")
     assert Label.parse(version.local) == label
+
+
+commits = st.from_regex(r"((git|g|d)?[0-9a-f]{6,12})?", fullmatch=True)
+
+
+@given(labels, commits, commits)
+def test_whoever_reads_any_label_reads_ours_beside_dates_and_commits(label: Label, before: str, behind: str) -> None:
+    local = ".".join(filter(None, (before, str(label), behind)))
+
+    assert BuiltFor.parse(local).label == label
+
+
+@given(st.text() | near_labels)
+def test_any_text_can_be_read(text: str) -> None:
+    BuiltFor.of_installed(f"1.0+{text}")
 
 
 @given(st.text() | near_labels)

@@ -2,16 +2,21 @@
 
 import json
 import subprocess
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 from packaging.tags import parse_tag
 
+from tests.unit.client.conftest import TARGET, candidates
 from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.client.choose.fit import mismatches
+from wheelmill.client.choose.resolve import read_facts
 from wheelmill.config.load import load_config
-from wheelmill.index.collect import site_of_releases
+from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.wheels import Kind, WheelGroup, wheel_groups
 from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, project_name
@@ -54,7 +59,9 @@ def test_every_code_runs_on_the_same_gpus() -> None:
     }
     codes = [Architecture.parse(each) for each in sorted(compiled)]
     having = [*(((code,), ()) for code in codes), *(((), (code,)) for code in codes)]
-    kinds = [Kind(version="1", label=None, platform="any", glibc=None, sass=sass, ptx=ptx) for sass, ptx in having]
+    kinds = [
+        Kind(version="1", exact_version="1", platform="any", glibc=None, sass=sass, ptx=ptx) for sass, ptx in having
+    ]
     found = finder_data({DEMO: [WheelGroup(kind=kind, wheels=()) for kind in kinds]}, {}, None)
     gpus = json.dumps([gpu.capability for gpu in CARDS])
     said = answers(found, f"wheels.rows.map((row) => {gpus}.map((gpu) => codeFor(row, gpu) !== ''))")
@@ -93,5 +100,41 @@ def test_a_wheel_for_many_torches_fits_each_of_them_and_stands_in_its_tree(tmp_p
     assert answers(found, f"{choices}.map((choice) => wheels.fitting(choice).length)") == [0, 1, 1, 1]
     assert answers(found, f"wheels.nearest({choices}[0])") == [{"torch": "2.10"}]
     row = "wheels.rows[0]"
-    told = answers(found, f"[exactVersion({row}), treeOf({row}, '2.12'), {row}.anyTorch]")
+    told = answers(found, f"[{row}.exactVersion, treeOf({row}, '2.12'), {row}.anyTorch]")
     assert told == ["1.0+cu130", "cu130/torch2.12/simple/", True]
+
+
+LABELS = (
+    *(
+        "cu130torch2.11",
+        "cu132torch2.13gite2743ab",
+        "cu12torch2.8cxx11abitrue",
+        "cu126torch2.8",
+        "cuda12.8.torch2.10.0",
+    ),
+    *("cu130torch2.9.0andhigher", "torch2100cu128", "pt211cu130", "cu12", "torch2.8", "rocm6.4.torch2.8.0", "cpu", ""),
+)
+
+
+def test_every_label_is_for_the_same_cuda_and_torch(tmp_path: Path) -> None:
+    """Where the script finds a wheel, the client takes it, too; the client also takes one for an older CUDA."""
+    names = {label: f"demo-1.0{'+' * bool(label)}{label}-cp312-cp312-linux_x86_64.whl" for label in LABELS}
+    for name in names.values():
+        certified_wheel(tmp_path / name, content=b"")
+    minors = [TorchVersion(2, minor) for minor in (8, 9, 10, 11, 13)]
+    cudas = [CudaVersion(*each) for each in ((11, 8), (12, 6), (12, 8), (13, 0), (13, 2))]
+    site = site_of_folder(tmp_path, "", torches=dict.fromkeys(cudas, minors), warn=lambda _text: None)
+    found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, site.torches, None)
+    pairs = list(product(cudas, minors))
+    choice = {"project": DEMO, "platform": "linux_x86_64", "gpu": "", "python": "3.12"}
+    choices = json.dumps([{**choice, "cuda": str(cuda), "torch": str(torch)} for cuda, torch in pairs])
+    fitting = answers(found, f"{choices}.map((choice) => wheels.fitting(choice).map((row) => row.exactVersion))")
+    for (cuda, torch), said in zip(pairs, fitting, strict=True):
+        target = replace(TARGET, cuda=cuda, torch=torch, torch_release=None, python=PythonVersion(3, 12), driver=None)
+        listed = {str(each.version): each for each in candidates(list(names.values()))}
+        taken = {
+            version
+            for version, each in listed.items()
+            if not list(mismatches(each, Requirement("demo"), target, read_facts())) and each.label.cuda in (None, cuda)
+        }
+        assert set(said) == taken, (cuda, torch)

@@ -26,7 +26,7 @@ from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.torch_need import runs_beside, torch_requirement
+from wheelmill.wheel.torch_need import torch_requirement
 
 NOTHING_SAID: Final = Listing()
 Torches = Mapping[CudaVersion, Collection[TorchVersion]]
@@ -124,7 +124,7 @@ def site_of_folder(
             faults.append(f"{path.name}: {error}")
             continue
         if file.name.label is None:
-            warn(f"{path.name} has no CUDA label; it is listed under simple/ only")
+            warn(f"{path.name} has {_lack_of(file.name)}; it is listed under simple/ only")
         files.append(file)
     return site_of(files, faults, NOTHING_SAID, torches, hint="take these files out of the folder, or build them again")
 
@@ -150,6 +150,14 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
         requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
         metadata_sha256=sha256_of_bytes(content) if has_sidecar else None,
     )
+
+
+def _lack_of(name: WheelName) -> str:
+    """Why a wheel has no label: ``no CUDA label``, ``a label for ROCm``."""
+    named = name.built_for
+    if named.cuda_major:
+        return f"a label for {named}, of no certain minor release"
+    return f"a label for {named}" if named.other_accelerator else str(named)
 
 
 def _folder(url: str, name: str = "") -> str:
@@ -227,11 +235,12 @@ def _torches_of(files: Iterable[IndexFile], published: Torches) -> Mapping[CudaV
     So a torch that is new in ``compatibility.yml`` has a tree with every wheel that is for it, though none was built.
     """
     torches: dict[CudaVersion, set[TorchVersion]] = defaultdict(set)
-    for label, requires in {(file.name.label, file.requires_dist) for file in files}:
+    for file in {(file.name.built_for, file.requires_dist): file for file in files}.values():
+        label = file.name.label
         if label and label.torch:
             torches[label.cuda].add(label.torch)
-        elif label and torch_requirement(requires) is not None:
-            torches[label.cuda].update(torch for torch in published.get(label.cuda, ()) if runs_beside(requires, torch))
+        elif label and (file.torch or torch_requirement(file.requires_dist) is not None):
+            torches[label.cuda].update(torch for torch in published.get(label.cuda, ()) if file.serves(torch))
     return torches
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from wheelmill.config.model import Package, Status, StatusEntry
-from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchNeed, TorchVersion
+from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Plan
 from wheelmill.smoke.verdict import Certificate
 from wheelmill.wheel.label import Label
@@ -61,13 +61,18 @@ class IndexFile:
     @property
     def torch(self) -> TorchNeed | None:
         """The torch that its label names; where that names a CUDA only, any from the one that it requires on."""
-        label = self.name.label
-        return label.torch or needed_torch(self.requires_dist) if label else None
+        named = self.name.built_for
+        return named.torch or (needed_torch(self.requires_dist) if named.cuda else None)
 
     def serves(self, torch: TorchVersion) -> bool:
         """Whether it is for a torch; one that needs none is for all."""
-        label = self.name.label
-        return label.torch == torch if label and label.torch else runs_beside(self.requires_dist, torch)
+        match self.name.built_for.torch:
+            case TorchVersion() as named:
+                return named == torch
+            case StableTorch() as named if torch not in named:
+                return False
+            case _:
+                return runs_beside(self.requires_dist, torch)
 
     @property
     def is_for_candidate(self) -> bool:

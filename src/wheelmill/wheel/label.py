@@ -5,13 +5,13 @@ A label is ``2.8.3+cu128torch2.8``; without torch ``+cu130``. Local versions are
 installer keeps the label, and an exact pin can name it.
 
 Our own labels have one form; others write ``cu12torch2.8cxx11abiTRUE``, ``torch2100cu128``, ``cu.12.8.torch.2.10``,
-``pt28cu128``, ``cu128torch2.9.0andhigher``, with dates and commits between.
+``pt28cu128``, ``cu128torch2.9.0andhigher``, with dates and commits between, and ``rocm6.4`` for what is no CUDA.
 """
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Final, Self
@@ -19,6 +19,7 @@ from typing import Final, Self
 from packaging.version import Version
 
 from wheelmill.names import CudaVersion, ProjectVersion, StableTorch, TorchNeed, TorchVersion
+from wheelmill.wheel.label_words import ACCELERATORS, CXX11_ABI, TORCH, number_in_front, read_words
 
 CANDIDATES: Final = "rc"
 """The part of an index with the trees of wheels for release candidates of torch."""
@@ -69,9 +70,6 @@ class Label:
         return f"{self.cuda.tag}torch{self.torch}" if self.torch else self.cuda.tag
 
 
-_ABI: Final = "cxx11abi"
-
-
 @dataclass(frozen=True, kw_only=True)
 class BuiltFor:
     """What the local version of anybody's wheel says that it was built for: CUDA, torch and C++ ABI."""
@@ -79,55 +77,72 @@ class BuiltFor:
     cuda_major: int | None = None
     cuda: CudaVersion | None = None
     """None too when only the major release is named: ``cu12``."""
+    other_accelerator: str | None = None
+    """What it runs on instead of CUDA: ``ROCm``, ``the CPU alone``; None where it says CUDA or nothing."""
     torch: TorchNeed | None = None
     cxx11_abi: bool | None = None
 
     @classmethod
     @functools.cache
     def parse(cls, local: str) -> Self:
-        """Read a local version; what it does not say stays None."""
-        cuda = _number_behind("cu", local)
-        torch, rest = _torch_in(local)
-        _, abi, value = local.rpartition(_ABI)
-        major, _, minor = cuda.partition(".")
-        if not minor and len(major) == 3:  # noqa: PLR2004 - cu128; cu12 names the major release only
-            major, minor = major[:2], major[2:]
-        return cls(
-            cuda_major=int(major) if major else None,
-            cuda=CudaVersion(int(major), int(minor.partition(".")[0])) if minor else None,
-            torch=StableTorch(oldest=torch) if torch and rest.startswith("andhigher") else torch,
-            cxx11_abi=value.startswith("true") if abi else None,
-        )
+        """Read a local version; what it does not say stays None.
+
+        Of two CUDAs the later counts: it is the label, and what stands before it is upstream's, or the major release
+        alone as in ``cu12torch2.8.0+cu129``.
+        """
+        found = cls()
+        for word, behind in read_words(local):
+            if other := ACCELERATORS.get(word):
+                found = replace(found, cuda_major=None, cuda=None, other_accelerator=other)
+            elif word == CXX11_ABI:
+                is_new = behind.startswith(("true", "1"))
+                found = replace(found, cxx11_abi=is_new) if is_new or behind.startswith(("false", "0")) else found
+            elif word in TORCH:
+                found = replace(found, torch=_torch_of(word, behind) or found.torch)
+            elif named := _cuda_of(behind):
+                major, minor = named
+                cuda = None if minor is None else CudaVersion(major, minor)
+                found = replace(found, cuda_major=major, cuda=cuda, other_accelerator=None)
+        return found
 
     @classmethod
     def of_installed(cls, version: str) -> Self:
         """Read what a version says behind its ``+``; one that is no version (PEP 440) can say it, too."""
         return cls.parse(version.lower().partition("+")[2])
 
+    @cached_property
+    def label(self) -> Label | None:
+        """What our own label says of it; None when it names no one release of CUDA."""
+        torch = self.torch if isinstance(self.torch, TorchVersion) else None
+        return Label(cuda=self.cuda, torch=torch) if self.cuda else None
 
-def _torch_in(local: str) -> tuple[TorchVersion | None, str]:
-    """torch, and what stands behind it."""
-    for word in ("torch", "pt"):
-        number = _number_behind(word, local)
-        if not number:
-            continue
-        rest = local.partition(word)[2].lstrip(".")[len(number) :]
-        major, _, minor = number.partition(".")
-        if not minor and len(major) > 1:  # torch2100 has a patch release behind it, pt210 has none
-            major, minor = major[0], major[1:-1] if word == "torch" and len(major) > 2 else major[1:]  # noqa: PLR2004
-        if minor:
-            minor, _, patch = minor.partition(".")
-            candidate = "".join(takewhile("0123456789".__contains__, rest[2:])) if rest.startswith("rc") else ""
-            is_candidate = candidate and not patch.strip("0.")  # those of a patch release keep its ABI
-            return TorchVersion(int(major), int(minor), int(candidate) if is_candidate else None), rest
-    return None, ""
+    def __str__(self) -> str:
+        """``CUDA 13.0``, ``CUDA 12``, ``ROCm`` or ``no CUDA label``."""
+        if self.cuda_major is None:
+            return self.other_accelerator or "no CUDA label"
+        return f"CUDA {self.cuda or self.cuda_major}"
 
 
-def _number_behind(word: str, text: str) -> str:
-    """Numbers with dots between them, right behind a word or behind the dot that follows it; empty for none."""
-    while word in text:
-        text = text.partition(word)[2]
-        number = "".join(takewhile(lambda c: c in "0123456789.", text.removeprefix(".")))
-        if number[:1].isdigit():
-            return number.partition("..")[0].rstrip(".")
-    return ""
+def _cuda_of(behind: str) -> tuple[int, int | None] | None:
+    """The major and the minor release in ``12.8``, ``128``, and ``12``, which has none."""
+    major, _, minor = number_in_front(behind).partition(".")
+    if len(major) > 2:  # noqa: PLR2004 - cu128; cu12 names the major release only
+        major, minor = major[:2], major[2:]
+    minor = minor.partition(".")[0]
+    return (int(major), int(minor) if minor else None) if major else None
+
+
+def _torch_of(word: str, behind: str) -> TorchNeed | None:
+    """The torch in ``2.9.0``, ``290``, ``2.16.0rc2`` and ``2.9.0andhigher``; None where that is none."""
+    number = number_in_front(behind)
+    rest = behind[len(number) :]
+    major, _, minor = number.partition(".")
+    if not minor and len(major) > 1:  # torch2100 has a patch release behind it, pt210 has none
+        major, minor = major[0], major[1:-1] if word == "torch" and len(major) > 2 else major[1:]  # noqa: PLR2004
+    if not minor:
+        return None
+    minor, _, patch = minor.partition(".")
+    candidate = "".join(takewhile("0123456789".__contains__, rest[2:])) if rest.startswith("rc") else ""
+    is_candidate = candidate and not patch.strip("0.")  # those of a patch release keep its ABI
+    torch = TorchVersion(int(major), int(minor), int(candidate) if is_candidate else None)
+    return StableTorch(oldest=torch) if rest.startswith("andhigher") else torch

@@ -14,7 +14,7 @@ from packaging.version import Version
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import MAX_FILENAME, sha256_of
-from wheelmill.wheel.label import Label
+from wheelmill.wheel.label import BuiltFor, Label
 from wheelmill.wheel.limits import MAX_TAGS
 
 
@@ -46,8 +46,13 @@ class WheelName:
 
     @property
     def label(self) -> Label | None:
-        """The CUDA and torch that its local version names; None when it names none."""
-        return _label(self.version)
+        """The CUDA and torch that its local version names in any form; None when it names no one release of CUDA."""
+        return self.built_for.label
+
+    @property
+    def built_for(self) -> BuiltFor:
+        """All that its local version says."""
+        return BuiltFor.parse(self.version.local or "")
 
     @property
     def filename(self) -> str:
@@ -93,11 +98,6 @@ def read_tags(text: str) -> frozenset[Tag]:
         return parse_tag(text, limit=MAX_TAGS)
     except (InvalidTag, TooManyTagsError) as error:
         raise UnreadableError(f"Invalid wheel tags: {error}") from None
-
-
-@lru_cache(maxsize=4096)
-def _label(version: Version) -> Label | None:
-    return Label.parse(version.local) if version.local else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import IndexFile, Site
-from wheelmill.names import StableTorch, TorchVersion
+from wheelmill.names import CudaVersion, StableTorch, TorchVersion
 from wheelmill.wheel.metadata import metadata_bytes
 
 FOR_CANDIDATE = "demo-1.0+cu130torch2.16rc1-cp311-cp311-manylinux_2_28_x86_64.whl"
@@ -149,14 +149,38 @@ def test_a_folder_of_wheels_gives_the_same_trees_as_their_release(release: Relea
     assert names_of(site_of_folder(tmp_path / "wheels", "", warn=lambda _text: None)) == of_release
 
 
-def test_wheels_without_our_label_are_told_of(tmp_path: Path) -> None:
-    foreign = "torch_scatter-2.1.2+pt211cu130-cp311-cp311-linux_x86_64.whl"
-    for name in (NO_TORCH, UNLABELLED, foreign):
+def test_wheels_without_a_label_for_one_cuda_are_told_of(tmp_path: Path) -> None:
+    of_others = {
+        f"foreign-2.1+{label}-cp311-cp311-linux_x86_64.whl": lack
+        for label, lack in (
+            ("cu12torch2.8cxx11abitrue", "a label for CUDA 12, of no certain minor release"),
+            ("rocm6.4", "a label for ROCm"),
+        )
+    }
+    for name in (NO_TORCH, UNLABELLED, *of_others):
         write_wheel(tmp_path / name)
     warnings: list[str] = []
     site = site_of_folder(tmp_path, "", warn=warnings.append)
-    assert warnings == [f"{name} has no CUDA label; it is listed under simple/ only" for name in (foreign, UNLABELLED)]
-    assert names_of(site) == {"": {NO_TORCH, UNLABELLED, foreign}, "cu130": {NO_TORCH}}
+    lacks = {**of_others, UNLABELLED: "no CUDA label"}
+    assert warnings == [f"{name} has {lack}; it is listed under simple/ only" for name, lack in lacks.items()]
+    assert names_of(site) == {"": {NO_TORCH, *lacks}, "cu130": {NO_TORCH}}
+
+
+def test_wheels_with_the_labels_of_others_stand_in_the_same_trees(tmp_path: Path) -> None:
+    scatter, commit, stable = (
+        "torch_scatter-2.1.2+pt211cu130-cp311-cp311-linux_x86_64.whl",
+        "flash_attn_3-3.0.0+cu130torch2.11gite2743ab-cp39-abi3-linux_x86_64.whl",
+        "sageattention-2.2.0+cu130torch2.10.0andhigher.post4-cp39-abi3-win_amd64.whl",
+    )
+    for name in (scatter, commit, stable):
+        write_wheel(tmp_path / name)
+    torches = {CudaVersion(13, 0): [TorchVersion(2, 9), TorchVersion(2, 10)]}
+    assert names_of(site_of_folder(tmp_path, "", torches=torches, warn=refuse)) == {
+        "": {scatter, commit, stable},
+        "cu130": {scatter, commit, stable},
+        "cu130/torch2.10": {stable},
+        "cu130/torch2.11": {scatter, commit, stable},
+    }
 
 
 def test_an_empty_folder_makes_a_site_with_one_empty_tree(tmp_path: Path) -> None:

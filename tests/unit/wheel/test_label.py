@@ -93,6 +93,26 @@ def test_a_wheel_stands_in_the_tree_of_its_cuda_and_of_its_torch(label: Label, t
         ("pt28cu128", "12.8", "2.8", None),
         ("pt210cu130", "13.0", "2.10", None),
         ("cu121", "12.1", None, None),
+        ("cu132torch2.13gite2743ab", "13.2", "2.13", None),
+        ("cuda12.8.torch2.10.0", "12.8", "2.10", None),
+        ("cu13.0torch2.9", "13.0", "2.9", None),
+        ("torch2.11cu130", "13.0", "2.11", None),
+        ("torch210cu121", "12.1", "2.1", None),
+        ("fd27788pt2.5.0cu121", "12.1", "2.5", None),
+        ("abcdefapt2.5.0cu121", "12.1", "2.5", None),
+        ("cu128torch2.9.0cxx11abi1", "12.8", "2.9", True),
+        ("cu128torch2.9.0cxx11abi0", "12.8", "2.9", False),
+        ("d20260714.cu132torch2.13.0cxx11abitrue", "13.2", "2.13", True),
+        ("cu12torch2.8.0+cu129cxx11abitrue", "12.9", "2.8", True),
+        ("cu12.4cfdf91", "12", None, None),
+        ("torch2.9.20260330", None, "2.9", None),
+        ("73b6ea4.cu13", "13", None, None),
+        ("cu130gb10", "13.0", None, None),
+        ("cu118.cu130", "13.0", None, None),
+        ("rocm6.2.cu130", "13.0", None, None),
+        ("nocuda12", None, None, None),
+        ("opt2.script12", None, None, None),
+        ("g98e91a960", None, None, None),
         ("custom", None, None, None),
         ("cu12..5", "12", None, None),
         ("cu..12torch2..8", None, None, None),
@@ -105,6 +125,28 @@ def test_labels_of_others_are_read(local: str, cuda: str | None, torch: str | No
     assert (str(label.cuda) if label.cuda else major) == cuda
     assert (str(label.torch) if label.torch else None) == torch
     assert label.cxx11_abi is abi
+
+
+@pytest.mark.parametrize(
+    ("local", "accelerator"),
+    [
+        ("rocm6.4.torch2.8.0", "ROCm"),
+        ("rocm720", "ROCm"),
+        ("musa43", "MUSA"),
+        ("xpu", "Intel's XPU"),
+        ("cpu", "the CPU alone"),
+        ("cpu.cxx11.abi", "the CPU alone"),
+        ("cu118.cpu", "the CPU alone"),
+    ],
+)
+def test_what_is_built_for_another_accelerator_is_for_no_cuda(local: str, accelerator: str) -> None:
+    label = BuiltFor.parse(local)
+    assert (label.other_accelerator, label.cuda_major, label.label) == (accelerator, None, None)
+    assert str(label) == accelerator
+
+
+def test_a_local_version_of_any_length_is_read() -> None:
+    assert BuiltFor.of_installed(f"1.0+cu{'9' * 10_000}").cuda_major == 99
 
 
 def test_and_higher_is_a_minimum() -> None:

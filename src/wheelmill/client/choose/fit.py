@@ -19,6 +19,7 @@ from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, 
 from wheelmill.web.pages import shown
 from wheelmill.wheel.gpu_code import lacks_code_for, runs_on
 from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.label_words import ACCELERATORS
 from wheelmill.wheel.mangling import describe_symbol
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_need import has_release_of, torch_requirement, words_for
@@ -101,14 +102,15 @@ def _against_cuda(label: BuiltFor, target: TargetEnvironment) -> str | None:
 
     https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
     """
-    if label.cuda_major is None:
+    if label.other_accelerator:
+        fits = target.cpu_only and label.other_accelerator == ACCELERATORS["cpu"]
+        return None if fits else f"is built for {label}, not for CUDA"
+    if label.cuda_major is None or (target.cuda is None and not target.cpu_only):
         return None
-    if target.cpu_only:
-        return f"is built for CUDA {label.cuda or label.cuda_major}, the target's torch is built without CUDA"
-    if target.cuda is None:
-        return None
+    if target.cpu_only or target.cuda is None:
+        return f"is built for {label}, the target's torch is built without CUDA"
     if label.cuda_major != target.cuda.major:
-        return f"is built for CUDA {label.cuda or label.cuda_major}, the target has {target.cuda}"
+        return f"is built for {label}, the target has {target.cuda}"
     if label.cuda and label.cuda > target.cuda:
         return f"is built with CUDA {label.cuda}, newer than the target's {target.cuda}"
     return None

@@ -11,6 +11,7 @@ from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
 from wheelmill.wheel.gpu_code import CARDS, code_for
+from wheelmill.wheel.label import BuiltFor
 
 Value = TypeVar("Value", bound=Hashable)
 
@@ -34,6 +35,8 @@ class FinderData(TypedDict):
 
     projects: list[str]
     versions: list[str]
+    exact_versions: list[str]
+    """With their labels."""
     pythons: list[str]
     """Ascending, as are CUDA and torch."""
     cudas: list[str]
@@ -46,10 +49,10 @@ class FinderData(TypedDict):
     requires: dict[str, list[str]]
     """Projects of this index that others need beside them."""
     rows: list[list[int | list[int]]]
-    """Project, version, CUDA, torch, platform, GPU code, Pythons: a row for wheels that differ in Python only.
+    """Project, version, exact version, CUDA, torch, platform, GPU code, Pythons.
 
-    Those of a project stand together, the newest version first; -1 is none. Torch is a list where any of several will
-    do.
+    A row for wheels that differ in Python only. Those of a project stand together, the newest version first; -1 is
+    none. CUDA and torch are a list where any of several will do. Wheels for no CUDA, such as ROCm's, have no row.
     """
 
 
@@ -65,31 +68,37 @@ def finder_data(
         trees: the torches that have a tree, by CUDA, for wheels that any torch of a range will do for.
         catalogue: the plan, which names Pythons that no wheel names, the drivers, and what packages require.
     """
-    every_group = [group for of_project in groups.values() for group in of_project]
-    every_label = [group.kind.label for group in every_group if group.kind.label]
+    shown = {
+        project: [group for group in of_project if not group.kind.built_for.other_accelerator]
+        for project, of_project in groups.items()
+    }
+    every_group = [group for of_project in shown.values() for group in of_project]
     pythons = _numbers_of(sorted(_pythons(every_group, catalogue)))
-    cudas = _numbers_of(sorted({label.cuda for label in every_label}))
+    cudas = _numbers_of(_cudas([group.kind.built_for for group in every_group]))
     torches = _numbers_of(sorted({torch for group in every_group for torch in _torches_for(group, trees)}))
     versions = _numbers_of(group.kind.version for group in every_group)
+    exact_versions = _numbers_of(group.kind.exact_version for group in every_group)
     platforms = _numbers_of((group.kind.platform, group.kind.glibc) for group in every_group)
     codes = _numbers_of((group.kind.sass, group.kind.ptx) for group in every_group)
     rows: list[list[int | list[int]]] = [
         [
             number,
             versions[(kind := group.kind).version],
-            cudas[kind.label.cuda] if kind.label else -1,
+            exact_versions[kind.exact_version],
+            _cuda_column(kind.built_for, cudas),
             _torch_column([torches[torch] for torch in _torches_for(group, trees)], kind.torch),
             platforms[kind.platform, kind.glibc],
             codes[kind.sass, kind.ptx],
             [pythons[python] for python in covered_pythons(tuple(pythons), group.pythons)],
         ]
-        for number, of_project in enumerate(groups.values())
+        for number, of_project in enumerate(shown.values())
         for group in of_project
     ]
     drivers = catalogue.drivers if catalogue else {}
     return FinderData(
         projects=list(groups),
         versions=list(versions),
+        exact_versions=list(exact_versions),
         pythons=[str(python) for python in pythons],
         cudas=[str(cuda) for cuda in cudas],
         torches=[str(torch) for torch in torches],
@@ -99,6 +108,20 @@ def finder_data(
         requires=_requirements(catalogue.packages) if catalogue else {},
         rows=rows,
     )
+
+
+def _cudas(named: Iterable[BuiltFor]) -> list[CudaVersion]:
+    """The CUDA releases that people may choose; of a major release that wheels name alone, the first stands for it."""
+    exact = {each.cuda for each in named if each.cuda}
+    majors = {each.cuda_major for each in named if each.cuda_major} - {cuda.major for cuda in exact}
+    return sorted(exact | {CudaVersion(major, 0) for major in majors})
+
+
+def _cuda_column(named: BuiltFor, cudas: Mapping[CudaVersion, int]) -> int | list[int]:
+    """How a row says for which CUDA it is: a list where the label names the major release only."""
+    if named.cuda_major is None:
+        return -1
+    return cudas[named.cuda] if named.cuda else [cudas[cuda] for cuda in cudas if cuda.major == named.cuda_major]
 
 
 def _torches_for(group: WheelGroup, trees: Mapping[CudaVersion, Sequence[TorchVersion]]) -> Sequence[TorchVersion]:

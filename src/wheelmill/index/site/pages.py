@@ -67,7 +67,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
 
 def _pin_example(packages: Iterable[PackagePage]) -> str:
     """A pin that would work here."""
-    pins = (f"{package.name}=={package.groups[0].exact_version}" for package in packages if package.groups)
+    pins = (f"{package.name}=={package.groups[0].kind.exact_version}" for package in packages if package.groups)
     return next(pins, "PACKAGE==2.8.3+cu128torch2.8")
 
 

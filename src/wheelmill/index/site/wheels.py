@@ -17,7 +17,7 @@ from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, Platform, TorchNeed
 from wheelmill.smoke.verdict import Certificate
 from wheelmill.wheel.glibc import promised_glibc
-from wheelmill.wheel.label import Label
+from wheelmill.wheel.label import BuiltFor, Label
 from wheelmill.wheel.torch_need import age_of
 
 
@@ -26,8 +26,9 @@ class Kind:
     """What wheels of one project have in common that differ in Python only."""
 
     version: str
-    """The upstream version: ``2.8.3``."""
-    label: Label | None
+    """What stands before our label: ``2.8.3``; of another's wheel all of it, ``2.8.3+cu12torch2.8cxx11abitrue``."""
+    exact_version: str
+    """What a pin names: ``2.8.3+cu128torch2.8``."""
     torch: TorchNeed | None = None
     """What they need of torch."""
     platform: str
@@ -42,18 +43,27 @@ class Kind:
     @classmethod
     def of(cls, file: IndexFile) -> Self:
         """What a wheel shares with those for other Pythons."""
-        version, label = _split_version(file.name.version)
         platform, glibc = _platform_of(file.name.tags)
         evidence = file.certificate.evidence if file.certificate else None
         return cls(
-            version=version,
-            label=label,
+            version=_version_before_label(file.name.version),
+            exact_version=str(file.name.version),
             torch=file.torch,
             platform=platform,
             glibc=glibc,
             sass=_architectures(evidence.sass) if evidence else (),
             ptx=_architectures(evidence.ptx) if evidence else (),
         )
+
+    @property
+    def built_for(self) -> BuiltFor:
+        """What their label says."""
+        return BuiltFor.of_installed(self.exact_version)
+
+    @property
+    def label(self) -> Label | None:
+        """The CUDA and torch that their label names in any form; None when it names no one release of CUDA."""
+        return self.built_for.label
 
     @property
     def folder(self) -> str:
@@ -70,10 +80,9 @@ class Kind:
 
 
 @cache
-def _split_version(version: Version) -> tuple[str, Label | None]:
-    """What stands before our label, and the label."""
+def _version_before_label(version: Version) -> str:
     label = Label.parse(version.local) if version.local else None
-    return str(version).removesuffix(str(label)).rstrip("+."), label
+    return str(version).removesuffix(str(label)).rstrip("+.")
 
 
 @cache
@@ -133,11 +142,6 @@ class WheelGroup:
         """What they were built for; where upstream has bounds of its own, METADATA admits less."""
         made = self.certificate.provenance if self.certificate else None
         return made.cell.torch if made else self.kind.torch
-
-    @property
-    def exact_version(self) -> str:
-        """What a pin names: ``2.8.3+cu128torch2.8``."""
-        return str(self.wheels[0].file.name.version)
 
     @property
     def tried_on(self) -> str:

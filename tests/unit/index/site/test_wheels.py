@@ -41,7 +41,7 @@ def test_wheels_that_differ_in_python_only_stand_together(release: Release) -> N
     names = [f"demo-1.0+cu130torch2.11-cp3{minor}-cp3{minor}-manylinux_2_28_x86_64.whl" for minor in (9, 10, 12)]
     (group,) = groups(release(*names))
     assert [str(wheel.pythons) for wheel in group.wheels] == ["3.9", "3.10", "3.12"]
-    assert (group.kind.version, group.exact_version) == ("1.0", "1.0+cu130torch2.11")
+    assert (group.kind.version, group.kind.exact_version) == ("1.0", "1.0+cu130torch2.11")
     assert (group.kind.platform, group.kind.glibc, group.kind.folder) == (
         "linux_x86_64",
         "2.28",
@@ -52,7 +52,7 @@ def test_wheels_that_differ_in_python_only_stand_together(release: Release) -> N
 def test_the_newest_version_then_torch_then_cuda_comes_first(release: Release) -> None:
     labels = ["1.0+cu130torch2.9", "1.0+cu126torch2.10", "1.0+cu128torch2.10", "0.9+cu130torch2.11", "0.10+cu126"]
     found = groups(release(*(f"demo-{label}-cp312-cp312-linux_x86_64.whl" for label in labels)))
-    assert [group.exact_version for group in found] == [
+    assert [group.kind.exact_version for group in found] == [
         "1.0+cu128torch2.10",
         "1.0+cu126torch2.10",
         "1.0+cu130torch2.9",
