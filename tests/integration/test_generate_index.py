@@ -16,7 +16,7 @@ from wheelmill.index.serve import serve_folder
 LABELLED = "demo-1.0+cu130-py3-none-any.whl"
 FOR_CUDA_128 = "demo-1.0+cu128-py3-none-any.whl"
 UNLABELLED = "demo-1.0-py3-none-any.whl"
-FOREIGN = "torch_scatter-2.1.2+pt211cu130-py3-none-any.whl"
+FOREIGN = "torch_scatter-2.1.2+rocm6.4-py3-none-any.whl"
 
 
 @pytest.fixture
@@ -35,9 +35,10 @@ def generate(python: Command, wheels: Path, *, exit_code: int = 0) -> str:
     return done.stderr
 
 
-def test_wheels_without_our_label_get_a_warning(python: Command, wheels: Path) -> None:
+def test_wheels_without_a_cuda_get_a_warning(python: Command, wheels: Path) -> None:
     assert generate(python, wheels).splitlines() == [
-        f"warning: {name} has no CUDA label; it is listed under simple/ only" for name in (UNLABELLED, FOREIGN)
+        f"warning: {UNLABELLED} has no CUDA label; it is listed under simple/ only",
+        f"warning: {FOREIGN} has a label for ROCm; it is listed under simple/ only",
     ]
     projects = IndexPage.from_html((wheels.parent / "site" / "simple" / "index.html").read_bytes()).projects
     assert projects == ["demo", "torch-scatter"]
