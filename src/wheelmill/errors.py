@@ -155,9 +155,16 @@ class UnreadableError(WheelmillError, ValueError):
 
 
 class NetworkError(WheelmillError):
-    """A server cannot be reached, is busy, or does not have what was asked for."""
+    """A server cannot be reached, is busy, or does not have what was asked for.
+
+    `status` is the number of its answer (RFC 9110, section 15); None when there was none.
+    """
 
     exit_code = 10
+
+    def __init__(self, message: str, *, hint: str | None = None, status: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
 
 
 class TimeIsOver(BaseException):

@@ -59,7 +59,7 @@ def test_a_second_time_the_page_comes_from_the_cache(wheelmill: Command, server:
 
 def test_a_page_that_was_never_read_is_named_offline(wheelmill: Command) -> None:
     done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--offline", exit_code=8)
-    assert "/wheels/ is not in the cache, and --offline was given" in done.stderr
+    assert "/wheels/: not in the cache, and --offline was given" in done.stderr
 
 
 @pytest.fixture

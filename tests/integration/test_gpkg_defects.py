@@ -346,19 +346,19 @@ def test_21_every_page_of_releases_is_read(wheelmill: Command, server: PageServe
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "said", "exit_code"),
     [
-        (Answer(status=403, headers={"X-RateLimit-Remaining": "0"}), "GitHub's limit for requests is reached"),
-        (Answer(status=429, headers={"Retry-After": "90"}), "try again in 90 seconds"),
-        (Answer(status=410), "410 Gone"),
+        (Answer(status=403, headers={"X-RateLimit-Remaining": "0"}), "GitHub's limit for requests is reached", 10),
+        (Answer(status=429, headers={"Retry-After": "90"}), "try again in 90 seconds", 10),
+        (Answer(status=410), "410 Gone", 8),
     ],
 )
 def test_21_a_server_that_does_not_answer_is_named(
-    wheelmill: Command, server: PageServer, answer: Answer, said: str
+    wheelmill: Command, server: PageServer, answer: Answer, said: str, exit_code: int
 ) -> None:
     """gpkg takes a failure for an empty page and exits with 0, knows of 403 only, and then ends there and then."""
     server.pages |= {"/busy/": answer, "/wheels/": Answer(links_page(wheel_name()))}
-    done = wheelmill("available", "demo", *TARGET, "--source", f"{server.url}/busy/", exit_code=8)
+    done = wheelmill("available", "demo", *TARGET, "--source", f"{server.url}/busy/", exit_code=exit_code)
     assert f"warning: {server.url}/busy/" in done.stderr
     assert said in done.stderr
     wheelmill("resolve", "demo", "--no-look", *TARGET, "--extra-source", f"{server.url}/busy/")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.tags import Tag
@@ -115,6 +116,65 @@ class SourceList:
     site: str | None = None
     """The site of an index that has a newer one; None when nothing does."""
     sources: tuple[Source, ...]
+
+
+class Outcome(StrEnum):
+    """What became of looking for a project in a source. The values are part of the commands' JSON.
+
+    Of several pages of one source the outcome that stands first here counts: what is not known outweighs what is.
+    """
+
+    UNREACHABLE = "unreachable"
+    """No answer, or one that the server is at fault."""
+    LIMITED = "limited"
+    """The server answers no more requests for now (429, GitHub's limit)."""
+    REFUSED = "refused"
+    """A credential is needed, or another one (401, 403)."""
+    NOT_AN_INDEX = "not-an-index"
+    """An answer that no wheel could be listed in."""
+    NOT_ASKED = "not-asked"
+    """``--offline`` was given, and the cache does not have it."""
+    FOUND = "found"
+    """It lists wheels of the project, whether they fit or not."""
+    HAS_NONE = "has-none"
+    ABSENT = "absent"
+    """The server has no such page (404, 410)."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the source was asked and gave no answer, so that it may have what was looked for."""
+        return self in _OPEN
+
+    def __str__(self) -> str:
+        """The value in words: ``has none``."""
+        return self.value.replace("-", " ")
+
+
+_OPEN: Final = frozenset({Outcome.UNREACHABLE, Outcome.LIMITED, Outcome.REFUSED, Outcome.NOT_AN_INDEX})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOutcome:
+    """What became of looking for one project in one source."""
+
+    project: ProjectName
+    source: Source
+    outcome: Outcome
+    url: str
+    """The page that decided."""
+    detail: str = ""
+    """What the server said, and what to do about it; empty where the outcome says everything."""
+
+    @property
+    def warning(self) -> str | None:
+        """What to warn of: something else than an answer, or a place of wheels that is not there.
+
+        A simple index without the project, and a page that a source has for some targets only, may well be absent.
+        """
+        expected = self.source.kind is SourceKind.SIMPLE or "{" in self.source.url
+        if self.outcome in (Outcome.FOUND, Outcome.HAS_NONE) or (self.outcome is Outcome.ABSENT and expected):
+            return None
+        return f"{self.url}: {self.detail}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,9 +329,9 @@ class Resolution:
     torch_index: str | None = None
     """The simple index that has it."""
     warnings: tuple[str, ...] = ()
-    """Sources that did not answer, or were read from the cache."""
-    unanswered: tuple[str, ...] = ()
-    """Pages that servers did not give and the cache does not have: they may list a wheel for what is unresolved."""
+    """What is wrong with sources and with wheels that would have been better."""
+    sources: tuple[SourceOutcome, ...] = ()
+    """What became of each source that was looked in, for each project."""
 
     @property
     def torch_place(self) -> str | None:

@@ -192,7 +192,7 @@ class Web:
         """
         answer = self.get(url, limit=limit)
         if answer.status != HTTPStatus.OK:  # 206 would be a part that nobody asked for
-            raise NetworkError(f"{without_credentials(url)}: {answer.outcome}")
+            raise NetworkError(f"{without_credentials(url)}: {answer.outcome}", status=answer.status)
         return answer.content
 
     def download(
@@ -242,7 +242,8 @@ class Web:
         else:
             answer = self._ask("GET", url, {"Accept-Encoding": "identity"}, read, limit=MAX_FILE)
             if answer.status_code != HTTPStatus.OK:
-                raise NetworkError(f"{without_credentials(url)}: {answer.status_code} {answer.reason_phrase}")
+                outcome = f"{answer.status_code} {answer.reason_phrase}"
+                raise NetworkError(f"{without_credentials(url)}: {outcome}", status=answer.status_code)
         return Download(size=size, sha256=Sha256(digest.hexdigest()))
 
     def _ask(
@@ -276,7 +277,8 @@ class Web:
                 exchange.tries = 0
                 answer = RetryTransport(exchange, self._retries).handle_request(request)
                 if answer.status_code in FAILED or self._retries.is_retryable_status_code(answer.status_code):
-                    raise _no_answer(shown, f"{answer.status_code} {answer.reason_phrase}", exchange.tries)
+                    outcome = f"{answer.status_code} {answer.reason_phrase}"
+                    raise _no_answer(shown, outcome, exchange.tries, status=answer.status_code)
                 if not answer.has_redirect_location:
                     return answer
                 before, at = at, without_credentials(urljoin(at, answer.headers["Location"]))
@@ -296,8 +298,9 @@ def _authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def _no_answer(url: str, reason: str, tries: int) -> NetworkError:
-    return NetworkError(f"{url} does not answer: {reason}{f'; tried {tries} times' if tries > 1 else ''}")
+def _no_answer(url: str, reason: str, tries: int, *, status: int | None = None) -> NetworkError:
+    again = f"; tried {tries} times" if tries > 1 else ""
+    return NetworkError(f"{url} does not answer: {reason}{again}", status=status)
 
 
 def _read_local(url: str, read: Callable[[Iterator[bytes]], None]) -> None:

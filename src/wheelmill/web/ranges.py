@@ -100,7 +100,7 @@ class RangeFile(io.RawIOBase):
         if answer.status == HTTPStatus.OK:
             raise NetworkError("the file changed while it was read" if self._validator else "the server ignores ranges")
         if answer.status != HTTPStatus.PARTIAL_CONTENT:
-            raise NetworkError(f"the server answers {answer.outcome}")
+            raise NetworkError(f"the server answers {answer.outcome}", status=answer.status)
         found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", "").strip())
         if not found or len(answer.content) != int(found[2]) - int(found[1]) + 1:
             raise NetworkError("the server's Content-Range cannot be read, or is not of its bytes")

@@ -63,7 +63,10 @@ class Retries(Retry):
         asked = 0.0
         if isinstance(response, httpx.Response) and (asked := asked_pause(response.headers)) > _LONGEST_PAUSE:
             outcome = f"{response.status_code} {response.reason_phrase}"
-            raise NetworkError(f"{response.request.url} does not answer: {outcome}; try again in {asked:.0f} seconds")
+            raise NetworkError(
+                f"{response.request.url} does not answer: {outcome}; try again in {asked:.0f} seconds",
+                status=response.status_code,
+            )
         self._sleep(max(asked, self._pauses[self.attempts_made - 1]))
 
 

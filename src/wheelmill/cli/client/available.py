@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from wheelmill.cli.client.resolve import absence_error, outcomes_content, print_outcomes
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.cli.shared.terminal import STDOUT
-from wheelmill.client.choose.combinations import Combination, combinations
-from wheelmill.errors import NoWheelError
+from wheelmill.client.choose.combinations import Combination, Offer, find_offer
 from wheelmill.names import Platform, ProjectName, StableTorch
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
@@ -28,19 +28,25 @@ def available(
 ) -> None:
     """Show the CUDA, torch and Python releases that packages have wheels for. Exits with 8 when one has none."""
     environment = target.detect()
-    found: dict[ProjectName, tuple[Combination, ...]] = {}
+    platform = environment.platform
+    found: dict[ProjectName, Offer] = {}
     for name in projects_of(projects):
-        found[name], warnings = combinations(name, environment.platform, environment, search.search())
-        for warning in warnings:
+        found[name] = offer = find_offer(name, platform, environment, search.search())
+        for warning in offer.warnings:
             say(f"warning: {warning}")
+    outcomes = [each for offer in found.values() for each in offer.sources]
     if as_json:
-        content = {name: [_combination_content(each) for each in listed] for name, listed in found.items()}
-        print_json("wheelmill.available/1", platform=str(environment.platform), projects=content)
+        content = {name: list(map(_combination_content, offer.combinations)) for name, offer in found.items()}
+        sources = outcomes_content(outcomes)
+        print_json("wheelmill.available/1", platform=str(platform), projects=content, sources=sources)
     else:
-        for name, listed in found.items():
-            _print_table(name, listed, environment.platform)
-    if missing := [name for name, listed in found.items() if not listed]:
-        raise NoWheelError(f"no wheel of {', '.join(missing)} for {environment.platform}")
+        for name, offer in found.items():
+            _print_table(name, offer.combinations, platform)
+    if missing := [name for name, offer in found.items() if not offer.combinations]:
+        for name in missing:
+            say(f"{name}: no source has a wheel of it for {platform}")
+            print_outcomes(found[name].sources)
+        raise absence_error(missing, outcomes)
 
 
 def _combination_content(combination: Combination) -> dict[str, object]:

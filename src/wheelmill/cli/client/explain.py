@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from wheelmill.cli.client.resolve import outcomes_content, print_outcomes
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
@@ -39,7 +40,12 @@ def explain(
         say(f"warning: {warning}")
     if as_json:
         candidates = [_verdict_content(verdict) for verdict in shown]
-        print_json("wheelmill.explain/1", environment=str(explanation.environment), candidates=candidates)
+        print_json(
+            "wheelmill.explain/1",
+            environment=str(explanation.environment),
+            candidates=candidates,
+            sources=outcomes_content(explanation.sources),
+        )
         return
     print(f"for {explanation.environment}:")  # noqa: T201 - the result
     for verdict in shown:
@@ -57,6 +63,8 @@ def explain(
     fits = sum(not verdict.against for verdict in explanation.verdicts)
     aspects = "".join(f", {count} refused for {aspect}" for aspect, count in counts.most_common())
     print(f"{len(explanation.verdicts)} wheels: {fits} fit{aspects}")  # noqa: T201
+    if not explanation.verdicts:
+        print_outcomes(explanation.sources)
 
 
 def _inside_content(inside: Inside) -> dict[str, object]:

@@ -13,9 +13,9 @@ from wheelmill.cli.shared.options import SignerOption, signer_of, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
-from wheelmill.client.records import Choice, Resolution
+from wheelmill.client.records import Choice, Resolution, SourceOutcome
 from wheelmill.errors import NetworkError, NoWheelError, UsageError
-from wheelmill.names import StableTorch, project_name
+from wheelmill.names import ProjectName, StableTorch, project_name
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 RequirementsArgument = Annotated[
@@ -64,12 +64,24 @@ def demand_attestations(resolutions: Iterable[Resolution], option: str | None) -
 
 
 def no_wheel_error(resolutions: Iterable[Resolution]) -> NoWheelError | NetworkError:
-    """What to raise when projects have no wheel, and what to do then: it may be on a server that did not answer."""
+    """What to raise when projects have no wheel, and what to do then: a source without an answer may have one."""
     found = list(resolutions)
-    projects = ", ".join(sorted({name for resolution in found for name in resolution.unresolved}))
-    if unanswered := sorted({url for resolution in found for url in resolution.unanswered}):
+    missing = {name for resolution in found for name in resolution.unresolved}
+    return absence_error(missing, [each for resolution in found for each in resolution.sources])
+
+
+def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutcome]) -> NoWheelError | NetworkError:
+    """What to raise when projects have no wheel.
+
+    Args:
+        missing: the projects without a wheel.
+        outcomes: what became of the sources that were looked in, for these projects and others.
+    """
+    names = frozenset(missing)
+    projects = ", ".join(sorted(names))
+    if silent := sorted({each.url for each in outcomes if each.outcome.is_open and each.project in names}):
         return NetworkError(
-            f"no wheel for {projects} in the sources that answered; these did not: {', '.join(unanswered)}",
+            f"no wheel for {projects} in the sources that answered; these did not: {', '.join(silent)}",
             hint="try again later, or name the sources to look in with --source",
         )
     return NoWheelError(
@@ -93,6 +105,13 @@ def print_resolution(resolution: Resolution) -> None:
         say(f"  {name}: {missing.reason}")
         if missing.suggestion:
             say(f"    hint: {missing.suggestion}")
+        print_outcomes(each for each in resolution.sources if each.project == name)
+
+
+def print_outcomes(outcomes: Iterable[SourceOutcome]) -> None:
+    """Say what became of each source that was looked in, a line each."""
+    for each in outcomes:
+        say(f"    {each.source.name}: {each.outcome}{f', {each.detail}' if each.detail else ''}")
 
 
 def resolution_content(resolution: Resolution) -> dict[str, object]:
@@ -109,7 +128,22 @@ def resolution_content(resolution: Resolution) -> dict[str, object]:
         "unresolved": {name: missing.reason for name, missing in resolution.unresolved.items()},
         "suggestions": {name: missing.suggestion for name, missing in resolution.unresolved.items()},
         "warnings": list(resolution.warnings),
+        "sources": outcomes_content(resolution.sources),
     }
+
+
+def outcomes_content(outcomes: Iterable[SourceOutcome]) -> list[dict[str, object]]:
+    """What became of sources, as JSON shows it."""
+    return [
+        {
+            "project": each.project,
+            "source": each.source.name,
+            "outcome": each.outcome.value,
+            "url": each.url,
+            "detail": each.detail,
+        }
+        for each in outcomes
+    ]
 
 
 def _choice_content(choice: Choice) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from wheelmill.client.choose.inspection import look_into_all
 from wheelmill.client.choose.resolve import Search, open_finder
-from wheelmill.client.records import Candidate, Inside, TargetEnvironment
+from wheelmill.client.records import Candidate, Inside, SourceOutcome, TargetEnvironment
 from wheelmill.client.sources.listing import candidates_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.names import Platform, ProjectName, TorchNeed
@@ -27,20 +27,26 @@ class Combination:
     pythons: tuple[str, ...]
 
 
-def combinations(
-    project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search
-) -> tuple[tuple[Combination, ...], tuple[str, ...]]:
-    """List what a project has wheels for on one platform.
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """What sources have of a project for one platform."""
 
-    Returns:
-        The combinations, by CUDA and torch, and warnings of sources that did not answer.
-    """
+    combinations: tuple[Combination, ...]
+    """By CUDA and torch."""
+    warnings: tuple[str, ...]
+    sources: tuple[SourceOutcome, ...]
+    """What became of each source that was looked in."""
+
+
+def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search) -> Offer:
+    """List what a project has wheels for on one platform."""
     with open_finder([project], environment, search) as found:
         listed = candidates_of(project, found.places(project), found.pages)
         candidates = [candidate for candidate in listed if _is_for(platform, candidate)]
         if search.look:
             candidates = _with_ranges(candidates, found.pages.cache, offline=search.offline)
-        return _combine(candidates), tuple(found.pages.warnings)
+        outcomes = tuple(found.outcomes(project))
+        return Offer(combinations=_combine(candidates), warnings=found.warnings(outcomes), sources=outcomes)
 
 
 def _is_for(platform: Platform, candidate: Candidate) -> bool:

@@ -11,7 +11,7 @@ from wheelmill.client.choose.choice import choose, preference
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.inspection import Inspection, Looks, inspect, with_looks
 from wheelmill.client.choose.resolve import Search, open_finder
-from wheelmill.client.records import Candidate, Inside, Mismatch, Resolution, TargetEnvironment
+from wheelmill.client.records import Candidate, Inside, Mismatch, Resolution, SourceOutcome, TargetEnvironment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,8 @@ class Explanation:
     verdicts: tuple[Assessment, ...]
     """Of every wheel: those that fit first, the best at the front."""
     warnings: tuple[str, ...]
+    sources: tuple[SourceOutcome, ...]
+    """What became of each source that was looked in."""
 
 
 def explain(requirement: Requirement, environment: TargetEnvironment, search: Search) -> Explanation:
@@ -69,4 +71,7 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         fit.sort(key=lambda verdict: preference(verdict.candidate, target), reverse=True)
         others = [verdict for verdict in verdicts if verdict.against]
         others.sort(key=lambda verdict: (len(verdict.against), verdict.candidate.filename))
-        return Explanation(environment=target, verdicts=(*fit, *others), warnings=tuple(found.pages.warnings))
+        outcomes = tuple(found.outcomes(project))
+        return Explanation(
+            environment=target, verdicts=(*fit, *others), warnings=found.warnings(outcomes), sources=outcomes
+        )

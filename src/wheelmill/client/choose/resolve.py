@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +17,9 @@ from platformdirs import user_cache_path
 from wheelmill.client.choose.choice import choose, targets_of
 from wheelmill.client.choose.fit import group_fits
 from wheelmill.client.choose.inspection import Looks, inspect, with_looks
-from wheelmill.client.records import Candidate, Resolution, Source, TargetEnvironment
+from wheelmill.client.records import Candidate, Resolution, Source, SourceOutcome, TargetEnvironment
 from wheelmill.client.sources.links import LinkGroup
-from wheelmill.client.sources.listing import Place, candidates_of, places_of
+from wheelmill.client.sources.listing import Place, candidates_of, outcomes_of, places_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
 from wheelmill.client.sources.selection import PublishedSources, read_sources
@@ -118,6 +118,7 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
 
         look = inspect(choose_with, found.pages.cache, offline=search.offline) if search.look else None
         resolution = look.resolution if look else choose_with({})
+        outcomes = tuple(each for name in projects for each in found.outcomes(name))
         chosen = resolution.environment
         backend = (
             found.facts.torch_backend(chosen.torch, chosen.cuda, chosen.platform)
@@ -128,8 +129,8 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
             resolution,
             torch_backend=backend,
             torch_index=_torch_index(backend, chosen.torch, found.facts) if backend and chosen.torch else None,
-            warnings=(*found.pages.warnings, *resolution.warnings),
-            unanswered=tuple(found.pages.unanswered),
+            warnings=(*found.warnings(outcomes), *resolution.warnings),
+            sources=outcomes,
         )
 
 
@@ -192,6 +193,15 @@ class Finder:
     def all_candidates(self, project: ProjectName) -> list[Candidate]:
         """Every wheel of a project."""
         return candidates_of(project, self.places(project), self.pages)
+
+    def outcomes(self, project: ProjectName) -> list[SourceOutcome]:
+        """What became of each source that was looked in for a project."""
+        return outcomes_of(project, self.places(project), self.pages)
+
+    def warnings(self, outcomes: Iterable[SourceOutcome]) -> tuple[str, ...]:
+        """What is wrong with the sources and their pages, each once."""
+        of_sources = filter(None, (each.warning for each in outcomes))
+        return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
     def _fits(self, source: Source, group: LinkGroup) -> bool:
         return any(group_fits(source, group, target, self.facts) for target in self.targets)

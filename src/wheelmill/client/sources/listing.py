@@ -11,9 +11,9 @@ from packaging.tags import Tag
 from packaging.utils import BuildTag, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.records import Candidate, Source, SourceKind, TargetEnvironment
+from wheelmill.client.records import Candidate, Outcome, Source, SourceKind, SourceOutcome, TargetEnvironment
 from wheelmill.client.sources.links import SUFFIX, LinkGroup
-from wheelmill.client.sources.pages import Pages
+from wheelmill.client.sources.pages import PageOutcome, Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, Sha256
@@ -69,6 +69,20 @@ def candidates_of(
                         # Some pages repeat a link, and some sources share a page.
                         found.setdefault((candidate.url, candidate.sha256), candidate)
     return list(found.values())
+
+
+def outcomes_of(project: ProjectName, places: Sequence[Place], pages: Pages) -> list[SourceOutcome]:
+    """What became of looking for a project in each source, after its pages were brought up to date."""
+    of_sources: dict[Source, list[PageOutcome]] = {}
+    for place in places:
+        found = pages.outcome(place.url, place.source.distribution or project)
+        of_sources.setdefault(place.source, []).append(found)
+    place_of = list(Outcome).index
+    weightiest = {source: min(found, key=lambda each: place_of(each.outcome)) for source, found in of_sources.items()}
+    return [
+        SourceOutcome(project=project, source=source, outcome=page.outcome, url=page.url, detail=page.detail)
+        for source, page in weightiest.items()
+    ]
 
 
 def _candidate(link: Link, group: LinkGroup, base: str, source: Source) -> Candidate | None:

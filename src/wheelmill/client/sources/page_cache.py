@@ -26,6 +26,8 @@ CREATE TABLE IF NOT EXISTS groups (
 CREATE INDEX IF NOT EXISTS groups_of_page ON groups (page, project);
 CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, content TEXT NOT NULL, stored REAL NOT NULL);
 """
+ABSENT: Final = ""
+"""In the place of the base of a page that there is not."""
 _KEPT: Final = Link._fields.index("yanked") + 1
 """Fields of a link; the later ones nobody chooses by."""
 _VERSION: Final = 3
@@ -38,13 +40,18 @@ class CachedPage:
 
     id: int
     base: str
-    """What its links are relative to."""
+    """What its links are relative to; `ABSENT` where the server has no such page."""
     following: str | None
     """The URL of the page that goes on where it ends."""
     etag: str | None
     modified: str | None
     fresh: bool
     """Whether it may be used without asking whether it has changed (RFC 9111)."""
+
+    @property
+    def absent(self) -> bool:
+        """Whether the server said that it has no such page."""
+        return self.base == ABSENT
 
 
 class PageCache:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
+from wheelmill.client.records import Outcome
 from wheelmill.client.sources.links import group_links, read_page
-from wheelmill.client.sources.page_cache import CachedPage, PageCache
+from wheelmill.client.sources.page_cache import ABSENT, CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.web.credential_stores import variable_for
 from wheelmill.web.credentials import github_api
 from wheelmill.web.origin import Origin, without_credentials
-from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
+from wheelmill.web.pages import JSON_TYPE
 
 if TYPE_CHECKING:
     from wheelmill.web.answer import Answer
@@ -27,6 +29,16 @@ _MAX_CHAIN: Final = 100
 """Pages that follow one another. GitHub gives a thousand releases at most, thirty a page."""
 _SIMPLE: Final = f"{JSON_TYPE}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 _GITHUB: Final = "application/vnd.github+json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOutcome:
+    """What became of looking for a project on one page."""
+
+    outcome: Outcome
+    url: str
+    detail: str = ""
+    """What the server said, and what to do about it; empty where the outcome says everything."""
 
 
 class Pages:
@@ -44,10 +56,9 @@ class Pages:
         self.offline = offline
         self._refresh = refresh
         self._asked: set[str] = set()
+        self._missed: dict[str, PageOutcome] = {}
         self.warnings: list[str] = []
-        """Servers that did not answer, or answered with something else."""
-        self.unanswered: list[str] = []
-        """Pages that servers did not give, and the cache does not have."""
+        """What is wrong with pages that were read."""
 
     def update(self, urls: Iterable[str]) -> None:
         """Bring pages up to date, and those that follow them."""
@@ -70,10 +81,21 @@ class Pages:
             page = self.cache.page(page.following) if page.following else None
         return list(found.values())
 
+    def outcome(self, url: str, project: str) -> PageOutcome:
+        """What became of looking for a project on a page that was brought up to date, and on those that follow it."""
+        chain = self.chain(url)
+        asked = [url, *(page.following for page in chain if page.following)]
+        if missed := next((self._missed[each] for each in asked if each in self._missed), None):
+            return missed
+        if chain[0].absent:
+            return PageOutcome(outcome=Outcome.ABSENT, url=url, detail="there is no such page (404)")
+        lists = any(True for page in chain for _ in self.cache.groups(page.id, project))
+        return PageOutcome(outcome=Outcome.FOUND if lists else Outcome.HAS_NONE, url=url)
+
     def _is_current(self, url: str) -> bool:
         page = self.cache.page(url)
         if self.offline and page is None:
-            self.warnings.append(f"{url} is not in the cache, and --offline was given")
+            self._miss(url, Outcome.NOT_ASKED, "not in the cache, and --offline was given")
         return self.offline or bool(page and page.fresh and not self._refresh)
 
     def _ask(self, urls: list[str]) -> None:
@@ -94,12 +116,15 @@ class Pages:
                 try:
                     self._keep(url, future.result())
                 except NetworkError as error:
-                    if self.cache.page(url):
-                        self.warnings.append(f"{error}; using what the cache has")
-                    else:
-                        self.warnings.append(str(error))
-                        self.unanswered.append(url)
+                    limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
+                    outcome = Outcome.LIMITED if limited else Outcome.UNREACHABLE
+                    self._miss(url, outcome, str(error).removeprefix(url).lstrip(": "))
                 del future
+
+    def _miss(self, url: str, outcome: Outcome, detail: str) -> None:
+        """Note that a page cannot be brought up to date, and why."""
+        stands_in = "; using what the cache has" if self.cache.page(url) else ""
+        self._missed[url] = PageOutcome(outcome=outcome, url=url, detail=f"{detail}{stands_in}")
 
     def _keep(self, url: str, answer: Answer) -> None:
         lifetime = _lifetime(answer.headers.get("Cache-Control", ""))
@@ -107,17 +132,16 @@ class Pages:
             self.cache.mark_current(url, lifetime)
             return
         if answer.status == HTTPStatus.NOT_FOUND:
-            if url.startswith(github_api()):  # no such repository, or one that nobody may see
-                self.warnings.append(f"{url}: {answer.outcome}")
-                return
-            page = read_page(b"", HTML_TYPES[0], answer.url)  # an index that does not have the project (PEP 503)
-        elif answer.status != HTTPStatus.OK:
-            raise NetworkError(f"{url}: {_refusal(answer)}")
-        else:
-            try:
-                page = read_page(answer.content, answer.content_type, answer.url)
-            except UnreadableError as error:
-                raise NetworkError(f"{url}: {error}") from None
+            self.cache.store(url, base=ABSENT, following=None, etag=None, modified=None, lifetime=lifetime, groups={})
+            return
+        if answer.status != HTTPStatus.OK:
+            self._miss(url, *_refusal(answer))
+            return
+        try:
+            page = read_page(answer.content, answer.content_type, answer.url)
+        except UnreadableError as error:
+            self._miss(url, Outcome.NOT_AN_INDEX, str(error))
+            return
         said = [fault.problem for fault in page.faults[:_MAX_FAULTS]]
         if len(page.faults) > _MAX_FAULTS:
             said.append(f"has {len(page.faults) - _MAX_FAULTS} more entries that are wrong")
@@ -159,11 +183,13 @@ def _lifetime(cache_control: str) -> float:
     return float(age) if age.isdecimal() else _LIFETIME
 
 
-def _refusal(answer: Answer) -> str:
+def _refusal(answer: Answer) -> tuple[Outcome, str]:
+    """What an answer that gives no page comes to, and what is said of it."""
     status = answer.outcome
     if answer.headers.get("X-RateLimit-Remaining") == "0":
-        return f"{status}: GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"
+        hint = "GitHub's limit for requests is reached; set GITHUB_TOKEN, or use --offline"
+        return Outcome.LIMITED, f"{status}: {hint}"
     if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         places = filter(None, ("credentials.toml", "netrc", variable_for(Origin.of(answer.url))))
-        return f"{status}: a credential is needed, in {' or '.join(places)}"
-    return status
+        return Outcome.REFUSED, f"{status}: a credential is needed, in {' or '.join(places)}"
+    return Outcome.ABSENT if answer.status == HTTPStatus.GONE else Outcome.UNREACHABLE, status

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, links_page
 from tests.unit.client.choose.test_look import Site
 from tests.unit.client.conftest import TARGET, chosen
-from wheelmill.client.choose.combinations import combinations
+from wheelmill.client.choose.combinations import find_offer
 from wheelmill.client.choose.explain import explain
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.records import TargetEnvironment
@@ -85,13 +85,14 @@ def test_what_others_write_into_names_means_the_same(site: Site) -> None:
 def test_available_looks_into_wheels_whose_names_say_no_torch(site: Site) -> None:
     site.add(ORDINARY)
     search = Search(named=(f"find-links:{site.server.url}/",))
-    listed, warnings = combinations(project_name("demo"), TARGET.platform, beside("2.11"), search)
-    assert [(each.cuda, each.torch, each.pythons) for each in listed] == [
+    offer = find_offer(project_name("demo"), TARGET.platform, beside("2.11"), search)
+    assert [(each.cuda, each.torch, each.pythons) for each in offer.combinations] == [
         ("13.0", TorchVersion(2, 11), ("cp312",)),
         ("13.0", StableTorch(oldest=TorchVersion(2, 10)), ("cp39+",)),
     ]
-    assert warnings == ()
-    (_, unread), _ = combinations(project_name("demo"), TARGET.platform, beside("2.11"), replace(search, look=False))
+    assert offer.warnings == ()
+    offer = find_offer(project_name("demo"), TARGET.platform, beside("2.11"), replace(search, look=False))
+    (_, unread) = offer.combinations
     assert unread.torch == TorchVersion(2, 11)
 
 
@@ -101,5 +102,5 @@ def test_a_page_of_many_cudas_does_not_have_all_of_them_looked_into(site: Site) 
     links = (f"demo-1.0+cu{major}.0-cp39-abi3-linux_x86_64.whl" for major in range(20, 70))
     site.server.pages["/"] = Answer(page.body + links_page(*links))
     search = Search(named=(f"find-links:{site.server.url}/",))
-    combinations(project_name("demo"), TARGET.platform, beside("2.11"), search)
+    find_offer(project_name("demo"), TARGET.platform, beside("2.11"), search)
     assert len({path for path, _ in site.server.asked if path.endswith(".whl")}) == 20

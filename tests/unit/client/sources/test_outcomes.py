@@ -1,0 +1,96 @@
+"""What became of looking in a source: the same value cold, warm and offline."""
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.page_server import Answer, PageServer, links_page
+from tests.unit.client.conftest import TARGET
+from wheelmill.client.choose.resolve import Search, resolve
+from wheelmill.client.records import Outcome, Resolution
+
+WHEEL = "demo-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl"
+MISFIT = "demo-1.0.0+cu118torch2.1-cp39-cp39-win_amd64.whl"
+HTML = {"Content-Type": "text/html"}
+
+
+def find(*sources: str, offline: bool = False) -> Resolution:
+    return resolve([Requirement("demo")], TARGET, Search(named=sources, offline=offline, look=False))
+
+
+def outcomes_of(resolution: Resolution) -> list[Outcome]:
+    return [each.outcome for each in resolution.sources]
+
+
+ANSWERS = {
+    "found": (Answer(links_page(WHEEL)), Outcome.FOUND),
+    "found but nothing fits": (Answer(links_page(MISFIT)), Outcome.FOUND),
+    "has none": (Answer(links_page("other-1.0-py3-none-any.whl")), Outcome.HAS_NONE),
+    "absent": (Answer(status=404), Outcome.ABSENT),
+    "gone": (Answer(status=410), Outcome.ABSENT),
+    "unauthorized": (Answer(status=401), Outcome.REFUSED),
+    "forbidden": (Answer(status=403), Outcome.REFUSED),
+    "GitHub's limit": (Answer(status=403, headers={"X-RateLimit-Remaining": "0"}), Outcome.LIMITED),
+    "come back in an hour": (Answer(status=429, headers={"Retry-After": "3600"}), Outcome.LIMITED),
+    "a picture": (Answer(b"GIF89a", headers={"Content-Type": "image/gif"}), Outcome.NOT_AN_INDEX),
+    "a way to nowhere": (Answer(status=302, headers={"Location": "ftp://host.test/"}), Outcome.UNREACHABLE),
+    "another status": (Answer(status=418), Outcome.UNREACHABLE),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_every_answer_of_a_source_is_an_outcome(server: PageServer, case: str) -> None:
+    server.pages["/wheels/"], expected = ANSWERS[case]
+    assert outcomes_of(find(f"find-links:{server.url}/wheels/")) == [expected]
+
+
+@pytest.mark.parametrize("case", ["found", "has none", "absent"])
+def test_an_outcome_is_the_same_from_the_cache(server: PageServer, case: str) -> None:
+    server.pages["/wheels/"], expected = ANSWERS[case]
+    source = f"find-links:{server.url}/wheels/"
+    cold, warm, offline = find(source), find(source), find(source, offline=True)
+    assert outcomes_of(cold) == outcomes_of(warm) == outcomes_of(offline) == [expected]
+    assert cold.warnings == warm.warnings == offline.warnings
+    assert len(server.asked) == 1
+
+
+def test_the_cache_does_not_make_an_answer_of_a_server_that_gave_none(server: PageServer) -> None:
+    server.pages["/wheels/"] = Answer(links_page(MISFIT), headers=HTML | {"Cache-Control": "no-cache"})
+    source = f"find-links:{server.url}/wheels/"
+    find(source)
+    server.pages["/wheels/"] = Answer(status=418)
+    (outcome,) = find(source).sources
+    assert (outcome.outcome, outcome.outcome.is_open) == (Outcome.UNREACHABLE, True)
+    assert outcome.detail.endswith("using what the cache has")
+
+
+def test_what_was_never_read_is_not_asked_for_offline(server: PageServer) -> None:
+    (outcome,) = find(f"{server.url}/simple/", offline=True).sources
+    assert (outcome.outcome, outcome.outcome.is_open) == (Outcome.NOT_ASKED, False)
+
+
+def test_a_page_of_several_that_fails_outweighs_the_others(server: PageServer) -> None:
+    link = HTML | {"Link": f'<{server.url}/second>; rel="next"'}
+    server.pages |= {"/wheels/": Answer(links_page(WHEEL), headers=link), "/second": Answer(status=403)}
+    resolution = find(f"find-links:{server.url}/wheels/")
+    assert outcomes_of(resolution) == [Outcome.REFUSED]
+    assert resolution.choices.keys() == {"demo"}
+
+
+def test_each_source_has_one_outcome_for_each_project(server: PageServer) -> None:
+    server.pages["/wheels/"] = Answer(links_page(WHEEL))
+    sources = (f"find-links:{server.url}/wheels/", f"{server.url}/simple/")
+    wanted = [Requirement("demo"), Requirement("other")]
+    resolution = resolve(wanted, TARGET, Search(named=sources, look=False))
+    assert [(each.project, each.outcome) for each in resolution.sources] == [
+        ("demo", Outcome.FOUND),
+        ("demo", Outcome.ABSENT),
+        ("other", Outcome.HAS_NONE),
+        ("other", Outcome.ABSENT),
+    ]
+
+
+def test_a_link_page_that_is_not_there_is_a_warning_and_an_index_without_the_project_is_none(
+    server: PageServer,
+) -> None:
+    resolution = find(f"find-links:{server.url}/wheels/", f"{server.url}/simple/")
+    assert resolution.warnings == (f"{server.url}/wheels/: there is no such page (404)",)
