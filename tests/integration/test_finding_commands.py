@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -125,11 +126,21 @@ def test_cuda_has_three_spellings(wheelmill: Command, cuda: str) -> None:
     assert json.loads(done.stdout)["cuda"] == "12.8"
 
 
-@pytest.mark.parametrize("wrong", [("--cuda", "12"), ("--gpu", "x"), ("--platform", "amiga"), ("--cxx11-abi", "maybe")])
+@pytest.mark.parametrize("wrong", [("--cuda", "1"), ("--gpu", "x"), ("--platform", "amiga"), ("--cxx11-abi", "maybe")])
 def test_a_value_that_is_none_of_its_kind_is_named(wheelmill: Command, wrong: tuple[str, str]) -> None:
     done = wheelmill("environment", "--python", "3.12", *wrong, exit_code=2)
     assert wrong[0] in done.stderr
     assert "expected" in done.stderr
+
+
+def test_the_folder_of_an_environment_names_its_interpreter(wheelmill: Command, tmp_path: Path) -> None:
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    found = json.loads(wheelmill("environment", "--json", "--python-path", ".venv").stdout)
+    assert found["origins"]["python"] == ".venv/bin/python"
+    done = wheelmill("environment", "--python-path", python.parent, exit_code=2)
+    assert f"--python-path: {python.parent} is no environment" in done.stderr
 
 
 def test_a_driver_that_is_none_is_named(wheelmill: Command) -> None:

@@ -59,6 +59,8 @@ class TargetEnvironment:
     """``2.11.0+cu130`` as it is installed; None when it is not, or was given by hand."""
     cuda: CudaVersion | None
     """What torch is built for, or was asked for; None when any may be chosen."""
+    cuda_major: int | None = None
+    """The only major release of CUDA that may be chosen, where the CUDA is open; None for any."""
     cpu_only: bool = False
     """Whether the installed torch is built without CUDA."""
     cxx11_abi: bool | None = None
@@ -80,7 +82,8 @@ class TargetEnvironment:
 
     def __str__(self) -> str:
         """``Python 3.12, torch 2.11 and CUDA 13.0 on linux_x86_64``; what is open is called any."""
-        cuda = "no CUDA" if self.cpu_only else f"CUDA {self.cuda or '(any)'}"
+        major = f"{self.cuda_major} " if self.cuda_major else ""
+        cuda = "no CUDA" if self.cpu_only else f"CUDA {self.cuda or f'{major}(any)'}"
         return f"Python {self.python}, torch {self.torch or '(any)'} and {cuda} on {self.platform}"
 
     @property

@@ -8,22 +8,69 @@ from typing import Final, Literal
 from wheelmill.names import Architecture, CudaVersion
 
 CARDS: Final = {
-    Architecture(7, 0): "V100, Titan V",
-    Architecture(7, 5): "T4, RTX 20 series, GTX 16 series, Quadro RTX",
-    Architecture(8, 0): "A100, A30",
-    Architecture(8, 6): "A10, A40, RTX 30 series, RTX A2000 to A6000",
-    Architecture(8, 7): "Jetson Orin",
-    Architecture(8, 9): "L4, L40, L40S, RTX 40 series, RTX Ada",
-    Architecture(9, 0): "H100, H200, GH200",
-    Architecture(10, 0): "B200, GB200",
-    Architecture(10, 3): "B300, GB300",
-    Architecture(11, 0): "Jetson Thor",
-    Architecture(12, 0): "RTX 50 series, RTX PRO Blackwell",
-    Architecture(12, 1): "GB10 (DGX Spark)",
+    Architecture(7, 0): ("V100", "Titan V"),
+    Architecture(7, 5): ("T4", "RTX 20 series", "GTX 16 series", "Quadro RTX", "Titan RTX"),
+    Architecture(8, 0): ("A100", "A800", "A30"),
+    Architecture(8, 6): (
+        "A2",
+        "A10",
+        "A10G",
+        "A16",
+        "A40",
+        "RTX 30 series",
+        "A2000",
+        "A4000",
+        "A4500",
+        "A5000",
+        "A6000",
+    ),
+    Architecture(8, 7): ("Jetson Orin",),
+    Architecture(8, 9): ("L4", "L20", "L40", "L40S", "RTX 40 series", "RTX Ada"),
+    Architecture(9, 0): ("H100", "H200", "H20", "H800", "GH200"),
+    Architecture(10, 0): ("B200", "GB200"),
+    Architecture(10, 3): ("B300", "GB300"),
+    Architecture(11, 0): ("Jetson Thor",),
+    Architecture(12, 0): ("RTX 50 series", "RTX PRO"),
+    Architecture(12, 1): ("GB10", "DGX Spark"),
 }
 """What people may have, by compute capability: https://developer.nvidia.com/cuda-gpus"""
+_ALWAYS_SAID: Final = frozenset({"nvidia", "geforce", "tesla", "jetson"})
+"""Words that tell no card from another."""
 _TEGRA: Final = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
 """Jetson's GPUs: https://developer.nvidia.com/cuda-legacy-gpus; Thor was 10.1 until CUDA 13."""
+
+
+def read_gpu(text: str) -> Architecture:
+    """Read what a person calls a GPU: ``9.0``, ``90``, ``sm_90``, ``h100``, ``rtx 4090`` or as nvidia-smi names it.
+
+    The ``a`` of ``sm_90a`` is of code, not of a GPU.
+
+    Raises:
+        ValueError: it is no GPU that is known, or might be several.
+    """
+    number = text.strip().lower().removeprefix("sm").removeprefix("_").rstrip("af")
+    if number.isascii() and number.isdecimal() and len(number) in (2, 3):
+        return Architecture.parse(f"{number[:-1]}.{number[-1]}")
+    if "." in number:
+        return Architecture.parse(number)
+    written = text.lower().replace("rtx", " rtx ").replace("gtx", " gtx ").replace("-", " ").replace("_", " ")
+    said = frozenset(written.split())
+    found = [gpu for gpu, cards in CARDS.items() if any(_is_card(card, said) for card in cards)]
+    if len(found) != 1:
+        raise ValueError(f"expected a GPU such as h100 or 'rtx 4090', or its compute capability, 9.0, not {text!r}")
+    return found[0]
+
+
+def _is_card(card: str, said: frozenset[str]) -> bool:
+    """Whether words name a card. Of a series it is the number that counts: 4090, 4070ti, but 6000 is of no series."""
+    *_, last = words = card.lower().split()
+    if last == "series":
+        numbers = (word.rstrip("abcdefghijklmnopqrstuvwxyz") for word in said)
+        return any(
+            len(number) == 4 and number.startswith(words[-2]) and not number.endswith("00")  # noqa: PLR2004
+            for number in numbers
+        )
+    return _ALWAYS_SAID.union(said).issuperset(words)
 
 
 def runs_on(code: Architecture, gpu: Architecture) -> bool:

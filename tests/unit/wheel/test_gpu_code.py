@@ -3,7 +3,7 @@
 import pytest
 
 from wheelmill.names import Architecture, CudaVersion
-from wheelmill.wheel.gpu_code import code_for, compiles_for, lacks_code_for, runs_on
+from wheelmill.wheel.gpu_code import CARDS, code_for, compiles_for, lacks_code_for, read_gpu, runs_on
 
 
 def architecture(text: str) -> Architecture:
@@ -78,3 +78,31 @@ def test_ptx_becomes_code_for_newer_gpus_if_the_driver_knows_its_cuda() -> None:
     assert lacks("8.0", "8.0", "8.7") is None
     assert lacks("", "10.0f", "10.3") is None
     assert lacks("9.0a", "9.0a", "10.0") == "has no machine code for sm_100 and no PTX that could become it"
+
+
+@pytest.mark.parametrize(
+    ("said", "gpu"),
+    [
+        *(("9.0", "9.0"), ("90", "9.0"), ("sm_90", "9.0"), ("sm90a", "9.0"), ("120", "12.0"), ("12.1", "12.1")),
+        *(("h100", "9.0"), ("NVIDIA H100 80GB HBM3", "9.0"), ("GH200", "9.0"), ("Tesla V100-SXM2-16GB", "7.0")),
+        *(("A100-SXM4-80GB", "8.0"), ("a10g", "8.6"), ("RTX A6000", "8.6"), ("L40S", "8.9"), ("T4", "7.5")),
+        *(("4090", "8.9"), ("rtx4090", "8.9"), ("NVIDIA GeForce RTX 4070 Ti SUPER", "8.9"), ("rtx_5060ti", "12.0")),
+        *(("RTX 6000 Ada Generation", "8.9"), ("Quadro RTX 6000", "7.5"), ("RTX PRO 6000 Blackwell", "12.0")),
+        *(("orin", "8.7"), ("dgx spark", "12.1"), ("GTX 1660 Ti", "7.5")),
+    ],
+)
+def test_a_gpu_has_many_names(said: str, gpu: str) -> None:
+    assert read_gpu(said) == architecture(gpu)
+
+
+@pytest.mark.parametrize("said", ["", "rtx", "rtx 6000", "RTX 4000", "gtx 1080", "a100 h100", "9", "٩٠", "tesla"])
+def test_what_might_be_several_gpus_or_none_is_refused(said: str) -> None:
+    with pytest.raises(ValueError, match="expected a GPU such as h100"):
+        read_gpu(said)
+
+
+def test_every_card_that_is_shown_can_be_asked_for() -> None:
+    for gpu, cards in CARDS.items():
+        for card in cards:
+            series = card.removesuffix(" series")
+            assert read_gpu(card if series == card else f"{series}60") == gpu

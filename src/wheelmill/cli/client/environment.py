@@ -57,6 +57,7 @@ def environment_content(found: TargetEnvironment) -> dict[str, object]:
         "torch": str(found.torch) if found.torch else None,
         "torch_release": found.torch_release,
         "cuda": str(found.cuda) if found.cuda else None,
+        "cuda_major": found.cuda.major if found.cuda else found.cuda_major,
         "cpu_only": found.cpu_only,
         "cxx11_abi": found.cxx11_abi,
         "driver": found.driver,
@@ -69,6 +70,8 @@ def environment_content(found: TargetEnvironment) -> dict[str, object]:
 
 def _print_lines(found: TargetEnvironment) -> None:
     content = environment_content(found)
+    if found.cuda is None and (found.cpu_only or found.cuda_major):
+        content["cuda"] = "none" if found.cpu_only else f"any {found.cuda_major}"
     content["gpus"] = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in found.gpus) or "none"
     for name in _SHOWN:
         value = content[name] if content[name] is not None else "not known"

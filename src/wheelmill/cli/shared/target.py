@@ -13,17 +13,18 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import Overrides, detect_environment
+from wheelmill.client.target.interpreter import python_in
+from wheelmill.client.target.torch_build import TorchBuild
 from wheelmill.errors import UsageError
 from wheelmill.names import (
-    Architecture,
     CudaVersion,
     Platform,
     ProjectName,
     PythonVersion,
-    TorchVersion,
     project_name,
     read_requirement,
 )
+from wheelmill.wheel.gpu_code import read_gpu
 from wheelmill.wheel.platforms import PLATFORMS, Libc
 
 if TYPE_CHECKING:
@@ -33,8 +34,19 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-def _option(name: str, text: str, metavar: str) -> object:
-    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Target, found out where not given")
+def _option(name: str, text: str, metavar: str, callback: Callable[..., object] | None = None) -> object:
+    panel = "Target, found out where not given"
+    return typer.Option(name, help=text, metavar=metavar, callback=callback, rich_help_panel=panel)
+
+
+def _interpreter_at(path: Path | None) -> Path | None:
+    if path is None or not path.is_dir():
+        return path
+    if python := python_in(path):
+        return python
+    raise UsageError(
+        f"--python-path: {path} is no environment: it has no bin/python", hint="make one with 'uv venv', or name a file"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,16 +54,25 @@ class TargetOptions:
     """The target: an interpreter, and facts that are not to be looked for."""
 
     python_path: Annotated[
-        Path | None, _option("--python-path", "Target interpreter; the project's .venv by default.", "FILE")
+        Path | None,
+        _option(
+            "--python-path",
+            "Interpreter, or the folder of its environment; the project's .venv by default.",
+            "PATH",
+            callback=_interpreter_at,
+        ),
     ] = None
     python: Annotated[str | None, _option("--python", "Python: 3.12, 3.13t.", "X")] = None
-    torch: Annotated[str | None, _option("--torch", "torch: 2.11.", "X")] = None
-    cuda: Annotated[str | None, _option("--cuda", "CUDA: 13.0, 130 or cu130.", "X")] = None
+    torch: Annotated[str | None, _option("--torch", "torch: 2.11, or what it calls itself: 2.11.0+cu130.", "X")] = None
+    cuda: Annotated[str | None, _option("--cuda", "CUDA: 13.0, 130 or cu130; 13 for any 13.", "X")] = None
     platform: Annotated[str | None, _option("--platform", "Platform: linux_x86_64, win_amd64.", "X")] = None
     libc: Annotated[str | None, _option("--libc", "C library: 2.28, 'musl 1.2'.", "X")] = None
     cxx11_abi: Annotated[str | None, _option("--cxx11-abi", "C++11 ABI of torch: true or false.", "X")] = None
     driver: Annotated[str | None, _option("--driver", "NVIDIA driver: 580.65.06.", "X")] = None
-    gpu: Annotated[list[str] | None, _option("--gpu", "GPU: 9.0 or sm_90. Repeatable, commas allowed.", "X")] = None
+    gpu: Annotated[
+        list[str] | None,
+        _option("--gpu", "GPU: h100, 'rtx 4090', 9.0 or sm_90. Repeatable, commas allowed.", "X"),
+    ] = None
 
     def overrides(self) -> Overrides:
         """Read the facts that were given.
@@ -63,15 +84,15 @@ class TargetOptions:
             python=_read("--python", self.python, PythonVersion.parse),
             platform=_read("--platform", self.platform, _platform),
             libc=_read("--libc", self.libc, Libc.parse),
-            torch=_read("--torch", self.torch, TorchVersion.parse),
-            cuda=_read("--cuda", self.cuda, CudaVersion.parse),
+            torch=_read("--torch", self.torch, TorchBuild.parse),
+            cuda=_read("--cuda", self.cuda, _cuda),
             cxx11_abi=_read("--cxx11-abi", self.cxx11_abi, _truth),
             driver=_read("--driver", self.driver, _driver),
             gpus=tuple(
                 architecture
                 for text in self.gpu or ()
                 for word in text.split(",")
-                if (architecture := _read("--gpu", word.strip() or None, _gpu))
+                if (architecture := _read("--gpu", word.strip() or None, read_gpu))
             ),
         )
 
@@ -147,6 +168,12 @@ def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value
         raise UsageError(f"{option}: {error}") from None
 
 
+def _cuda(text: str) -> CudaVersion | int:
+    """Read a release, or a major one: ``12``."""
+    digits = text.strip().removeprefix("cu")
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) == 2 else CudaVersion.parse(text)  # noqa: PLR2004
+
+
 def _platform(text: str) -> Platform:
     if (platform := next((each for each in PLATFORMS if str(each) == text), None)) is None:
         raise ValueError(f"expected one of {', '.join(sorted(map(str, PLATFORMS)))}, not {text!r}")
@@ -164,9 +191,3 @@ def _driver(text: str) -> str:
     if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):  # noqa: PLR2004
         raise ValueError(f"expected a driver version such as 580.65.06, not {text!r}")
     return text
-
-
-def _gpu(text: str) -> Architecture:
-    """Read ``9.0``, ``90`` or ``sm_90``; the ``a`` of ``sm_90a`` is of code, not of a GPU."""
-    number = text.removeprefix("sm_").rstrip("af")
-    return Architecture.parse(f"{number[:-1]}.{number[-1]}" if number.isdigit() and len(number) > 1 else number)

@@ -34,6 +34,7 @@ def targets_of(environment: TargetEnvironment, facts: Compatibility) -> list[Tar
             for cuda in cudas_of(release, environment.platform)
             if environment.torch in (None, torch)
             and environment.cuda in (None, cuda)
+            and environment.cuda_major in (None, cuda.major)
             and environment.python in pythons_of(release, environment.platform)
             and _driver_runs(environment, minimum_driver(cuda, facts))
         ),

@@ -13,8 +13,9 @@ from typing import Final
 from wheelmill.client.records import Gpu, TargetEnvironment
 from wheelmill.client.target import driver
 from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of, platform_of
+from wheelmill.client.target.torch_build import TorchBuild
 from wheelmill.errors import UsageError
-from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion
 from wheelmill.wheel.platforms import Libc
 
 PUBLISHED_LIBC: Final = Libc("glibc", 2, 28)
@@ -28,8 +29,9 @@ class Overrides:
     python: PythonVersion | None = None
     platform: Platform | None = None
     libc: Libc | None = None
-    torch: TorchVersion | None = None
-    cuda: CudaVersion | None = None
+    torch: TorchBuild | None = None
+    cuda: CudaVersion | int | None = None
+    """A release, or a major one of which any minor release will do."""
     cxx11_abi: bool | None = None
     driver: str | None = None
     gpus: tuple[Architecture, ...] = ()
@@ -37,7 +39,8 @@ class Overrides:
     @property
     def is_complete(self) -> bool:
         """Whether nothing of an interpreter remains to be asked."""
-        return None not in (self.python, self.platform, self.torch, self.cuda)
+        knows_cuda = self.cuda or (self.torch and (self.torch.cuda or self.torch.cpu_only))
+        return bool(self.python and self.platform and self.torch and knows_cuda)
 
 
 def detect_environment(python: Path | None, overrides: Overrides) -> TargetEnvironment:
@@ -115,16 +118,40 @@ def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewher
     if elsewhere:
         linux = overrides.platform and overrides.platform.is_linux
         found = replace(found, driver=None, driver_cuda=None, gpus=(), libc=PUBLISHED_LIBC if linux else None)
+    found = _with_given_torch(found, overrides.torch, overrides.cuda)
     given = {
         name: value
-        for name in ("python", "platform", "libc", "torch", "cuda", "cxx11_abi", "driver")
+        for name in ("python", "platform", "libc", "cxx11_abi", "driver")
         if (value := getattr(overrides, name)) is not None
     }
     if overrides.gpus:
         given["gpus"] = tuple(Gpu(capability=architecture) for architecture in overrides.gpus)
-    origins = {**found.origins, **{name: f"--{name.replace('_', '-')}" for name in given}}
-    if "torch" in given or "cuda" in given:  # then it is not the installed torch that is meant
-        found = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)
+    origins = {**found.origins, **{name: f"--{name.replace('_', '-').removesuffix('s')}" for name in given}}
     if given.get("python", found.python) != found.python:
         found = replace(found, python_release=None, interpreter=None)  # what was found is another Python's
     return replace(found, **given, origins=origins)
+
+
+def _with_given_torch(
+    found: TargetEnvironment, torch: TorchBuild | None, cuda: CudaVersion | int | None
+) -> TargetEnvironment:
+    """Take a torch and a CUDA that were given; what is installed is meant only where it has the CUDA that is wanted.
+
+    Raises:
+        UsageError: the torch is built for another CUDA.
+    """
+    if torch is None and (cuda is None or (found.cuda and cuda == found.cuda.major)):
+        return found
+    origins = {**found.origins, **({"torch": "--torch"} if torch else {}), **({"cuda": "--cuda"} if cuda else {})}
+    target = replace(found, cpu_only=False, cxx11_abi=None, torch_release=None)
+    if torch:
+        target = replace(target, torch=torch.torch)
+        if torch.cpu_only or torch.cuda:
+            if cuda not in (None, torch.cuda, torch.cuda and torch.cuda.major):
+                built = f"for CUDA {torch.cuda}" if torch.cuda else "without CUDA"
+                raise UsageError(f"--torch names a build {built}, and --cuda says {cuda}", hint="leave --cuda out")
+            origins["cuda"] = "--torch"
+            return replace(target, cuda=torch.cuda, cpu_only=torch.cpu_only, origins=origins)
+    if isinstance(cuda, int):
+        return replace(target, cuda=None, cuda_major=cuda, origins=origins)
+    return replace(target, cuda=cuda or target.cuda, origins=origins)

@@ -24,14 +24,19 @@ def find_interpreter(folder: Path) -> Path | None:
     environments = [(path / ".venv") for path in (folder, *projects[:1])]
     active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
     for environment in (*environments, *(Path(name) for name in active if name)):
-        for python in (environment / "bin" / "python", environment / "Scripts" / "python.exe"):
-            if os.path.lexists(python) and not _is_ours(python):  # a broken link is told, not passed over
-                return python
+        if (python := python_in(environment)) and not _is_ours(python):
+            return python
     for directory in os.get_exec_path():
         for name in ("python3", "python"):
             if (path := shutil.which(name, path=directory)) and not _is_ours(Path(path)):
                 return Path(path)
     return None
+
+
+def python_in(environment: Path) -> Path | None:
+    """The interpreter of an environment, a virtual one or conda's; a broken link is one, so that it is told of."""
+    pythons = (environment / name for name in ("bin/python", "Scripts/python.exe", "python.exe"))
+    return next(filter(os.path.lexists, pythons), None)
 
 
 def _is_ours(python: Path) -> bool:

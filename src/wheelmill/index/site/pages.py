@@ -50,7 +50,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         updated=max((file.uploaded_at for file in every_file if file.uploaded_at), default=None),
         families=site.torches,
         pin_example=_pin_example(packages),
-        gpus=CARDS,
+        gpus={gpu: ", ".join(cards) for gpu, cards in CARDS.items()},
         platforms=PLATFORMS,
         finder=finder_data(groups, site.torches, catalogue),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.client.target.interpreter import environment_of, find_interpreter
+from wheelmill.client.target.interpreter import environment_of, find_interpreter, python_in
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
 
@@ -52,6 +52,14 @@ def test_a_project_whose_python_is_gone_gets_no_other_one(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="cannot start") as raised:
         environment_of(python)
     assert "uv venv" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("inside", ["bin/python", "Scripts/python.exe", "python.exe"])
+def test_an_environment_has_its_interpreter_where_its_system_puts_it(inside: str, tmp_path: Path) -> None:
+    assert python_in(tmp_path) is None
+    (tmp_path / inside).parent.mkdir(exist_ok=True)
+    (tmp_path / inside).touch()
+    assert python_in(tmp_path) == tmp_path / inside
 
 
 def test_a_system_that_no_wheels_are_chosen_for_is_named(tmp_path: Path) -> None:
