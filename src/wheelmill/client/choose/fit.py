@@ -105,16 +105,14 @@ def _against_cuda(label: BuiltFor, target: TargetEnvironment) -> str | None:
     if label.other_accelerator:
         fits = target.cpu_only and label.other_accelerator == ACCELERATORS["cpu"]
         return None if fits else f"is built for {label}, not for CUDA"
-    if label.cuda_major is None:
+    wanted = target.cuda.major if target.cuda else target.cuda_major
+    if label.cuda_major is None or (wanted is None and not target.cpu_only):
         return None
     if target.cpu_only:
         return f"is built for {label}, the target's torch is built without CUDA"
-    if target.cuda is None:
-        is_open = target.cuda_major in (None, label.cuda_major)
-        return None if is_open else f"is built for {label}, not for CUDA {target.cuda_major}"
-    if label.cuda_major != target.cuda.major:
-        return f"is built for {label}, the target has {target.cuda}"
-    if label.cuda and label.cuda > target.cuda:
+    if label.cuda_major != wanted:
+        return f"is built for {label}, the target has {target.cuda or wanted}"
+    if label.cuda and target.cuda and label.cuda > target.cuda:
         return f"is built with CUDA {label.cuda}, newer than the target's {target.cuda}"
     return None
 
