@@ -108,6 +108,24 @@ def write_bytes(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def write_durably(path: Path, content: bytes) -> None:
+    """Replace a file's content atomically, and have it on the disk before this returns."""
+    with atomic_write(path) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk before this returns."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def write_if_new(path: Path, content: bytes) -> bool:
     """Replace a file's content; False when that is what it has."""
     if path.exists() and path.read_bytes() == content:

@@ -1,0 +1,299 @@
+"""A journal of changes to projects and environments: what fails, is interrupted or killed is undone, byte for byte.
+
+A journal is written before the first change and removed after the last one. It lies with the user's own state, never in
+a project: whoever sends somebody a folder must not decide what is written where. Whoever has the lock of a place and
+finds a journal about it undoes what that says: its writer, and all that this had started, have ended.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from platformdirs import user_state_path
+
+from wheelmill.errors import UsageError
+from wheelmill.system.files import sha256_of_bytes, sync_folder, write_durably
+from wheelmill.system.folders import remove_tree
+from wheelmill.system.locks import hold, wait_silently
+from wheelmill.system.plain_records import plain_of, record_of
+from wheelmill.system.snapshots import count_entries, remove_entry, restore_snapshot, take_snapshot
+
+_FORMAT: Final = 1
+"""Raised when an older program would undo a journal wrongly."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A folder whose content installers change."""
+
+    base: Path
+    """The folder that its lock is for, and below or beside which its snapshots lie."""
+    trees: tuple[Path, ...]
+    """The folders that are put back; one that is not there is removed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _KeptFile:
+    path: Path
+    content: str | None = None
+    """In base64; None when there was none."""
+    mode: int = 0
+    link: str | None = None
+    """Where it leads, if it was a symbolic link."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _KeptTree:
+    path: Path
+    snapshot: Path | None = None
+    """None when there was no such folder."""
+    entries: int = 0
+    """In the snapshot."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Journal:
+    format: int
+    places: tuple[Path, ...]
+    """The folders whose locks its writer had."""
+    scratch: tuple[Path, ...] = ()
+    """The folders that snapshots lie in."""
+    files: tuple[_KeptFile, ...] = ()
+    trees: tuple[_KeptTree, ...] = ()
+
+
+@contextmanager
+def have_alone(place: Path, say: Say) -> Iterator[None]:
+    """Keep other commands from changing a place while the context lasts; first undo what a killed one left there.
+
+    Programs that are started meanwhile keep the place too, until they have ended.
+
+    Args:
+        place: the folder of a project or of an environment.
+        say: is told who has it, before that is waited for, and what was undone.
+
+    Raises:
+        UsageError: what was left cannot be undone, or there is no folder for locks and journals.
+    """
+
+    def wait(holder: str) -> None:
+        say(f"{place} is being changed by {holder or 'another command'}: waiting for it")
+
+    with hold(_lock_of(place), wait=wait, inherited=True):
+        _undo_what_was_left(place, say)
+        yield
+
+
+def undo_what_was_left(place: Path, say: Say) -> None:
+    """Undo what a killed command left of a place that is only read; one that is being changed is left alone."""
+    if _journals_about(place):
+        with suppress(BlockingIOError), hold(_lock_of(place), wait=None):
+            _undo_what_was_left(place, say)
+
+
+@contextmanager
+def undo_on_failure(root: Path, files: Sequence[Path], environment: Place | None, say: Say) -> Iterator[None]:
+    """Put files and an environment back as they were when the context is left by an error or an interruption.
+
+    Args:
+        root: the folder of the project, which is had alone.
+        files: every file that may be written, whether it is there or not.
+        environment: what is installed into; None when nothing is.
+        say: is told what could not be undone, and who has the environment.
+
+    Raises:
+        UsageError: the environment cannot be written.
+    """
+    path = _state("journals") / f"{_name_of(root)}.json"
+    with ExitStack() as held:
+        if environment and environment.base.resolve() != root.resolve():
+            held.enter_context(have_alone(environment.base, say))
+        try:
+            journal = _begin(path, root, files, environment)
+            yield
+        except BaseException:
+            try:
+                _undo(path, say)
+            except OSError as error:
+                reason = ": ".join(map(str, filter(None, (error.filename, error.strerror))))
+                say(f"not everything is as it was: {reason}; the next command of wheelmill here tries again")
+            raise
+        _forget(path, journal)
+
+
+def _begin(path: Path, root: Path, files: Sequence[Path], environment: Place | None) -> _Journal:
+    """Write a journal: first where snapshots will be, so that those of a killed command are removed, then all of it."""
+    bases = (root.resolve(), *([environment.base.resolve()] if environment else []))
+    name = f".wheelmill-journal-{uuid.uuid4().hex}"
+    scratch = tuple(each / name for each in _scratch_places(environment))
+    journal = _Journal(format=_FORMAT, places=bases, scratch=scratch)
+    _write(path, journal)
+    trees: Sequence[_KeptTree] = ()
+    if environment and any(tree.is_dir() for tree in environment.trees):
+        folder = _make_one_of(scratch)
+        trees = [_take(tree.resolve(), folder / str(number)) for number, tree in enumerate(environment.trees)]
+        sync_folder(folder)
+    elif environment:
+        trees = [_KeptTree(path=tree.absolute()) for tree in environment.trees]
+    kept = tuple(each for file in files for each in _keep(file.absolute()))
+    journal = replace(journal, files=kept, trees=tuple(trees))
+    _write(path, journal)
+    return journal
+
+
+def _scratch_places(environment: Place | None) -> Sequence[Path]:
+    """Where snapshots may be: beside an environment, which its tool may remove and make anew, or in it."""
+    if environment is None:
+        return ()
+    base = environment.base.resolve()
+    if environment.trees != (environment.base,):
+        return (base,)
+    return (base.parent, base) if base.exists() else (base.parent,)
+
+
+def _make_one_of(folders: Sequence[Path]) -> Path:
+    """Make the first that can be made on the file system of the last, which is in the environment."""
+    place = folders[-1].parent
+    for folder in folders:
+        if folder.parent.stat().st_dev == place.stat().st_dev and os.access(folder.parent, os.W_OK):
+            folder.mkdir(mode=0o700)
+            (folder / ".gitignore").write_text("*\n")  # until it is gone, git would tell of it
+            return folder
+    raise UsageError(f"{place} cannot be written", hint="make an environment of your own with 'uv venv'")
+
+
+def _take(tree: Path, snapshot: Path) -> _KeptTree:
+    if not tree.is_dir():
+        return _KeptTree(path=tree)
+    return _KeptTree(path=tree, snapshot=snapshot, entries=take_snapshot(tree, snapshot))
+
+
+def _keep(path: Path) -> Iterator[_KeptFile]:
+    """What a file is now; of a link also what it leads to."""
+    if path.is_symlink():
+        yield _KeptFile(path=path, link=str(path.readlink()))
+        yield from _keep(path.resolve())
+    elif path.exists():
+        content = base64.b64encode(path.read_bytes()).decode()
+        yield _KeptFile(path=path, content=content, mode=stat.S_IMODE(path.stat().st_mode))
+    else:
+        yield _KeptFile(path=path)
+
+
+def _undo_what_was_left(place: Path, say: Say) -> None:
+    if not _journals_about(place):
+        return
+    with hold(_state("locks") / "undo", wait=wait_silently):  # two may come from two places of one journal
+        for path in _journals_about(place):
+            if _undo(path, say):
+                say(f"a command that was killed had left {place} half changed: it is as it was before")
+
+
+def _undo(path: Path, say: Say) -> bool:
+    """Do what a journal says, and remove it; if this is interrupted too, it is done again.
+
+    Returns:
+        Whether it said that anything may have changed.
+    """
+    if not path.exists():  # it was not written yet
+        return False
+    journal = _read(path)
+    for file in journal.files:
+        _put_back(file)
+    for tree in journal.trees:
+        if tree.snapshot is None:
+            remove_entry(tree.path)
+        elif count_entries(tree.snapshot) == tree.entries:
+            restore_snapshot(tree.path, tree.snapshot)
+        else:  # the machine lost power before its disk had all
+            say(f"{tree.path} could not be put back: its snapshot is not whole; make that environment anew")
+    _forget(path, journal)
+    return bool(journal.files or journal.trees)
+
+
+def _put_back(file: _KeptFile) -> None:
+    if file.link is not None:
+        if not file.path.is_symlink() or str(file.path.readlink()) != file.link:
+            remove_entry(file.path)
+            file.path.symlink_to(file.link)
+    elif file.content is None:
+        remove_entry(file.path)
+    else:
+        content = base64.b64decode(file.content)
+        if file.path.is_symlink() or not file.path.is_file() or file.path.read_bytes() != content:
+            remove_entry(file.path) if file.path.is_dir() else None
+            write_durably(file.path, content)
+        file.path.chmod(file.mode)
+
+
+def _forget(path: Path, journal: _Journal) -> None:
+    """Remove a journal and its snapshots; once it says nothing of files and trees, it is no longer undone."""
+    _write(path, replace(journal, files=(), trees=()))
+    for folder in journal.scratch:
+        remove_tree(folder)
+    path.unlink()
+
+
+def _write(path: Path, journal: _Journal) -> None:
+    write_durably(path, json.dumps(plain_of(journal)).encode())
+
+
+def _read(path: Path) -> _Journal:
+    """Read a journal that this version or an older one wrote.
+
+    Raises:
+        UsageError: a newer one did.
+    """
+    content = json.loads(path.read_bytes())
+    if content["format"] > _FORMAT:
+        raise UsageError(
+            f"{path}: a newer wheelmill left {content['places'][0]} half changed",
+            hint="run a command of that one there; or put it right yourself, and remove the file",
+        )
+    journal: _Journal = record_of(_Journal, content)
+    return journal
+
+
+def _journals_about(place: Path) -> list[Path]:
+    """The journals of this user that have a place among theirs."""
+    found = []
+    for path in sorted((user_state_path("wheelmill") / "journals").glob("*.json")):
+        with suppress(FileNotFoundError):  # its writer has just ended
+            if path.lstat().st_uid == os.getuid() and str(place.resolve()) in json.loads(path.read_bytes())["places"]:
+                found.append(path)
+    return found
+
+
+def _lock_of(place: Path) -> Path:
+    return _state("locks") / _name_of(place)
+
+
+def _name_of(place: Path) -> str:
+    return sha256_of_bytes(os.fsencode(place.resolve()))
+
+
+def _state(name: str) -> Path:
+    """A folder of this user's state, made when it is not there.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    folder = user_state_path("wheelmill") / name
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: {error.strerror}", hint="XDG_STATE_HOME names another folder for what changes need to be undone"
+        ) from None
+    return folder

@@ -1,0 +1,323 @@
+"""Whatever happens in the middle of a change, the project and its environment are as they were."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.kills import killed_at_every_step
+from tests.trees import content_of, environment_tree
+from wheelmill.client.project import journal
+from wheelmill.client.project.journal import Place, have_alone, undo_on_failure, undo_what_was_left
+from wheelmill.errors import UsageError
+from wheelmill.system import process
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # it is for machines that lose power, and takes long
+    return tmp_path / "state" / "wheelmill"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+def make_project(root: Path) -> Path:
+    """Make a project with an environment, and with a lock that is a link."""
+    environment_tree(root / ".venv")
+    (root / "pyproject.toml").write_text("[project]\n")
+    (root / "pyproject.toml").chmod(0o600)
+    (root / "elsewhere.lock").write_text("version = 1\n")
+    (root / "pdm.lock").symlink_to("elsewhere.lock")
+    return root
+
+
+def change(project: Path) -> None:
+    """Change a project as an installer does."""
+    (project / "pyproject.toml").write_text("[project]\ndependencies = ['demo']\n")
+    (project / "pyproject.toml").chmod(0o644)
+    (project / "uv.lock").write_text("version = 1\n")
+    (project / "pdm.lock").unlink()
+    (project / "pdm.lock").write_text("version = 2\n")
+    (project / "elsewhere.lock").write_text("version = 2\n")
+    package = project / ".venv" / "torch"
+    (package / "version.py").unlink()
+    (package / "version.py").write_text("__version__ = '2.9'\n")
+    (package / "lib" / "libtorch.so").unlink()
+    (package / "lib" / "libtorch_cuda.so").write_bytes(b"new")
+    (project / ".venv" / "empty").rmdir()
+
+
+@contextmanager
+def change_in(project: Path, say: Callable[[str], None] = print) -> Iterator[None]:
+    """Have a project alone, and undo what the context does when it fails."""
+    files = [project / name for name in ("pyproject.toml", "uv.lock", "pdm.lock")]
+    environment = Place(base=project / ".venv", trees=(project / ".venv",))
+    with have_alone(project, say), undo_on_failure(project, files, environment, say):
+        yield
+
+
+def fail_after(work: Callable[[], object], project: Path, error: type[BaseException] = RuntimeError) -> list[str]:
+    """Change a project by a command that fails at its end; what it said."""
+    said: list[str] = []
+
+    def run() -> None:
+        with change_in(project, said.append):
+            work()
+            raise error
+
+    with pytest.raises(error):
+        run()
+    return said
+
+
+def kill_in_the_middle(project: Path) -> None:
+    """Change a project by a process that is killed when it has done so."""
+    child = os.fork()
+    if child == 0:
+        with change_in(project):
+            change(project)
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def files_in(folder: Path) -> list[str]:
+    """The suffixes of all files below a folder."""
+    return [path.suffix for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_change_that_succeeds_stays_and_leaves_nothing(project: Path, state: Path) -> None:
+    with change_in(project):
+        change(project)
+        changed = content_of(project)
+    after = content_of(project)
+    assert after == {path: content for path, content in changed.items() if "wheelmill" not in path}
+    assert (project / "uv.lock").exists()
+    assert files_in(state) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+def test_a_change_that_fails_is_undone(error: type[BaseException], project: Path, state: Path) -> None:
+    before = content_of(project)
+    fail_after(lambda: change(project), project, error)
+    assert content_of(project) == before
+    assert files_in(state) == []
+
+
+def test_an_environment_that_was_made_is_removed(project: Path) -> None:
+    shutil.rmtree(project / ".venv")
+    before = content_of(project)
+    fail_after(lambda: environment_tree(project / ".venv"), project)
+    assert content_of(project) == before
+
+
+def test_an_environment_that_is_made_anew_comes_back(project: Path) -> None:
+    before = content_of(project)
+
+    def make_anew() -> None:
+        shutil.rmtree(project / ".venv")
+        (project / ".venv").mkdir()
+
+    fail_after(make_anew, project)
+    assert content_of(project) == before
+
+
+def test_an_environment_in_a_folder_that_cannot_be_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal.os, "access", lambda path, _mode: path != project)
+    before = content_of(project)
+
+    def look_and_change() -> None:
+        assert list((project / ".venv").glob(".wheelmill-journal-*"))
+        change(project)
+
+    fail_after(look_and_change, project)
+    assert content_of(project) == before
+
+
+def test_an_environment_that_cannot_be_written_is_refused_before_anything_changes(
+    project: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal.os, "access", lambda *_: False)
+    with pytest.raises(UsageError, match=r"\.venv cannot be written"), change_in(project):
+        raise AssertionError
+    assert files_in(state) == []
+
+
+def test_without_a_folder_for_journals_nothing_is_changed(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    with pytest.raises(UsageError) as caught, change_in(project):
+        raise AssertionError
+    assert "XDG_STATE_HOME" in caught.value.explained
+
+
+def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def prepare(folder: Path) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        make_project(folder / "project")
+
+    def action(folder: Path) -> None:
+        with change_in(folder / "project"):
+            change(folder / "project")
+
+    seen = []
+    for folder in killed_at_every_step(tmp_path, prepare, action):
+        undo_what_was_left(folder / "project", print)
+        with have_alone(folder / "project", print):
+            content = content_of(folder / "project")
+        seen += [content] if content not in seen else []
+        assert files_in(folder / "state" / "wheelmill" / "journals") in ([], [".part"])
+        shutil.rmtree(folder)
+    make_project(tmp_path / "before")
+    make_project(tmp_path / "after")
+    change(tmp_path / "after")
+    assert seen == [content_of(tmp_path / "before"), content_of(tmp_path / "after")]
+
+
+def test_killed_at_every_step_of_putting_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def prepare(folder: Path) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        make_project(folder / "project")
+        kill_in_the_middle(folder / "project")
+
+    make_project(tmp_path / "before")
+    for folder in killed_at_every_step(tmp_path, prepare, lambda each: undo_what_was_left(each / "project", print)):
+        with have_alone(folder / "project", print):
+            assert content_of(folder / "project") == content_of(tmp_path / "before")
+        shutil.rmtree(folder)
+
+
+def test_what_was_left_of_an_environment_is_undone_by_the_next_command_on_it(project: Path) -> None:
+    before = content_of(project)
+    kill_in_the_middle(project)
+    assert content_of(project) != before
+    said: list[str] = []
+    with have_alone(project / ".venv", said.append):
+        assert content_of(project) == before
+    assert "half changed" in said[0]
+
+
+def test_another_place_is_left_alone(project: Path, tmp_path: Path) -> None:
+    kill_in_the_middle(project)
+    left = content_of(project)
+    with have_alone(tmp_path, print):
+        assert content_of(project) == left
+
+
+def test_who_only_reads_does_not_wait_for_a_command_that_is_alive(project: Path) -> None:
+    with change_in(project):
+        change(project)
+        undo_what_was_left(project, print)
+        assert (project / "uv.lock").exists()
+
+
+WAITS = """
+import pathlib, sys
+from wheelmill.client.project.journal import have_alone
+with have_alone(pathlib.Path(sys.argv[1]), lambda text: print(text, flush=True)):
+    print("has it", flush=True)
+"""
+
+
+def test_the_second_command_waits_and_says_for_whom(project: Path) -> None:
+    with change_in(project):
+        other = subprocess.Popen([sys.executable, "-c", WAITS, project], stdout=subprocess.PIPE, text=True)
+        assert other.stdout
+        said = other.stdout.readline()
+        assert f"process {os.getpid()} (" in said
+        assert "waiting" in said
+        assert other.poll() is None
+    with other:
+        assert other.stdout.read() == "has it\n"
+
+
+def test_an_installer_that_outlives_its_command_is_waited_for(project: Path, tmp_path: Path) -> None:
+    """The command is killed, and the program that it started goes on changing the environment."""
+    before = content_of(project)
+    os.mkfifo(tmp_path / "go")
+    child = os.fork()
+    if child == 0:
+        with change_in(project):
+            code = f"read _ < {tmp_path / 'go'}; touch {project / '.venv' / 'late'}"
+            threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+            process.run(["sh", "-c", code])
+        os._exit(1)
+    os.waitpid(child, 0)
+    with subprocess.Popen([sys.executable, "-c", WAITS, project], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout
+        assert "waiting" in other.stdout.readline()
+        (tmp_path / "go").write_text("\n")
+        assert other.stdout.read().endswith("has it\n")
+    assert content_of(project) == before
+
+
+def test_a_journal_in_somebody_elses_folder_is_not_read(project: Path, state: Path) -> None:
+    kill_in_the_middle(project)
+    (written,) = (state / "journals").glob("*.json")
+    for name in (".wheelmill-journal", "journal.json", ".wheelmill/journals/a.json"):
+        (project / name).parent.mkdir(exist_ok=True, parents=True)
+        (project / name).write_bytes(written.read_bytes())
+    written.unlink()
+    left = content_of(project)
+    with have_alone(project, print):
+        assert content_of(project) == left
+
+
+def test_a_journal_of_another_user_is_not_believed(project: Path, monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
+    kill_in_the_middle(project)
+    left = content_of(project)
+    monkeypatch.setattr(journal.os, "getuid", lambda: 12345)
+    with have_alone(project, print):
+        assert content_of(project) == left
+    assert list((state / "journals").glob("*.json"))
+
+
+def test_a_journal_of_a_newer_version_is_not_undone_and_nothing_goes_on(project: Path, state: Path) -> None:
+    kill_in_the_middle(project)
+    (written,) = (state / "journals").glob("*.json")
+    written.write_text(json.dumps({**json.loads(written.read_bytes()), "format": 99, "unknown": 1}))
+    left = content_of(project)
+    with pytest.raises(UsageError, match="newer wheelmill"), have_alone(project, print):
+        raise AssertionError
+    assert content_of(project) == left
+
+
+def test_a_snapshot_that_is_not_whole_removes_nothing(project: Path, state: Path) -> None:
+    """The machine lost power, and the disk had the journal but not all of the snapshot."""
+    kill_in_the_middle(project)
+    (scratch,) = project.glob(".wheelmill-journal-*")
+    (scratch / "0" / "script").unlink()
+    said: list[str] = []
+    with have_alone(project, said.append):
+        assert (project / ".venv" / "script").exists()
+        assert (project / "pyproject.toml").read_text() == "[project]\n"
+    assert "not whole" in said[0]
+    assert files_in(state / "journals") == []
+
+
+def test_what_cannot_be_put_back_now_is_put_back_by_the_next_command(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device", "uv.lock")
+
+    before = content_of(project)
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "restore_snapshot", refuse)
+        said = fail_after(lambda: change(project), project)
+    assert "uv.lock: No space left on device; the next command" in said[0]
+    with have_alone(project, print):
+        assert content_of(project) == before
