@@ -57,6 +57,7 @@ def wheelmill(tmp_path: Path, server: PageServer, start: Start) -> Command:
     clean = {name: value for name, value in os.environ.items() if name not in OF_THIS_MACHINE}
     own = {
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
         "NETRC": str(tmp_path / "netrc"),
         "WHEELMILL_SOURCES": f"find-links:{server.url}/wheels/",
     }

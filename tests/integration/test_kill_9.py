@@ -57,6 +57,7 @@ class Scenario:
         for name in ("tmp", "cache"):
             (folder / name).mkdir(exist_ok=True)
         own = {"TMPDIR": str(folder / "tmp"), "XDG_CACHE_HOME": str(folder / "cache"), "CCACHE_DISABLE": "1"}
+        own["XDG_STATE_HOME"] = str(folder / "state")
         argv = [sys.executable, "-m", "wheelmill", *self.argv]
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PIP_", "VIRTUAL_"))}
         environment = {**clean, **own, **self.environment}

@@ -74,6 +74,7 @@ def variables(site: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
             "UV_CACHE_DIR": str(tmp_path / "uv-cache"),
             "UV_HTTP_RETRIES": "0",
             "XDG_CACHE_HOME": str(tmp_path / "cache"),
+            "XDG_STATE_HOME": str(tmp_path / "state"),
             "SITE": url,
         }
 

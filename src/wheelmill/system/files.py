@@ -134,21 +134,6 @@ def write_if_new(path: Path, content: bytes) -> bool:
     return True
 
 
-@contextmanager
-def restore_on_failure(*paths: Path) -> Iterator[None]:
-    """Put files back as they were, or take them away, when the context is left by an error or an interruption."""
-    before = {path: path.read_bytes() if path.exists() else None for path in paths}
-    try:
-        yield
-    except BaseException:
-        for path, content in before.items():
-            if content is None:
-                path.unlink(missing_ok=True)
-            elif not path.exists() or path.read_bytes() != content:
-                write_bytes(path, content)
-        raise
-
-
 def link_or_copy(source: Path, destination: Path) -> Path:
     """Give a file a second name, which is returned; where the file system cannot, copy it."""
     try:

@@ -1,12 +1,12 @@
 """Folders that are put back as they were."""
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.trees import content_of, environment_tree
-from wheelmill.system import snapshots
 from wheelmill.system.snapshots import count_entries, restore_snapshot, take_snapshot
 
 
@@ -68,7 +68,7 @@ def test_without_hard_links_files_are_copied(folder: Path, tmp_path: Path, monke
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(snapshots.os, "link", refuse)
+    monkeypatch.setattr(os, "link", refuse)
     before = content_of(folder)
     take_snapshot(folder, tmp_path / "snapshot")
     (folder / "torch" / "version.py").write_text("2.9")  # in place, too

@@ -9,6 +9,7 @@ import typer
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from wheelmill.cli.client.change import alone, environment_of, undoable
 from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, split_targets
 from wheelmill.cli.client.resolve import RequirementsArgument, resolution_content
@@ -17,7 +18,6 @@ from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of, requirements_of
 from wheelmill.errors import UsageError
-from wheelmill.system.files import restore_on_failure
 
 if TYPE_CHECKING:
     from wheelmill.client.project.project import Project
@@ -43,16 +43,18 @@ def add(
 
     --python and --platform take several values, with commas; then each has its wheel behind a marker.
     """
-    _add(
-        requirements_of(requirements),
-        target,
-        search,
-        project_of(project, target),
-        no_sync=no_sync,
-        build=build,
-        require_attestation=require_attestation,
-        as_json=as_json,
-    )
+    asked, found = requirements_of(requirements), project_of(project, target)
+    with alone(found.root):
+        _add(
+            asked,
+            target,
+            search,
+            found,
+            no_sync=no_sync,
+            build=build,
+            require_attestation=require_attestation,
+            as_json=as_json,
+        )
 
 
 @with_groups
@@ -70,17 +72,9 @@ def update(
 ) -> None:
     """Choose wheels of a project anew, within what was asked for when they were added."""
     found = project_of(project, target)
-    asked = {canonicalize_name(each.name): each for each in found.asked}
-    wanted = [canonicalize_name(name) for name in projects or asked]
-    if missing := [name for name in wanted if name not in asked]:
-        raise UsageError(
-            f"{found.path}: {', '.join(missing)} was not added by 'wheelmill add'",
-            hint=f"it added {', '.join(sorted(asked)) or 'nothing'}",
-        )
-    if not wanted:
-        raise UsageError(f"{found.path}: there is nothing to update", hint="'wheelmill add' adds packages")
-    again = [asked[name] for name in wanted]
-    _add(again, target, search, found, no_sync=no_sync, require_attestation=require_attestation, as_json=as_json)
+    with alone(found.root):
+        again = _asked_again(found, projects)
+        _add(again, target, search, found, no_sync=no_sync, require_attestation=require_attestation, as_json=as_json)
 
 
 @with_groups
@@ -95,14 +89,39 @@ def remove(
     """Take packages out of a project and its environment."""
     names = projects_of(projects)
     found = project_of(project, target)
-    edit = found.remove(names)
-    with restore_on_failure(*found.files), download_bars() as shown:
-        edit.write()
-        if not no_sync:
-            found.uninstall(names, shown)
+    with alone(found.root):
+        edit = found.remove(names)
+        environment = None if no_sync else environment_of(found, target)
+        with undoable(found.root, found.files, environment) as outcome, download_bars() as shown:
+            edit.write()
+            if not no_sync:
+                found.uninstall(names, shown)
+    outcome.tell()
     say(f"removed {', '.join(names)} from {found.path}")
     if as_json:
-        print_json("wheelmill.remove/1", project=str(found.path), removed=names)
+        print_json("wheelmill.remove/1", project=str(found.path), removed=names, packages=outcome.content)
+
+
+def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirement]:
+    """What a project asked for when wheels were added.
+
+    Args:
+        project: the project that keeps it.
+        names: what is updated; None and empty for everything.
+
+    Raises:
+        UsageError: one of them was not added, or nothing was.
+    """
+    asked = {canonicalize_name(each.name): each for each in project.asked}
+    wanted = [canonicalize_name(name) for name in names or asked]
+    if missing := [name for name in wanted if name not in asked]:
+        raise UsageError(
+            f"{project.path}: {', '.join(missing)} was not added by 'wheelmill add'",
+            hint=f"it added {', '.join(sorted(asked)) or 'nothing'}",
+        )
+    if not wanted:
+        raise UsageError(f"{project.path}: there is nothing to update", hint="'wheelmill add' adds packages")
+    return [asked[name] for name in wanted]
 
 
 def _add(
@@ -123,18 +142,21 @@ def _add(
         asked, split_targets(target), search, torch, build=build, require_attestation=require_attestation
     )
     edit = project.add(asked, resolutions)
-    with restore_on_failure(*project.files), wheel_cache(search) as (cache, shown):
+    environment = None if no_sync else environment_of(project, target)
+    with undoable(project.root, project.files, environment) as outcome, wheel_cache(search) as (cache, shown):
         edit.write()
         if not no_sync:
             project.install(resolutions, cache, shown)
     for note in edit.notes:
         say(f"note: {note}")
     say(f"{'changed' if edit.contents else 'nothing to change in'} {project.path}")
+    outcome.tell()
     if as_json:
         print_json(
             "wheelmill.add/1",
             project=str(project.path),
             changed=bool(edit.contents),
             notes=list(edit.notes),
+            packages=outcome.content,
             environments=[resolution_content(resolution) for resolution in resolutions],
         )

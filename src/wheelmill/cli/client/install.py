@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from wheelmill.cli.client.change import Outcome, alone, environment_of, undoable
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all
 from wheelmill.cli.client.search import SearchOptions
@@ -51,15 +52,14 @@ def install(
         _install_locked(lock, target, search, exactly=False, command="install", as_json=as_json)
         return
     asked = requirements_of(requirements or ())
-    (resolution,) = resolve_for_all(asked, [target], search, require_attestation=require_attestation)
-    with wheel_cache(search) as (cache, shown):
-        installed = install_chosen(
-            resolution,
-            cache,
-            installer_for(interpreter_of(resolution.environment), shown, offline=cache.offline),
-            progress=shown,
-        )
-    _print_installation(installed, "install", as_json=as_json)
+    place = environment_of(None, target)
+    with alone(place.base):
+        (resolution,) = resolve_for_all(asked, [target], search, require_attestation=require_attestation)
+        interpreter = interpreter_of(resolution.environment)
+        with undoable(place.base, (), place) as outcome, wheel_cache(search) as (cache, shown):
+            installer = installer_for(interpreter, shown, offline=cache.offline)
+            installed = install_chosen(resolution, cache, installer, progress=shown)
+    _print_installation(installed, outcome, "install", as_json=as_json)
 
 
 @with_groups
@@ -84,18 +84,20 @@ def _install_locked(
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
     from wheelmill.client.lock.files import read_lock  # noqa: PLC0415
 
-    locked, environment = read_lock(path), target.detect()
-    with wheel_cache(search) as (cache, shown):
-        installer = installer_for(interpreter_of(environment), shown, offline=cache.offline)
-        installed = install_locked(locked, environment, cache, installer, exactly=exactly, progress=shown)
-    _print_installation(installed, command, as_json=as_json)
+    locked, place = read_lock(path), environment_of(None, target)
+    with alone(place.base):
+        environment = target.detect()
+        interpreter = interpreter_of(environment)
+        with undoable(place.base, (), place) as outcome, wheel_cache(search) as (cache, shown):
+            installer = installer_for(interpreter, shown, offline=cache.offline)
+            installed = install_locked(locked, environment, cache, installer, exactly=exactly, progress=shown)
+    _print_installation(installed, outcome, command, as_json=as_json)
 
 
-def _print_installation(installed: Installation, command: str, *, as_json: bool) -> None:
+def _print_installation(installed: Installation, outcome: Outcome, command: str, *, as_json: bool) -> None:
     for wheel in installed.wheels:
         say(f"  {wheel.path.name}, sha256 {wheel.sha256}")
-    for project in installed.removed:
-        say(f"  removed {project}")
+    outcome.tell()
     if as_json:
         print_json(
             f"wheelmill.{command}/1",
@@ -104,4 +106,5 @@ def _print_installation(installed: Installation, command: str, *, as_json: bool)
                 for wheel in installed.wheels
             },
             removed=list(installed.removed),
+            packages=outcome.content,
         )

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from wheelmill.cli.client.local_builds import add_local_builds
 from wheelmill.cli.client.resolve import demand_attestations, no_wheel_error, print_resolution
 from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.choose.resolve import resolve
 from wheelmill.client.records import Resolution
@@ -32,8 +33,11 @@ ProjectOption = Annotated[
 def project_of(given: Path | None, target: TargetOptions) -> Project:
     """The project that was named, or that this folder or the nearest above it is; else a new one here."""
     from wheelmill.client.project.find import find_project  # noqa: PLC0415 - tomlkit
+    from wheelmill.client.project.journal import undo_what_was_left  # noqa: PLC0415 - the same
 
-    return find_project(given, target.python_path)
+    found = find_project(given, target.python_path)
+    undone = undo_what_was_left(found.root, say)
+    return find_project(given, target.python_path) if undone else found
 
 
 def split_targets(target: TargetOptions) -> list[TargetOptions]:

@@ -69,7 +69,7 @@ def distributions_of(interpreter: Path) -> list[Distribution]:
         UsageError: the interpreter does not run.
     """
     try:
-        found = _ask(interpreter, _DISTRIBUTIONS)
+        found = ask(interpreter, _DISTRIBUTIONS)
     except ProcessError as error:
         raise UsageError(f"{interpreter} cannot list what is installed:\n{error.tail}") from None
     return [
@@ -109,7 +109,7 @@ def modules_of(interpreter: Path, project: ProjectName) -> tuple[str, ...]:
         UsageError: it is not installed.
     """
     try:
-        return tuple(_ask(interpreter, _MODULES, project))
+        return tuple(ask(interpreter, _MODULES, project))
     except ProcessError:
         raise UsageError(f"{project} is not installed for {interpreter}") from None
 
@@ -130,13 +130,13 @@ def libraries_of(interpreter: Path, projects: Iterable[ProjectName]) -> Mapping[
         UsageError: one of them is not installed.
     """
     try:
-        found = _ask(interpreter, _LIBRARIES, *projects)
+        found = ask(interpreter, _LIBRARIES, *projects)
     except ProcessError as error:
         raise UsageError(f"{interpreter} cannot say where its libraries are:\n{error.tail}") from None
     return {project: tuple(map(Path, paths)) for project, paths in found.items()}
 
 
-def _ask(interpreter: Path, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+def ask(interpreter: Path, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON
     """Run code of ours by an interpreter, and read the JSON that it prints last: what starts with it may print, too."""
     command = [str(interpreter.absolute()), "-I", "-c", code, *arguments]
     return json.loads(process.run(command, env=process.environment_for_foreign_code()).splitlines()[-1])

@@ -20,6 +20,7 @@ from typing import Final
 
 from platformdirs import user_state_path
 
+from wheelmill.client.install.places import Place
 from wheelmill.errors import UsageError
 from wheelmill.system.files import sha256_of_bytes, sync_folder, write_durably
 from wheelmill.system.folders import remove_tree
@@ -31,16 +32,6 @@ _FORMAT: Final = 1
 """Raised when an older program would undo a journal wrongly."""
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """A folder whose content installers change."""
-
-    base: Path
-    """The folder that its lock is for, and below or beside which its snapshots lie."""
-    trees: tuple[Path, ...]
-    """The folders that are put back; one that is not there is removed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +86,18 @@ def have_alone(place: Path, say: Say) -> Iterator[None]:
         yield
 
 
-def undo_what_was_left(place: Path, say: Say) -> None:
-    """Undo what a killed command left of a place that is only read; one that is being changed is left alone."""
-    if _journals_about(place):
-        with suppress(BlockingIOError), hold(_lock_of(place), wait=None):
-            _undo_what_was_left(place, say)
+def undo_what_was_left(place: Path, say: Say) -> bool:
+    """Undo what a killed command left of a place that is only read; one that is being changed is left alone.
+
+    Returns:
+        Whether there was anything.
+    """
+    if not _journals_about(place):
+        return False
+    with suppress(BlockingIOError), hold(_lock_of(place), wait=None):
+        _undo_what_was_left(place, say)
+        return True
+    return False
 
 
 @contextmanager

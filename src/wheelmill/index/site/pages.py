@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
 from itertools import chain
-from typing import Final
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -20,6 +19,7 @@ from wheelmill.index.site.wheels import SiteWheel, wheel_groups
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.release.manifest import MANIFEST
 from wheelmill.system import resources
+from wheelmill.system.units import duration, size
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.platforms import PLATFORMS
 from wheelmill.wheel.torch_need import words_for
@@ -97,25 +97,3 @@ def _wheel_row(wheel: SiteWheel) -> str:
     link = f'<a href="{escape(href(file.url))}">{wheel.pythons}</a>'
     compiled = duration(seconds) if (seconds := wheel.build_seconds) else "&ndash;"
     return f'<tr><th scope="row">{link}</th><td>{size(file.size)}</td><td>{compiled}</td></tr>'
-
-
-_KILO: Final = 1000
-_THREE_DIGITS: Final = 100
-_MINUTE: Final = 60
-_HOUR: Final = 3600
-
-
-def size(number: float) -> str:
-    """``12.3 MB`` for bytes; decimal, as installers write it."""
-    for unit in ("bytes", "kB", "MB"):
-        if number < _KILO:
-            return f"{number:.{0 if number >= _THREE_DIGITS or unit == 'bytes' else 1}f} {unit}"
-        number /= _KILO
-    return f"{number:.1f} GB"
-
-
-def duration(seconds: float) -> str:
-    """``45 s``, ``17 min`` or ``2.5 h``."""
-    if seconds < _MINUTE:
-        return f"{seconds:.0f} s"
-    return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"

@@ -15,8 +15,9 @@ import pytest
 
 from tests.kills import killed_at_every_step
 from tests.trees import content_of, environment_tree
+from wheelmill.client.install.places import Place
 from wheelmill.client.project import journal
-from wheelmill.client.project.journal import Place, have_alone, undo_on_failure, undo_what_was_left
+from wheelmill.client.project.journal import have_alone, undo_on_failure, undo_what_was_left
 from wheelmill.errors import UsageError
 from wheelmill.system import process
 
@@ -63,7 +64,7 @@ def change(project: Path) -> None:
 def change_in(project: Path, say: Callable[[str], None] = print) -> Iterator[None]:
     """Have a project alone, and undo what the context does when it fails."""
     files = [project / name for name in ("pyproject.toml", "uv.lock", "pdm.lock")]
-    environment = Place(base=project / ".venv", trees=(project / ".venv",))
+    environment = Place.of_environment(project / ".venv")
     with have_alone(project, say), undo_on_failure(project, files, environment, say):
         yield
 
@@ -134,7 +135,7 @@ def test_an_environment_that_is_made_anew_comes_back(project: Path) -> None:
 
 
 def test_an_environment_in_a_folder_that_cannot_be_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal.os, "access", lambda path, _mode: path != project)
+    monkeypatch.setattr(os, "access", lambda path, _mode: path != project)
     before = content_of(project)
 
     def look_and_change() -> None:
@@ -148,7 +149,7 @@ def test_an_environment_in_a_folder_that_cannot_be_written(project: Path, monkey
 def test_an_environment_that_cannot_be_written_is_refused_before_anything_changes(
     project: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(UsageError, match=r"\.venv cannot be written"), change_in(project):
         raise AssertionError
     assert files_in(state) == []
@@ -279,7 +280,7 @@ def test_a_journal_in_somebody_elses_folder_is_not_read(project: Path, state: Pa
 def test_a_journal_of_another_user_is_not_believed(project: Path, monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
     kill_in_the_middle(project)
     left = content_of(project)
-    monkeypatch.setattr(journal.os, "getuid", lambda: 12345)
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
     with have_alone(project, print):
         assert content_of(project) == left
     assert list((state / "journals").glob("*.json"))

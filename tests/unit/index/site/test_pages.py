@@ -15,7 +15,7 @@ from tests.unit.plan.examples import CONFIG
 from wheelmill.config.model import Config, Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.site.packages import span
-from wheelmill.index.site.pages import duration, site_pages, size
+from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import write_site
 from wheelmill.names import ProjectName, project_name
@@ -156,28 +156,6 @@ def test_the_same_releases_give_the_same_bytes(release: Release) -> None:
     manifests = release(*EVERY_KIND)
     pages = [list(people(site_of_releases(manifests, ""), catalogue()).items()) for _ in range(2)]
     assert pages[0] == pages[1]
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (0, "0 bytes"),
-        (999, "999 bytes"),
-        (1000, "1.0 kB"),
-        (999_960, "1000 kB"),
-        (12_345_678, "12.3 MB"),
-        (2.5e9, "2.5 GB"),
-    ],
-)
-def test_sizes(number: float, text: str) -> None:
-    assert size(number) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (60, "1 min"), (7199, "120 min"), (9000, "2.5 h")]
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
 
 
 def test_pages_say_that_any_torch_of_a_range_will_do(release: Release) -> None:

@@ -1,0 +1,124 @@
+"""What became of an environment: which packages are new, others or gone, and how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.client.install.distributions import ask
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.names import ProjectName
+
+_PACKAGES: Final = """
+import importlib.metadata, json, zlib
+found = {}
+for each in importlib.metadata.distributions():
+    record = each.read_text("RECORD") or ""
+    sizes = [line.rpartition(",")[2] for line in record.splitlines()]
+    size = sum(int(text) for text in sizes if text.isdigit())
+    identity = zlib.crc32((record + (each.read_text("direct_url.json") or "")).encode())
+    if each.metadata["Name"]:
+        found.setdefault(each.metadata["Name"], [each.metadata["Version"] or "", size, identity])
+print(json.dumps(found))
+"""
+
+
+class Kind(StrEnum):
+    """What happens to a package, as a person and JSON call it."""
+
+    INSTALLED = "installed"
+    UPGRADED = "upgraded"
+    DOWNGRADED = "downgraded"
+    REPLACED = "replaced"
+    """By another build of the same version."""
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """A package in an environment, or one that will be."""
+
+    version: str
+    size: int | None
+    """Bytes: unpacked if it is installed, else of its wheel; None when that is not known."""
+    identity: int | None = None
+    """Another number is another build; None is any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageChange:
+    """What happens to one package."""
+
+    project: ProjectName
+    kind: Kind
+    before: str | None
+    """The version that is replaced or removed."""
+    after: str | None
+    """The version that is there afterwards."""
+    size: int | None
+    """Bytes of what comes; of a package that is removed, of what goes."""
+
+    @property
+    def sign(self) -> str:
+        """As uv marks it."""
+        return {Kind.INSTALLED: "+", Kind.REMOVED: "-"}.get(self.kind, "~")
+
+    @property
+    def versions(self) -> str:
+        """``2.8.0 -> 2.9.0``, or the only one."""
+        return " -> ".join(dict.fromkeys(filter(None, (self.before, self.after))))
+
+
+def packages_in(interpreter: Path) -> Mapping[ProjectName, Package]:
+    """Everything that is installed for an interpreter.
+
+    Raises:
+        UsageError: it does not run.
+    """
+    try:
+        found = ask(interpreter, _PACKAGES)
+    except ProcessError as error:
+        raise UsageError(f"{interpreter} cannot list what is installed:\n{error.tail}") from None
+    return {
+        canonicalize_name(name): Package(version=version, size=size, identity=identity)
+        for name, (version, size, identity) in found.items()
+    }
+
+
+def compare_packages(
+    before: Mapping[ProjectName, Package], after: Mapping[ProjectName, Package]
+) -> tuple[PackageChange, ...]:
+    """What happens between two states of an environment, by name."""
+    return tuple(_changes(before, after))
+
+
+def _changes(before: Mapping[ProjectName, Package], after: Mapping[ProjectName, Package]) -> Iterator[PackageChange]:
+    for project in sorted({*before, *after}):
+        old, new = before.get(project), after.get(project)
+        if kind := _kind_of(old, new):
+            yield PackageChange(
+                project=project,
+                kind=kind,
+                before=old.version if old else None,
+                after=new.version if new else None,
+                size=(new or old or Package(version="", size=None)).size,
+            )
+
+
+def _kind_of(old: Package | None, new: Package | None) -> Kind | None:
+    if new is None:
+        return Kind.REMOVED
+    if old is None:
+        return Kind.INSTALLED
+    if old.version == new.version:
+        return Kind.REPLACED if None not in (old.identity, new.identity) and old.identity != new.identity else None
+    try:
+        return Kind.UPGRADED if Version(old.version) < Version(new.version) else Kind.DOWNGRADED
+    except InvalidVersion:
+        return Kind.REPLACED

@@ -1,0 +1,26 @@
+"""Sizes and times as people read them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_KILO: Final = 1000
+_THREE_DIGITS: Final = 100
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+
+
+def size(number: float) -> str:
+    """``12.3 MB`` for bytes; decimal, as installers write it."""
+    for unit in ("bytes", "kB", "MB"):
+        if number < _KILO:
+            return f"{number:.{0 if number >= _THREE_DIGITS or unit == 'bytes' else 1}f} {unit}"
+        number /= _KILO
+    return f"{number:.1f} GB"
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``17 min`` or ``2.5 h``."""
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"
