@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Resolving four packages over six pages of links, beside gpkg 0.4.3: seconds, CPU seconds and peak memory.
+"""Resolving four packages over six pages of wheels, beside gpkg 0.4.3: CPU seconds, seconds and peak memory.
 
 Run with the interpreter of .venv. gpkg is installed into a virtual environment of its own, from the package index that
 this machine is set to. Both are given the same pages by the same server, once with an empty cache and once with what
-that run left; each is measured several times, in turns, and the best counts. gpkg finds no wheel on pages with hashes,
-so its pages have none, while ours do. There are no wheels behind the links, so ours is told not to look into any, which
-gpkg never does.
+that run left; each is measured several times, in turns, and the best counts. A page is HTML without hashes, HTML with
+hashes, or JSON of releases as GitHub has it; its wheels are in no order. There are no wheels behind the links, so ours
+is told not to look into any, which gpkg never does. gpkg finds no wheel on pages with hashes: its pages have none where
+ours do.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import itertools
 import json
 import os
+import random
 import resource
 import shutil
 import subprocess
@@ -21,7 +23,7 @@ import sys
 import tempfile
 import threading
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,8 +31,18 @@ from pathlib import Path
 PROJECTS = ("flash-attn", "causal-conv1d", "mamba-ssm", "natten", "flash-attn", "mamba-ssm")
 """What each of the six pages has."""
 TARGET = {"--torch": "2.8", "--cuda": "128", "--python": "3.12", "--platform": "linux_x86_64"}
+FORMS = ("html", "hashes", "github")
 SIZES = (5_000, 30_000)
-ROUNDS = 3
+CUDAS = ("cu118", "cu121", "cu124", "cu126", "cu128", "cu129", "cu130")
+TORCHES = ("2.4", "2.5", "2.6", "2.7", "2.8", "2.9", "2.10", "2.11")
+PEER = """
+import os, httpx
+get, here = httpx.Client.get, os.environ["GITHUB"]
+httpx.Client.get = lambda self, url, **more: get(self, url.replace("https://api.github.com", here), **more)
+from gpkg.cli import main
+main()
+"""
+"""gpkg, which asks GitHub in the place that this machine plays it."""
 
 
 @dataclass(frozen=True)
@@ -43,25 +55,85 @@ class Cost:
     chosen: dict[str, str]
 
 
-def names(project: str, count: int) -> Iterator[str]:
-    """File names of wheels of one project, over every version, CUDA, torch, Python and platform."""
+def seeded(project: str) -> random.Random:
+    """Numbers that are the same in every run."""
+    return random.Random(project)  # noqa: S311 - keeps no secret
+
+
+def names(project: str, count: int) -> list[str]:
+    """File names of wheels of one project, over versions, CUDAs, torches, Pythons and platforms, in no order."""
     cells = itertools.product(
         (f"{major}.{minor}.{patch}" for major in range(1, 20) for minor in range(10) for patch in range(10)),
-        ("cu126", "cu128", "cu129", "cu130"),
-        ("2.7", "2.8", "2.9", "2.10", "2.11"),
+        CUDAS,
+        TORCHES,
         ("310", "311", "312", "313"),
-        ("manylinux_2_28_x86_64", "manylinux_2_28_aarch64"),
+        ("manylinux_2_28_x86_64", "win_amd64"),
     )
-    for version, cuda, torch, python, platform in itertools.islice(cells, count):
-        written = project.replace("-", "_")
-        yield f"{written}-{version}+{cuda}torch{torch}-cp{python}-cp{python}-{platform}.whl"
+    found = [
+        f"{project.replace('-', '_')}-{version}+{cuda}torch{torch}-cp{python}-cp{python}-{platform}.whl"
+        for version, cuda, torch, python, platform in itertools.islice(cells, count)
+    ]
+    seeded(project).shuffle(found)
+    return found
 
 
-def page(project: str, count: int, *, hashed: bool) -> bytes:
-    """A page of links to them."""
-    fragment = f"#sha256={'0' * 64}" if hashed else ""
-    anchors = (f'<a href="{name.replace("+", "%2B")}{fragment}">{name}</a><br>' for name in names(project, count))
+def html_page(project: str, count: int, *, hashed: bool) -> bytes:
+    """A page of links."""
+    numbers = seeded(project)
+    anchors = (
+        f'<a href="{name.replace("+", "%2B")}{fragment}">{name}</a><br>'
+        for name in names(project, count)
+        for fragment in [f"#sha256={numbers.randbytes(32).hex()}" if hashed else ""]
+    )
     return "\n".join(("<!DOCTYPE html><html><body>", *anchors, "</body></html>")).encode()
+
+
+def github_page(project: str, count: int) -> bytes:
+    """Releases of a thousand assets each, with everything that GitHub says of one."""
+    repository, numbers, time = f"someone/{project}", seeded(project), "2026-05-01T10:20:30Z"
+    api, site = f"https://api.github.com/repos/{repository}", f"https://github.com/{repository}"
+    login = "github-actions[bot]"
+    user = {"login": login, "id": 41898282, "node_id": "MDM6Qm90NDE4OTgyODI=", "type": "Bot", "site_admin": False}
+    user |= {"avatar_url": "https://avatars.githubusercontent.com/in/15368?v=4", "gravatar_id": ""}
+    user |= {
+        f"{what}_url": f"https://api.github.com/users/{login}/{what}"
+        for what in ("followers", "following", "gists", "starred", "subscriptions", "organizations", "repos", "events")
+    }
+    assets = [
+        {
+            "url": f"{api}/releases/assets/{number}",
+            "id": number,
+            "node_id": f"RA_kwDOJ{number:07}",
+            "name": name,
+            "label": "",
+            "uploader": user,
+            "content_type": "application/octet-stream",
+            "state": "uploaded",
+            "size": numbers.randrange(10**8),
+            "digest": f"sha256:{numbers.randbytes(32).hex()}",
+            "download_count": numbers.randrange(1000),
+            "created_at": time,
+            "updated_at": time,
+            "browser_download_url": f"{site}/releases/download/v{number // 1000}/{name.replace('+', '%2B')}",
+        }
+        for number, name in enumerate(names(project, count))
+    ]
+    releases = [
+        {"url": f"{api}/releases/{first}", "tag_name": f"v{first // 1000}", "draft": False, "prerelease": False}
+        | {"author": user, "created_at": time, "assets": assets[first : first + 1000], "body": "Wheels.\r\n" * 20}
+        for first in range(0, count, 1000)
+    ]
+    return json.dumps(releases, separators=(",", ":")).encode()
+
+
+def page(form: str, project: str, count: int) -> bytes:
+    """A page of one form."""
+    return github_page(project, count) if form == "github" else html_page(project, count, hashed=form == "hashes")
+
+
+def place(form: str, number: int) -> str:
+    """The path that a page is served at."""
+    return f"/repos/{form}/{number}/releases" if form == "github" else f"/{form}/{number}/"
 
 
 class Server(ThreadingHTTPServer):
@@ -79,9 +151,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with a page."""
-        body = self.server.pages.get(self.path)
+        path = self.path.partition("?")[0]
+        body = self.server.pages.get(path)
         self.send_response(200 if body else 404)
-        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Type", "application/json" if path.startswith("/repos/") else "text/html")
         self.send_header("Content-Length", str(len(body or b"")))
         self.end_headers()
         self.wfile.write(body or b"")
@@ -90,11 +163,12 @@ class Handler(BaseHTTPRequestHandler):
         """Keep quiet."""
 
 
-def measured(argv: Sequence[str | Path], cache: Path) -> Cost:
-    """Run a command that prints JSON, and say what it took."""
+def measured(argv: Sequence[str | Path], cache: Path, url: str) -> Cost:
+    """Run a command that prints JSON, with GitHub at a URL, and say what it took."""
     report = cache.parent / "report.json"
     script = [sys.executable, __file__, "--measure", str(report), *map(str, argv)]
-    env = os.environ | {"XDG_CACHE_HOME": str(cache)}
+    env = os.environ | {"XDG_CACHE_HOME": str(cache), "GITHUB": url, "GITHUB_API_URL": url, "GITHUB_TOKEN": ""}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # installed programs have bytecode
     subprocess.run(script, env=env, check=True, capture_output=True)
     return Cost(**json.loads(report.read_text()))
 
@@ -104,62 +178,81 @@ def measure(report: Path, argv: Sequence[str]) -> None:
     import time  # noqa: PLC0415
 
     start = time.perf_counter()
-    done = subprocess.run(argv, check=True, capture_output=True, text=True)
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)  # gpkg exits with 1 where it finds none
     seconds = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    printed = json.loads(done.stdout[done.stdout.index("\n{") if not done.stdout.startswith("{") else 0 :])
+    _banner, _, content = f"\n{done.stdout}".partition("\n{")
+    printed = json.loads(f"{{{content}") if content else {}
     chosen = {name: each["filename"] for name, each in printed.get("resolved", printed).items()}
     cost = Cost(seconds=seconds, cpu=used.ru_utime + used.ru_stime, peak_mb=used.ru_maxrss / 1024, chosen=chosen)
     report.write_text(json.dumps(cost.__dict__))
 
 
-def registry(url: str) -> str:
+def registry(form: str, url: str) -> str:
     """The six pages as gpkg's registry.toml names them."""
     return "\n".join(
-        f'[[sources]]\npackage = "{project}"\ntype = "find-links"\nurl_template = "{url}/plain/{number}/"\n'
-        f'wheel_name = "{project.replace("-", "_")}-{{version}}+cu{{cuda}}torch{{torch}}-{{pytag}}-{{platform}}.whl"\n'
+        f'[[sources]]\npackage = "{project}"\n'
+        + (
+            f'type = "github"\nrepo = "{form}/{number}"\nscan_tags = 30\n'
+            if form == "github"
+            else f'type = "find-links"\nurl_template = "{url}{place(form, number)}"\n'
+        )
+        + f'wheel_name = "{project.replace("-", "_")}'
+        '-{version}+cu{cuda}torch{torch}-{pytag}-{platform}.whl"\n'
         for number, project in enumerate(PROJECTS)
     )
 
 
-def compare(count: int, gpkg: Path, folder: Path) -> None:
-    """Measure both at one size and print a line for each."""
+def compare(form: str, count: int, gpkg: Path, folder: Path, rounds: int) -> None:
+    """Measure both with pages of one form and size, and print a line for each, and how much of gpkg's ours takes."""
+    of_gpkg = "html" if form == "hashes" else form
     pages = {
-        f"/{kind}/{number}/": page(project, count, hashed=kind == "hashed")
-        for kind in ("plain", "hashed")
+        place(each, number): page(each, project, count)
+        for each in {form, of_gpkg}
         for number, project in enumerate(PROJECTS)
     }
     with Server(pages) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
-        (folder / "registry.toml").write_text(registry(url))
-        sources = [word for number in range(len(PROJECTS)) for word in ("--source", f"{url}/hashed/{number}/")]
+        (folder / "registry.toml").write_text(registry(of_gpkg, url))
+        written = [
+            f"github:{form}/{number}" if form == "github" else f"{url}{place(form, number)}"
+            for number in range(len(PROJECTS))
+        ]
+        sources = [word for each in written for word in ("--source", each)]
         asked = [word for pair in TARGET.items() for word in pair] + ["--json", *dict.fromkeys(PROJECTS)]
         commands: dict[str, list[str | Path]] = {
-            "gpkg": [gpkg, "--registry", folder / "registry.toml", *asked],
+            "gpkg": [gpkg, "-c", PEER, "--registry", folder / "registry.toml", *asked],
             "wheelmill": [Path(sys.executable).parent / "wheelmill", "resolve", "--no-look", *sources, *asked],
         }
         costs: dict[tuple[str, str], list[Cost]] = {}
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             for name, argv in commands.items():
                 cache = folder / name
                 shutil.rmtree(cache, ignore_errors=True)
                 for state in ("cold", "warm"):
-                    costs.setdefault((state, name), []).append(measured(argv, cache))
+                    costs.setdefault((state, name), []).append(measured(argv, cache, url))
         server.shutdown()
-    for (state, name), runs in sorted(costs.items()):
-        seconds, cpu = min(run.seconds for run in runs), min(run.cpu for run in runs)
-        peak = max(run.peak_mb for run in runs)
-        print(f"{count:>6} wheels a page  {state}  {name:<9}  {seconds:5.2f} s  {cpu:5.2f} s CPU  {peak:4.0f} MB")
-    chosen = {name: runs[0].chosen for (state, name), runs in costs.items() if state == "cold"}
+    for state in ("cold", "warm"):
+        least = {name: min(run.cpu for run in costs[state, name]) for name in commands}
+        peaks = {name: max(run.peak_mb for run in costs[state, name]) for name in commands}
+        where = f"{form:<6} {count:>6} wheels a page  {state}"
+        for name in commands:
+            seconds = min(run.seconds for run in costs[state, name])
+            print(f"{where}  {name:<9}  {least[name]:5.2f} s CPU  {seconds:5.2f} s  {peaks[name]:4.0f} MB")
+        cpu, memory = (each["wheelmill"] / each["gpkg"] for each in (least, peaks))
+        print(f"{where}  of gpkg's   {cpu:5.2f}                 {memory:4.2f}", flush=True)
+    chosen = {name: costs["cold", name][0].chosen for name in commands}
     if chosen["gpkg"] != chosen["wheelmill"]:
         print(f"       chosen differently: {chosen}")
 
 
 def main() -> None:
-    """Compare both at every size."""
+    """Compare both with every form and size of page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--gpkg", type=Path, help="an installed gpkg 0.4.3; by default one is installed")
+    parser.add_argument("--gpkg", type=Path, help="a Python with gpkg 0.4.3; by default one is made")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--form", choices=FORMS, action="append", help="of the pages; by default each")
     parser.add_argument("sizes", type=int, nargs="*", default=SIZES, help="wheels a page")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -167,18 +260,10 @@ def main() -> None:
         gpkg = options.gpkg
         if gpkg is None:
             venv.create(folder / "venv", with_pip=True)
-            pip: list[str | Path] = [
-                folder / "venv" / "bin" / "python",
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "gpkg==0.4.3",
-            ]
-            subprocess.run(pip, check=True)
-            gpkg = folder / "venv" / "bin" / "gpkg"
-        for count in options.sizes:
-            compare(count, gpkg, folder)
+            gpkg = folder / "venv" / "bin" / "python"
+            subprocess.run([gpkg, "-m", "pip", "install", "--quiet", "gpkg==0.4.3"], check=True)
+        for form, count in itertools.product(options.form or FORMS, options.sizes):
+            compare(form, count, gpkg, folder, options.rounds)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,14 @@ def test_the_client_benchmark_measures_both_and_says_where_they_differ(tmp_path:
     gpkg = tmp_path / "gpkg"
     gpkg.write_text("#!/bin/sh\necho banner\necho '{}'\n")
     gpkg.chmod(0o755)
-    argv = [sys.executable, str(ROOT / "benchmarks" / "client.py"), "--gpkg", str(gpkg), "200"]
-    printed = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
-    measured = [line.split()[4:6] for line in printed[:4]]
-    assert measured == [["cold", "gpkg"], ["cold", "wheelmill"], ["warm", "gpkg"], ["warm", "wheelmill"]]
-    assert "flash_attn-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl" in printed[4]
+    argv = [sys.executable, str(ROOT / "benchmarks" / "client.py"), "--gpkg", str(gpkg), "--rounds", "1", "500"]
+    lines = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
+    for number, form in enumerate(("html", "hashes", "github")):
+        printed = lines[7 * number : 7 * number + 7]
+        measured = [line.split()[:7] for line in printed[:6]]
+        assert measured == [
+            [form, "500", "wheels", "a", "page", state, who]
+            for state in ("cold", "warm")
+            for who in ("gpkg", "wheelmill", "of")
+        ]
+        assert "flash_attn-1.0.0+cu128torch2.8-cp312-cp312-manylinux_2_28_x86_64.whl" in printed[6]

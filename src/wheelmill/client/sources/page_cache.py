@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,15 +22,15 @@ CREATE TABLE IF NOT EXISTS pages (
     etag TEXT, modified TEXT, checked REAL NOT NULL, lifetime REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS groups (
     page INTEGER NOT NULL REFERENCES pages ON DELETE CASCADE,
-    project TEXT NOT NULL, local TEXT NOT NULL, tags TEXT NOT NULL, links TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS groups_of_page ON groups (page, project);
+    project TEXT NOT NULL, local TEXT NOT NULL, tags TEXT NOT NULL, links BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS groups_of_page ON groups (page, project, local, tags);
 CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, content TEXT NOT NULL, stored REAL NOT NULL);
 """
 ABSENT: Final = ""
 """In the place of the base of a page that there is not."""
 _KEPT: Final = Link._fields.index("yanked") + 1
 """Fields of a link; the later ones nobody chooses by."""
-_VERSION: Final = 3
+_VERSION: Final = 4
 """Of the schema and of what its rows mean; a database of another version is begun anew."""
 
 
@@ -115,9 +115,19 @@ class PageCache:
         etag: str | None,
         modified: str | None,
         lifetime: float,
-        groups: Mapping[LinkGroup, list[Link]],
+        groups: Mapping[LinkGroup, Sequence[Link] | bytes],
     ) -> None:
-        """Keep a page in place of what was known of it; `lifetime` are the seconds that it may be used unasked."""
+        """Keep a page in place of what was known of it.
+
+        Args:
+            url: the URL that it was asked for.
+            base: the URL that its links are relative to.
+            following: the URL of the page that goes on where it ends.
+            etag: of the page, as the server gives it.
+            modified: when it was last changed, as the server writes it.
+            lifetime: the seconds that it may be used unasked.
+            groups: its links, or pages of HTML with nothing but sound links.
+        """
         self._database.execute("DELETE FROM pages WHERE url = ?", (url,))
         number = self._database.execute(
             "INSERT INTO pages (url, base, following, etag, modified, checked, lifetime) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -126,7 +136,7 @@ class PageCache:
         self._database.executemany(
             "INSERT INTO groups VALUES (?, ?, ?, ?, ?)",
             (
-                (number, *group, json.dumps([_kept(link) for link in links], separators=(",", ":")))
+                (number, *group, links if isinstance(links, bytes) else _written(links))
                 for group, links in groups.items()
             ),
         )
@@ -138,14 +148,19 @@ class PageCache:
     def groups(self, page: int, project: str) -> Iterator[tuple[int, LinkGroup]]:
         """The groups of one project on a page, with the numbers that `links` takes."""
         for number, *group in self._database.execute(
-            "SELECT rowid, project, local, tags FROM groups WHERE page = ? AND project = ?", (page, project)
+            "SELECT rowid, project, local, tags FROM groups WHERE page = ? AND project = ? ORDER BY rowid",
+            (page, project),
         ):
             yield number, LinkGroup(*group)
 
     def links(self, group: int) -> Iterator[Link]:
         """The links of one group."""
-        (text,) = self._database.execute("SELECT links FROM groups WHERE rowid = ?", (group,)).fetchone()
-        return (Link(*row) for row in json.loads(text))
+        (kept,) = self._database.execute("SELECT links FROM groups WHERE rowid = ?", (group,)).fetchone()
+        if isinstance(kept, str):
+            return (Link(*row) for row in json.loads(kept))
+        from wheelmill.web.html_pages import read_html  # noqa: PLC0415 - not for pages in JSON
+
+        return iter(read_html(kept, "").links)
 
     def fact(self, key: str) -> str | None:
         """A text that was kept under a key that names its content, such as a hash; None when there is none."""
@@ -157,8 +172,9 @@ class PageCache:
         self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (key, content, time.time()))
 
 
-def _kept(link: Link) -> tuple[object, ...]:
-    return (link.filename, without_credentials(link.url), *link[2:_KEPT])
+def _written(links: Sequence[Link]) -> str:
+    kept = [(link.filename, without_credentials(link.url), *link[2:_KEPT]) for link in links]
+    return json.dumps(kept, separators=(",", ":"))
 
 
 def _unusable(error: OSError | sqlite3.OperationalError) -> UsageError:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from wheelmill.client.records import Outcome
-from wheelmill.client.sources.links import group_links, read_page
 from wheelmill.client.sources.page_cache import ABSENT, CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.web.credential_stores import variable_for
@@ -127,6 +126,8 @@ class Pages:
         self._missed[url] = PageOutcome(outcome=outcome, url=url, detail=f"{detail}{stands_in}")
 
     def _keep(self, url: str, answer: Answer) -> None:
+        from wheelmill.client.sources.page_forms import read_listing  # noqa: PLC0415 - not for what is fresh
+
         lifetime = _lifetime(answer.headers.get("Cache-Control", ""))
         if answer.status == HTTPStatus.NOT_MODIFIED:
             self.cache.mark_current(url, lifetime)
@@ -138,7 +139,7 @@ class Pages:
             self._miss(url, *_refusal(answer))
             return
         try:
-            page = read_page(answer.content, answer.content_type, answer.url)
+            page = read_listing(answer.content, answer.content_type, answer.url)
         except UnreadableError as error:
             self._miss(url, Outcome.NOT_AN_INDEX, str(error))
             return
@@ -153,7 +154,7 @@ class Pages:
             etag=answer.headers.get("ETag"),
             modified=answer.headers.get("Last-Modified"),
             lifetime=lifetime,
-            groups=group_links(page.links),
+            groups=page.groups,
         )
 
 

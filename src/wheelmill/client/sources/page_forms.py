@@ -1,0 +1,55 @@
+"""Reading a page of any form: HTML and JSON indexes, lists of links, GitHub releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from wheelmill.client.sources.links import SUFFIX, LinkGroup, group_links
+from wheelmill.client.sources.plain_html import sort_plain_links
+from wheelmill.errors import UnreadableError
+from wheelmill.web.html_pages import read_html
+from wheelmill.web.json_pages import read_project_detail, read_releases
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Link, Page, with_sound_links
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """What a page says of wheels."""
+
+    base: str
+    """The URL that links are relative to."""
+    groups: Mapping[LinkGroup, Sequence[Link] | bytes]
+    """The links of each group, in the page's order; of a plain page as they stand there."""
+    faults: Sequence[Fault] = ()
+
+
+def read_listing(content: bytes, content_type: str, address: str) -> Listing:
+    """Read and sort the wheels of a page; see `read_page`."""
+    if content_type in HTML_TYPES and (plain := sort_plain_links(content, address)) is not None:
+        return Listing(base=address, groups=plain)
+    page = read_page(content, content_type, address)
+    return Listing(base=page.base, groups=group_links(page.links), faults=page.faults)
+
+
+def read_page(content: bytes, content_type: str, address: str) -> Page:
+    """Read a page of any of these forms; wheels that nobody should choose are faults of it.
+
+    Args:
+        content: the bytes of the page.
+        content_type: as the server gives it, without parameters.
+        address: the URL that the page came from, after redirects.
+
+    Raises:
+        UnreadableError: it has none of the forms; says what was expected.
+    """
+    if content_type in HTML_TYPES:
+        page = read_html(content, address)
+    elif content_type in (JSON_TYPE, "application/json"):
+        try:
+            page = (read_releases if content.lstrip().startswith(b"[") else read_project_detail)(content, address)
+        except UnreadableError as error:
+            raise UnreadableError(f"expected JSON of PEP 691 or of GitHub's releases: {error}") from None
+    else:
+        raise UnreadableError(f"expected HTML or {JSON_TYPE}, not {content_type or 'an answer without Content-Type'}")
+    return with_sound_links(page, (SUFFIX,))
