@@ -71,7 +71,7 @@ def test_a_word_of_gpkg_does_the_same_here(word: str, wheelmill: Command, server
     text, printed = RUN[word]
     command, *words = text.format(other=f"{server.url}/other/").split()
     target = TARGET.split() if command in ("resolve", "explain", "available") else []
-    look = ["--no-look"] if command in ("resolve", "lock") else []
+    look = ["--no-look"] if command in ("resolve", "lock", "explain") else []
     variables = {"UV_TORCH_BACKEND": "cpu"} if command == "lock" else {}
     done = wheelmill(command, *target, *words, *look, **variables)
     assert printed.replace("+", "%2B") in done.stdout or printed in done.stdout

@@ -197,9 +197,13 @@ class Inside:
     torch_window: TorchWindow | None = None
     """In which torches its code could load; None when it needs none, or that is not known."""
     code_read: bool = False
+    gone: str | None = None
+    """What the server says that no longer has its file: ``404 Not Found``; None when it has it, or was not asked."""
 
     def __str__(self) -> str:
         """``needs glibc 2.28 and CUDA 13; machine code for sm_90, PTX for sm_90; C++11 ABI``."""
+        if self.gone:
+            return f"its file is gone: {self.gone}"
         needs = [f"glibc {self.glibc}"] * bool(self.glibc) + [f"CUDA {self.cuda_major}"] * bool(self.cuda_major)
         code = [
             f"{kind} for {', '.join(Architecture.parse(each).sm for each in each_of)}"
@@ -270,6 +274,8 @@ class Aspect(StrEnum):
     VERSION = "version"
     """Not a version that was asked for."""
     YANKED = "yanked"
+    FILE = "file"
+    """Its server no longer has its file."""
 
 
 @dataclass(frozen=True, kw_only=True)

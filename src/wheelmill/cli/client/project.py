@@ -78,7 +78,7 @@ def resolve_for_all(
         if found:
             first = found[0].environment
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
-        resolution = resolve(requirements, environment, search.search())
+        resolution = resolve(requirements, environment, replace(search.search(), confirm=True))
         if resolution.unresolved:
             resolution = add_local_builds(resolution, requirements, build=build)
         print_resolution(resolution)

@@ -197,6 +197,8 @@ def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:
 
 def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
     """Give every reason against a wheel that shows inside it."""
+    if inside.gone:
+        yield Mismatch(aspect=Aspect.FILE, reason=str(inside))
     if not within(inside.requires_python, target.full_python):
         yield Mismatch(aspect=Aspect.PYTHON, reason=f"requires Python {inside.requires_python}")
     wanted = torch_requirement(inside.requires_dist)

@@ -9,7 +9,7 @@ from typing import Final
 
 from wheelmill.client.choose.choice import Candidates
 from wheelmill.client.choose.fit import is_for_other_torch, mismatches_inside
-from wheelmill.client.choose.look import look_into
+from wheelmill.client.choose.look import find_gone, look_into
 from wheelmill.client.records import Candidate, Choice, Inside, Resolution, TargetEnvironment
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.system.plain_records import plain_of, record_of
@@ -44,13 +44,16 @@ def with_looks(candidates: Candidates, seen: Looks) -> Candidates:
     }
 
 
-def inspect(choose_with: Callable[[Looks], Resolution], cache: PageCache, *, offline: bool) -> Inspection:
+def inspect(
+    choose_with: Callable[[Looks], Resolution], cache: PageCache, *, offline: bool, confirm: bool = False
+) -> Inspection:
     """Look into the wheels that are chosen, and choose again where that shows that one does not fit.
 
     Args:
         choose_with: chooses with what was seen in wheels so far.
         cache: the cache of what wheels were seen to hold.
         offline: whether to use only what the cache has.
+        confirm: whether servers are asked for the files of wheels of which the cache or a manifest says enough.
 
     Returns:
         The last choice; its warnings say what was left out, and why.
@@ -60,7 +63,7 @@ def inspect(choose_with: Callable[[Looks], Resolution], cache: PageCache, *, off
     for _ in range(_ROUNDS):
         resolution = choose_with(seen)
         unseen = [choice.candidate for choice in resolution.choices.values() if choice.candidate.url not in seen]
-        seen |= look_into_all(unseen, cache, offline=offline)
+        seen |= look_into_all(unseen, cache, offline=offline, confirm=confirm)
         reasons = dict(_reasons_against(resolution, seen))
         seen |= {url: _UNREAD for url in reasons if isinstance(seen[url], str)}
         left_out |= reasons
@@ -74,26 +77,32 @@ def inspect(choose_with: Callable[[Looks], Resolution], cache: PageCache, *, off
     return Inspection(resolution=replace(resolution, choices=choices, warnings=warnings), seen=seen)
 
 
-def look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline: bool) -> Looks:
-    """Look into wheels, side by side; what the cache keeps of one is not asked for again."""
-    found: dict[str, Inside | str] = {}
-    unknown = []
-    for candidate in candidates:
-        if known := _recall(candidate, cache):
-            found[candidate.url] = known
-        elif offline:
-            found[candidate.url] = "was not looked into: --offline was given"
-        else:
-            unknown.append(candidate)
-    if unknown:
+def look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline: bool, confirm: bool = False) -> Looks:
+    """Look into wheels, side by side; what the cache keeps of one is not asked for again.
+
+    Args:
+        candidates: the wheels to look into.
+        cache: the cache of what wheels were seen to hold.
+        offline: whether to use only what the cache has.
+        confirm: as for `inspect`.
+    """
+    known = {candidate.url: inside for candidate in candidates if (inside := _recall(candidate, cache))}
+    unasked = "was not looked into: --offline was given"
+    found: dict[str, Inside | str] = {each.url: known.get(each.url, unasked) for each in candidates}
+    asked = [] if offline else [each for each in candidates if confirm or each.url not in known]
+    if asked:
         from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - not for what the cache has
         from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
 
         with Web() as web:
-            looks = begin(lambda candidate: look_into(candidate, web), unknown, threads=PARALLEL)
-            for candidate, future in zip(unknown, looks, strict=True):
+
+            def look_at(candidate: Candidate) -> Inside | str:
+                gone = find_gone(candidate, web) if confirm else None
+                return gone or known.get(candidate.url) or look_into(candidate, web)
+
+            for candidate, future in zip(asked, begin(look_at, asked, threads=PARALLEL), strict=True):
                 found[candidate.url] = look = future.result()
-                if not isinstance(look, str):
+                if not isinstance(look, str) and not look.gone:
                     _keep(look, candidate, cache)
     return found
 

@@ -6,6 +6,7 @@ The manifest of its release says what is in it; else METADATA is read, and the c
 from __future__ import annotations
 
 import zipfile
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
@@ -43,6 +44,21 @@ def look_into(candidate: Candidate, web: Web) -> Inside | str:
         return f"could not be looked into: {error}"
 
 
+def find_gone(candidate: Candidate, web: Web) -> Inside | None:
+    """Ask for the first byte of a wheel: what is to be said of one that its server no longer has, else None."""
+    try:
+        answer = web.get(candidate.url, span="0-0")
+    except NetworkError:
+        return None
+    return _gone(answer.status)
+
+
+def _gone(status: int | None) -> Inside | None:
+    if status not in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+        return None
+    return Inside(requires_dist=(), gone=f"{status} {HTTPStatus(status).phrase}")
+
+
 def _look_into_file(candidate: Candidate, web: Web) -> Inside:
     from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
     from wheelmill.wheel.archive import open_archive  # noqa: PLC0415 - not for what the cache has
@@ -53,7 +69,9 @@ def _look_into_file(candidate: Candidate, web: Web) -> Inside:
         with open_archive(RangeFile(web, candidate.url, piece=_PIECE, budget=_MOST_READ)) as archive:
             content = sidecar or metadata_in(archive)
             code = _code_in(archive)
-    except (NetworkError, OSError):
+    except (NetworkError, OSError) as error:
+        if gone := _gone(error.status if isinstance(error, NetworkError) else None):
+            return gone
         if sidecar is None:
             raise
         content, code = sidecar, None

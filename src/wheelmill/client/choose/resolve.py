@@ -50,6 +50,8 @@ class Search:
     use_cache: bool = True
     look: bool = True
     """Whether to look into wheels before they are chosen."""
+    confirm: bool = False
+    """Whether to ask in any case for the files of wheels that are looked into: they are to be downloaded."""
     other_torch: bool = False
     """Whether to take a wheel for another torch where the target's torch has its symbols."""
 
@@ -116,7 +118,11 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
                 resolution = choose(requirements, environment, with_looks(candidates, seen), found.facts)
             return resolution
 
-        look = inspect(choose_with, found.pages.cache, offline=search.offline) if search.look else None
+        look = (
+            inspect(choose_with, found.pages.cache, offline=search.offline, confirm=search.confirm)
+            if search.look
+            else None
+        )
         resolution = look.resolution if look else choose_with({})
         outcomes = tuple(each for name in projects for each in found.outcomes(name))
         chosen = resolution.environment

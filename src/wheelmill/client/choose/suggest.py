@@ -38,6 +38,7 @@ _SHOWN: Final = {
     Aspect.GPU: "for certain GPUs",
     Aspect.VERSION: "for another version",
     Aspect.YANKED: "yanked",
+    Aspect.FILE: "no longer on their server",
 }
 
 _ELSEWHERE: Final = "'wheelmill search' lists what sources have; --extra-source names another one"

@@ -68,9 +68,15 @@ class Site:
         return filename
 
     def resolve(
-        self, *, target: TargetEnvironment = TARGET, offline: bool = False, other_torch: bool = False
+        self,
+        *,
+        target: TargetEnvironment = TARGET,
+        offline: bool = False,
+        other_torch: bool = False,
+        confirm: bool = False,
     ) -> Resolution:
-        search = Search(named=(f"find-links:{self.server.url}/",), offline=offline, other_torch=other_torch)
+        source = f"find-links:{self.server.url}/"
+        search = Search(named=(source,), offline=offline, other_torch=other_torch, confirm=confirm)
         return resolve([Requirement("demo")], target, search)
 
 
@@ -96,6 +102,41 @@ def test_a_wheel_is_looked_into_once(site: Site) -> None:
         (choice,) = site.resolve(offline=offline).choices.values()
         assert choice.requires_dist == ("einops",)
     assert len(site.server.asked) == asked
+
+
+@pytest.mark.parametrize("sidecar", [False, True])
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_wheel_whose_file_is_gone_falls_back_to_the_next(site: Site, status: int, *, sidecar: bool) -> None:
+    site.add(OLD)
+    site.add(NEW, sidecar=sidecar)
+    site.server.pages[f"/{NEW}"] = Answer(status=status)
+    resolution = site.resolve()
+    assert chosen(resolution) == OLD
+    (warning,) = resolution.warnings
+    assert warning.startswith(f"left out {NEW}: its file is gone: {status} ")
+
+
+def test_a_file_that_went_after_it_was_looked_into_is_met_before_it_is_downloaded(site: Site) -> None:
+    site.add(OLD)
+    site.add(NEW)
+    site.resolve()
+    site.server.pages[f"/{NEW}"] = Answer(status=404)
+    assert chosen(site.resolve()) == NEW
+    assert chosen(site.resolve(confirm=True)) == OLD
+    assert chosen(site.resolve(confirm=True, offline=True)) == NEW
+
+
+def test_no_wheel_is_left_where_every_file_is_gone(site: Site) -> None:
+    site.add(NEW)
+    site.server.pages[f"/{NEW}"] = Answer(status=404)
+    (missing,) = site.resolve().unresolved.values()
+    assert missing.reason.endswith(": 1 no longer on their server")
+
+
+def test_a_server_that_only_refuses_a_file_may_still_have_it(site: Site) -> None:
+    site.add(NEW)
+    site.server.pages[f"/{NEW}"] = Answer(status=403)
+    assert chosen(site.resolve(confirm=True)) == NEW
 
 
 def test_a_wheel_that_requires_another_torch_than_its_name_says_is_left_out(site: Site) -> None:
@@ -144,7 +185,7 @@ def test_a_sidecar_with_another_hash_is_a_note_that_names_it(site: Site) -> None
     assert f"{OLD}.metadata has sha256" in choice.notes[0]
 
 
-@pytest.mark.parametrize("answer", [Answer(b"whole", headers={}), Answer(b"", 404), Answer(b"x", 206, {})])
+@pytest.mark.parametrize("answer", [Answer(b"whole", headers={}), Answer(b"", 403), Answer(b"x", 206, {})])
 def test_a_wheel_that_gives_no_pieces_is_chosen_by_its_name_with_a_note(site: Site, answer: Answer) -> None:
     site.add(OLD)
     site.server.pages[f"/{OLD}"] = answer

@@ -54,6 +54,7 @@ def released(server: PageServer) -> Released:
         server.pages["/simple/demo/"] = Answer(link.encode())
         manifest = Manifest(tag=ReleaseTag("v1"), published_at=datetime(2026, 11, 21, tzinfo=UTC), wheels=(entry,))
         server.pages["/v1/manifest.json"] = Answer(record_bytes(manifest))
+        server.pages[f"/v1/{wheel.replace('+', '%2B')}"] = Answer(status=403)
         return Search(named=(f"{server.url}/simple/",))
 
     return publish
@@ -69,6 +70,14 @@ def test_it_is_asked_once_and_the_wheel_never(released: Released, server: PageSe
         (choice,) = resolved(search).choices.values()
         assert (choice.requires_dist, choice.notes) == (("torch==2.8.*",), ())
     assert [path for path, _ in server.asked if path.startswith("/v1/")] == ["/v1/manifest.json"]
+
+
+def test_a_wheel_that_is_gone_is_left_out_before_it_is_downloaded_whatever_its_manifest_says(
+    released: Released, server: PageServer
+) -> None:
+    search = replace(released(), confirm=True)
+    del server.pages[f"/v1/{WHEEL.replace('+', '%2B')}"]
+    assert chosen(resolved(search)) is None
 
 
 def test_a_wheel_without_code_for_the_gpu_is_left_out_for_its_evidence(released: Released) -> None:
