@@ -165,6 +165,31 @@ def test_every_candidate_is_explained_with_every_reason(wheelmill: Command) -> N
     assert f"{len(set(ours))} wheels: " in text
 
 
+def test_the_nearest_ten_are_explained_and_the_others_counted(wheelmill: Command, server: PageServer) -> None:
+    near = [f"demo-1.{minor}+cu128torch2.9-cp312-cp312-linux_x86_64.whl" for minor in range(20)]
+    far = [f"demo-9.{minor}+cu118torch2.9-cp310-cp310-win_amd64.whl" for minor in range(5)]
+    fits = "demo-0.1+cu128torch2.8-cp312-cp312-linux_x86_64.whl"
+    server.pages["/wheels/"] = Answer(links_page(*far, *near, fits))
+    words = ("explain", "demo", *TARGET, "--no-look")
+    text = wheelmill(*words).stdout
+    shown = [line.split()[1] for line in text.splitlines() if line[:2] in ("+ ", "- ")]
+    assert shown == [fits, *reversed(near[11:])]
+    assert "26 wheels: 1 fit, 25 refused for torch" in text
+    assert "these are the nearest 10; --all shows the other 16" in text
+    everything = wheelmill(*words, "--all").stdout
+    assert all(name in everything for name in (*near, *far, fits))
+    assert "nearest" not in everything
+    assert len(json.loads(wheelmill(*words, "--json").stdout)["candidates"]) == 26
+    assert wheelmill(*words, "--fitting").stdout.count(".whl") == 1
+
+
+def test_where_nothing_fits_the_smallest_change_is_told(wheelmill: Command, server: PageServer) -> None:
+    server.pages["/wheels/"] = Answer(links_page("demo-1.0+cu128torch2.9-cp312-cp312-linux_x86_64.whl"))
+    assert "hint: --torch 2.9\n" in wheelmill("explain", "demo", *TARGET, "--no-look").stdout
+    content = json.loads(wheelmill("explain", "demo", *TARGET, "--no-look", "--json").stdout)
+    assert content["suggestion"] == "--torch 2.9"
+
+
 def test_available_lists_cuda_torch_and_python(wheelmill: Command) -> None:
     content = json.loads(wheelmill("available", "flash-attn", *TARGET, "--json").stdout)
     listed = {(each["cuda"], each["torch"]): each["pythons"] for each in content["projects"]["flash-attn"]}

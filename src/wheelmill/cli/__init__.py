@@ -21,7 +21,7 @@ COMMANDS: Final = {
     "resolve": ("client.resolve", "Choose wheels for a target and print a pyproject.toml with them."),
     "search": ("client.search", "List the sources that are looked in."),
     "available": ("client.available", "Show the CUDA, torch and Python releases that packages have wheels for."),
-    "explain": ("client.explain", "Show every wheel of a package with every reason against it."),
+    "explain": ("client.explain", "Show which wheels of a package are nearest, and what speaks against them."),
     "add": ("client.add", "Add wheels to a project: its pyproject.toml, its lock and its environment."),
     "remove": ("client.add", "Take packages out of a project and its environment."),
     "update": ("client.add", "Choose wheels of a project anew, within what was asked for."),

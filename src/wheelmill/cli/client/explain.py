@@ -1,10 +1,10 @@
-"""``wheelmill explain``: every wheel, and every reason against it."""
+"""``wheelmill explain``: the wheels that are nearest, and every reason against them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -13,12 +13,14 @@ from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
-from wheelmill.client.choose.explain import Assessment
+from wheelmill.client.choose.explain import Assessment, Explanation
 from wheelmill.client.choose.explain import explain as explain_requirement
 from wheelmill.client.records import Inside
 from wheelmill.names import StableTorch
 from wheelmill.system.plain_records import plain_of
 from wheelmill.wheel.torch_need import torch_in_json, words_for
+
+_NEAREST: Final = 10
 
 
 @with_groups
@@ -29,42 +31,60 @@ def explain(
     *,
     target: TargetOptions,
     search: SearchOptions,
-    fitting: Annotated[bool, typer.Option("--fitting", help="Only wheels that fit.")] = False,
+    fitting: Annotated[bool, typer.Option("--fitting", help="Only wheels that fit, all of them.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every wheel, and not the nearest ten alone.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show every wheel of a package with every reason against it, the best first."""
+    """Show the ten wheels of a package that are nearest to the target, with every reason against them.
+
+    Those that fit come first, the best at the front; then those that take the smallest change. --json has all of them.
+    """
     (wanted,) = requirements_of([requirement])
     explanation = explain_requirement(wanted, target.detect(), search.search())
-    shown = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
+    listed = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
     for warning in explanation.warnings:
         say(f"warning: {warning}")
     if as_json:
-        candidates = [_verdict_content(verdict) for verdict in shown]
         print_json(
             "wheelmill.explain/1",
             environment=str(explanation.environment),
-            candidates=candidates,
+            candidates=[_verdict_content(verdict) for verdict in listed],
+            suggestion=explanation.absence.suggestion if explanation.absence else None,
             sources=outcomes_content(explanation.sources),
         )
         return
     print(f"for {explanation.environment}:")  # noqa: T201 - the result
+    shown = listed if everything or fitting else listed[:_NEAREST]
     for verdict in shown:
-        mark = "-" if verdict.against else "+"
-        print(f"{mark} {verdict.candidate.filename}  [{verdict.candidate.source.name}]")  # noqa: T201
-        if isinstance(verdict.candidate.torch, StableTorch):
-            print(f"    for {words_for(verdict.candidate.torch)}")  # noqa: T201
-        if verdict.inside is not None:
-            print(f"    inside: {verdict.inside}")  # noqa: T201
-        for mismatch in verdict.against:
-            print(f"    {mismatch.aspect}: {mismatch.reason}")  # noqa: T201
+        _print_verdict(verdict)
+    print(_totals(explanation))  # noqa: T201
+    if len(shown) < len(listed):
+        print(f"these are the nearest {len(shown)}; --all shows the other {len(listed) - len(shown)}")  # noqa: T201
+    if explanation.absence and explanation.absence.suggestion:
+        print(f"hint: {explanation.absence.suggestion}")  # noqa: T201
+    if not explanation.verdicts:
+        print_outcomes(explanation.sources)
+
+
+def _print_verdict(verdict: Assessment) -> None:
+    mark = "-" if verdict.against else "+"
+    print(f"{mark} {verdict.candidate.filename}  [{verdict.candidate.source.name}]")  # noqa: T201
+    if isinstance(verdict.candidate.torch, StableTorch):
+        print(f"    for {words_for(verdict.candidate.torch)}")  # noqa: T201
+    if verdict.inside is not None:
+        print(f"    inside: {verdict.inside}")  # noqa: T201
+    for mismatch in verdict.against:
+        print(f"    {mismatch.aspect}: {mismatch.reason}")  # noqa: T201
+
+
+def _totals(explanation: Explanation) -> str:
+    """``9 wheels: 3 fit, 4 refused for torch, 2 refused for python``."""
     counts = Counter(
         aspect for verdict in explanation.verdicts for aspect in dict.fromkeys(each.aspect for each in verdict.against)
     )
     fits = sum(not verdict.against for verdict in explanation.verdicts)
     aspects = "".join(f", {count} refused for {aspect}" for aspect, count in counts.most_common())
-    print(f"{len(explanation.verdicts)} wheels: {fits} fit{aspects}")  # noqa: T201
-    if not explanation.verdicts:
-        print_outcomes(explanation.sources)
+    return f"{len(explanation.verdicts)} wheels: {fits} fit{aspects}"
 
 
 def _inside_content(inside: Inside) -> dict[str, object]:

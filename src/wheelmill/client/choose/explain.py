@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from packaging.requirements import Requirement
@@ -11,7 +12,16 @@ from wheelmill.client.choose.choice import choose, preference
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.inspection import Inspection, Looks, inspect, with_looks
 from wheelmill.client.choose.resolve import Search, open_finder
-from wheelmill.client.records import Candidate, Inside, Mismatch, Resolution, SourceOutcome, TargetEnvironment
+from wheelmill.client.choose.suggest import cost_of
+from wheelmill.client.records import (
+    Candidate,
+    Inside,
+    Mismatch,
+    Resolution,
+    SourceOutcome,
+    TargetEnvironment,
+    Unresolved,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +42,9 @@ class Explanation:
     environment: TargetEnvironment
     """With the torch and CUDA that were compared with."""
     verdicts: tuple[Assessment, ...]
-    """Of every wheel: those that fit first, the best at the front."""
+    """Of every wheel: those that fit first, the best at the front, then those that take the smallest change."""
+    absence: Unresolved | None
+    """Why none fits, and what to change; None where one does."""
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
     """What became of each source that was looked in."""
@@ -70,8 +82,19 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         fit = [verdict for verdict in verdicts if not verdict.against]
         fit.sort(key=lambda verdict: preference(verdict.candidate, target), reverse=True)
         others = [verdict for verdict in verdicts if verdict.against]
-        others.sort(key=lambda verdict: (len(verdict.against), verdict.candidate.filename))
+        others.sort(key=lambda verdict: (verdict.candidate.version, verdict.candidate.filename), reverse=True)
+        others.sort(key=lambda verdict: _distance(verdict, target))
         outcomes = tuple(found.outcomes(project))
         return Explanation(
-            environment=target, verdicts=(*fit, *others), warnings=found.warnings(outcomes), sources=outcomes
+            environment=target,
+            verdicts=(*fit, *others),
+            absence=inspection.resolution.unresolved.get(project),
+            warnings=found.warnings(outcomes),
+            sources=outcomes,
         )
+
+
+def _distance(verdict: Assessment, target: TargetEnvironment) -> tuple[float, ...]:
+    """How far a wheel is from fitting; those that no change makes fit are the farthest."""
+    aspects = {mismatch.aspect for mismatch in verdict.against}
+    return cost_of(verdict.candidate, aspects, target) or (math.inf, len(aspects))

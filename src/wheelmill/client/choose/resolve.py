@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -17,6 +15,7 @@ from platformdirs import user_cache_path
 from wheelmill.client.choose.choice import choose, targets_of
 from wheelmill.client.choose.fit import group_fits
 from wheelmill.client.choose.inspection import Looks, inspect, with_looks
+from wheelmill.client.choose.torch_place import torch_index
 from wheelmill.client.records import Candidate, Resolution, Source, SourceOutcome, TargetEnvironment
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, candidates_of, outcomes_of, places_of
@@ -25,14 +24,9 @@ from wheelmill.client.sources.pages import Pages
 from wheelmill.client.sources.selection import PublishedSources, read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaTag, ProjectName, TorchVersion
+from wheelmill.names import ProjectName
 from wheelmill.system import resources
 from wheelmill.system.plain_records import record_of
-from wheelmill.web.credentials import keep_credential
-from wheelmill.web.origin import Origin
-
-_TORCH_INDEX: Final = "WHEELMILL_TORCH_INDEX"
-"""The variable that names a mirror of torch's own indexes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,28 +128,10 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
         return replace(
             resolution,
             torch_backend=backend,
-            torch_index=_torch_index(backend, chosen.torch, found.facts) if backend and chosen.torch else None,
+            torch_index=torch_index(backend, chosen.torch, found.facts) if backend and chosen.torch else None,
             warnings=(*found.warnings(outcomes), *resolution.warnings),
             sources=outcomes,
         )
-
-
-def _torch_index(backend: CudaTag, torch: TorchVersion, facts: Compatibility) -> str:
-    """The simple index of torch for a CUDA, which a project has to name: what uv calls a backend is for `uv pip` only.
-
-    A mirror that the environment names, else the index of ``compatibility.yml``, which has one of its own for release
-    candidates. In all of them, ``{cuda}`` is ``130``.
-
-    Raises:
-        UsageError: the variable is not a URL.
-    """
-    of_candidates = facts.torch.test_index if torch.is_candidate else None
-    template = of_candidates or os.environ.get(_TORCH_INDEX) or facts.torch.index
-    try:
-        Origin.of(template)
-    except ValueError as error:
-        raise UsageError(f"{_TORCH_INDEX}: {error}", hint="an example: https://mirror.example/cu{cuda}") from None
-    return keep_credential(template).replace("{cuda}", backend.removeprefix("cu"))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches, pythons_of
+from wheelmill.client.choose.torch_place import torch_command
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
@@ -62,11 +63,19 @@ def explain_absence(
     counts = Counter(aspect for _, found in against for aspect in {mismatch.aspect for mismatch in found})
     aspects = sorted(filter(counts.get, _SHOWN), key=lambda aspect: -counts[aspect])
     reasons = ", ".join(f"{counts[aspect]} {_SHOWN[aspect]}" for aspect in aspects) or "for a torch that is not known"
+    cause = f"{_without_cuda(target)}; " if target.cpu_only and counts[Aspect.CUDA] else ""
     return Unresolved(
         project=project,
-        reason=f"{len(against)} wheels, none for {target}: {reasons}",
+        reason=f"{cause}{len(against)} wheels, none for {target}: {reasons}",
         suggestion=_smallest_change(requirement, against, target, facts),
     )
+
+
+def _without_cuda(target: TargetEnvironment) -> str:
+    """How it is known that the target's torch is built without CUDA."""
+    if target.torch_release:
+        return f"torch {target.torch_release}, which is installed, is built without CUDA"
+    return f"{target.origins.get('cuda', 'the target')} asks for torch without CUDA"
 
 
 def _smallest_change(
@@ -79,7 +88,7 @@ def _smallest_change(
     changes = []
     for candidate, found in newest_first:
         aspects = {mismatch.aspect for mismatch in found}
-        if (cost := _cost(candidate, aspects, target)) is None:
+        if (cost := cost_of(candidate, aspects, target)) is None:
             continue
         torches = (
             _torches_for(candidate, target, facts)
@@ -92,8 +101,11 @@ def _smallest_change(
     return min(changes, key=lambda each: each[0], default=(None, None))[1]
 
 
-def _cost(candidate: Candidate, aspects: set[Aspect], target: TargetEnvironment) -> tuple[int, int, int] | None:
-    """How big the change is: what has to be changed, then how far torch and CUDA are away."""
+def cost_of(candidate: Candidate, aspects: set[Aspect], target: TargetEnvironment) -> tuple[int, int, int] | None:
+    """How big a change makes a wheel fit: what has to be changed, then how far torch and CUDA are away.
+
+    None where nothing has to be, or where no change would do.
+    """
     if not aspects or not aspects <= _COST.keys():
         return None
     torch, cuda = _named_torch(candidate), candidate.label.cuda
@@ -122,7 +134,8 @@ def _change(
         _cuda_of(candidate, torch, target.platform, facts) if Aspect.CUDA in aspects or not target.cuda else target.cuda
     )
     python = _python_of(candidate) if Aspect.PYTHON in aspects else target.python
-    if python is None or (candidate.label.cuda_major and cuda is None):
+    lacks_gpu = Aspect.GPU in aspects and not candidate.source.gpus  # code that a wheel lacks for the GPU that is there
+    if python is None or (candidate.label.cuda_major and cuda is None) or lacks_gpu:
         return None
     changed = replace(target, torch=torch, cuda=cuda, python=python)
     if python != target.python:
@@ -132,23 +145,30 @@ def _change(
     left = {mismatch.aspect for mismatch in mismatches(candidate, requirement, changed, facts)}
     if not left <= aspects - {Aspect.TORCH, Aspect.CUDA, Aspect.PYTHON}:
         return None
-    gpu = next(iter(candidate.source.gpus), None)
-    if Aspect.GPU in aspects and gpu is None:  # code that a wheel lacks for the GPU that is there
-        return None
     is_open = target.torch is None or target.cuda is None
     if (another_torch or is_open) and not _is_published(torch, cuda, python, target.platform, facts):
         return None
+    if target.cpu_only and torch and cuda and aspects <= {Aspect.TORCH, Aspect.CUDA}:
+        return _another_build(torch, cuda, target, facts)
     changes = {
         Aspect.TORCH: f"--torch {torch}",
         Aspect.CUDA: f"--cuda {cuda}",
         Aspect.PYTHON: f"--python {python}",
-        Aspect.GPU: f"--gpu {gpu}",
+        Aspect.GPU: f"--gpu {next(iter(candidate.source.gpus), None)}",
         Aspect.VERSION: f"{canonicalize_name(requirement.name)}=={candidate.version.public}",
         Aspect.ABI: "a torch with the other C++ ABI",
         Aspect.DRIVER: f"driver {minimum_driver(cuda, facts) if cuda else None} or newer",
         Aspect.GLIBC: "a Linux with a newer glibc",
     }
     return " ".join(text for aspect, text in changes.items() if aspect in aspects)
+
+
+def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnvironment, facts: Compatibility) -> str:
+    """What to do where the target's torch is one without CUDA."""
+    if target.interpreter is None or target.torch_release is None:
+        return f"--torch {torch} --cuda {cuda}"
+    command = torch_command(torch, cuda, target.platform, facts, interpreter=target.interpreter)
+    return f"this command replaces it: {command}"
 
 
 def _torches_for(candidate: Candidate, target: TargetEnvironment, facts: Compatibility) -> list[TorchVersion]:
