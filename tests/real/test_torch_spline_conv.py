@@ -12,8 +12,8 @@ from pypi_simple import ProjectPage
 
 from tests.real.conftest import Command
 from wheelmill.system.files import sha256_of
-from wheelmill.wheel.metadata import check_record
 from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.record import check_record
 
 pytestmark = pytest.mark.real
 

@@ -12,8 +12,9 @@ from wheelmill.errors import BuildError, UnreadableError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
 from wheelmill.wheel.elf import shared_objects_of
-from wheelmill.wheel.metadata import add_label, is_pure, metadata_in, read_metadata, record_of, wheel_file_in
+from wheelmill.wheel.metadata import add_label, is_pure, metadata_in, read_metadata, wheel_file_in
 from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.record import record_of
 
 
 def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output: Path) -> WheelFile:

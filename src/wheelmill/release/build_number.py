@@ -10,8 +10,8 @@ from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_p
 from wheelmill.names import Sha256
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import pack, unpack
-from wheelmill.wheel.metadata import record_of
 from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.record import record_of
 
 
 def assign_build_number(built: BuiltWheel, published: Mapping[str, Sha256]) -> BuiltWheel | None:

@@ -20,7 +20,6 @@ from wheelmill.wheel.glibc import newest
 from wheelmill.wheel.installed import InstalledFile, installed_files
 from wheelmill.wheel.libraries import cuda_major_of
 from wheelmill.wheel.metadata import (
-    check_record,
     commands_of,
     dist_info_of,
     metadata_in,
@@ -28,6 +27,7 @@ from wheelmill.wheel.metadata import (
     wheel_file_in,
 )
 from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.record import check_record
 from wheelmill.wheel.torch_links import window_of
 
 

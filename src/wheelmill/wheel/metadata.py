@@ -1,37 +1,33 @@
-"""A wheel's ``.dist-info``: METADATA and WHEEL, the label in METADATA, and RECORD, which lists files and their hashes.
+"""A wheel's ``.dist-info``: METADATA and WHEEL, and the label in METADATA.
 
 https://packaging.python.org/en/latest/specifications/core-metadata/
-https://packaging.python.org/en/latest/specifications/recording-installed-packages/#the-record-file
 """
 
 from __future__ import annotations
 
-import base64
-import csv
 import functools
-import hashlib
-import io
 import zipfile
 from collections.abc import Collection, Iterator
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from email.parser import BytesParser
-from itertools import islice, takewhile
+from itertools import takewhile
 from operator import and_
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from packaging.metadata import InvalidMetadata, Metadata, parse_email
+from packaging.metadata import InvalidMetadata, Metadata, RawMetadata, parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import Specifier, SpecifierSet
+from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import TorchNeed, TorchVersion
 from wheelmill.wheel.archive import open_archive, read_member
-from wheelmill.wheel.findings import Code, Finding
-from wheelmill.wheel.limits import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_FINDINGS, MAX_MEMBERS, MAX_METADATA, MAX_RECORD
+from wheelmill.wheel.limits import MAX_CONTENT_TYPE, MAX_FIELDS, MAX_METADATA
+from wheelmill.wheel.name import read_tags
 
 _SHOWN: Final = 200
 """Characters of a fault: it may quote a whole field."""
@@ -77,6 +73,27 @@ def is_pure(wheel_file: bytes) -> bool:
     """
     _check_fields(wheel_file, "WHEEL")
     return str(BytesParser().parsebytes(wheel_file)["Root-Is-Purelib"]).strip().lower() == "true"
+
+
+def tags_of(wheel_file: bytes) -> frozenset[Tag]:
+    """The tags that a WHEEL file names (PEP 427), whatever the wheel's file name was.
+
+    Raises:
+        UnreadableError: it is too large, or one of them is no tag.
+    """
+    _check_fields(wheel_file, "WHEEL")
+    named = BytesParser().parsebytes(wheel_file, headersonly=True).get_all("Tag") or ()
+    return frozenset[Tag]().union(*(read_tags(str(text).strip()) for text in named))
+
+
+def read_fields(content: bytes) -> RawMetadata:
+    """Read METADATA as it was written: nothing is checked but its size.
+
+    Raises:
+        UnreadableError: it has more than any real one.
+    """
+    _check_fields(content, "METADATA")
+    return parse_email(content)[0]
 
 
 def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
@@ -249,55 +266,3 @@ def requires_dist_of(wheel: Path) -> tuple[str, ...]:
         UnreadableError: it is no wheel, or its METADATA cannot be read.
     """
     return tuple(map(str, read_metadata(metadata_bytes(wheel)).requires_dist or ()))
-
-
-def record_of(directory: Path, dist_info: str) -> bytes:
-    """Write the RECORD of an unpacked wheel.
-
-    Args:
-        directory: the folder with the unpacked wheel.
-        dist_info: the name of its ``.dist-info`` folder.
-    """
-    own_name = f"{dist_info}/RECORD"
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    for path in sorted(directory.rglob("*")):
-        name = path.relative_to(directory).as_posix()
-        if path.is_file() and name != own_name:
-            with path.open("rb") as file:
-                rows.writerow((name, _hash(file), path.stat().st_size))
-    rows.writerow((own_name, "", ""))
-    return text.getvalue().encode()
-
-
-def check_record(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Finding]:
-    """Compare RECORD with the files beside it; the archive must have been checked before."""
-    own_name = f"{dist_info}/RECORD"
-    signatures = {f"{own_name}.jws", f"{own_name}.p7s"}
-    try:
-        content = read_member(archive, own_name, MAX_RECORD).decode("utf-8")
-        rows = list(islice(csv.reader(io.StringIO(content)), MAX_MEMBERS + 1))
-        listed = {name: digest for name, digest, _size in rows}
-    except (csv.Error, ValueError) as error:
-        yield Finding(code=Code.RECORD, detail=f"{own_name} is missing or unreadable: {error}")
-        return
-    if len(listed) < len(rows) or len(rows) > MAX_MEMBERS:
-        yield Finding(code=Code.RECORD, detail=f"{own_name} lists a file twice, or more than {MAX_MEMBERS} files")
-        return
-    present = {member.filename for member in archive.infolist() if not member.is_dir()} - signatures
-    for name in sorted(present - listed.keys())[:MAX_FINDINGS]:
-        yield Finding(code=Code.RECORD, detail=f"{name!r} is not listed")
-    for name in sorted(listed.keys() - present)[:MAX_FINDINGS]:
-        yield Finding(code=Code.RECORD, detail=f"{name!r} is listed and not there")
-    for name in sorted((listed.keys() & present) - {own_name}):
-        with archive.open(name) as file:
-            if not listed[name] or listed[name] != _hash(file, listed[name].partition("=")[0]):
-                yield Finding(code=Code.RECORD, detail=f"{name!r} has another hash than RECORD says")
-
-
-def _hash(file: object, algorithm: str = "sha256") -> str:
-    """``sha256=`` and the digest in unpadded URL-safe base64; nothing for an algorithm that RECORD forbids."""
-    if algorithm not in {"sha256", "sha384", "sha512"}:
-        return ""
-    digest = hashlib.file_digest(file, algorithm).digest()  # type: ignore[arg-type]  # any readable file
-    return f"{algorithm}={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"

@@ -20,9 +20,10 @@ from wheelmill.build.finish import check_built, finish_wheel
 from wheelmill.build.repair import repair_here
 from wheelmill.errors import BuildError
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.wheel.metadata import check_record, metadata_bytes, read_metadata
+from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import AUTO_POLICY
+from wheelmill.wheel.record import check_record
 
 RAW = f"demo-1.0-cp311-cp311-linux_{MACHINE}.whl"
 DIST_INFO = "demo-1.0+cu130torch2.11.dist-info"

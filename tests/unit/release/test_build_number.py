@@ -11,8 +11,8 @@ from tests.wheels import write_wheel
 from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_of
 from wheelmill.names import Sha256
 from wheelmill.release.build_number import assign_build_number, with_build_number
-from wheelmill.wheel.metadata import check_record
 from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.record import check_record
 
 NAME = "demo-1.0+cu130-cp312-cp312-linux_x86_64.whl"
 FIRST = "demo-1.0+cu130-1-cp312-cp312-linux_x86_64.whl"

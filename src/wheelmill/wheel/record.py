@@ -1,0 +1,106 @@
+"""RECORD: the files of a wheel, or of what is installed, with their hashes.
+
+https://packaging.python.org/en/latest/specifications/recording-installed-packages/#the-record-file
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from wheelmill.errors import UnreadableError
+from wheelmill.wheel.archive import read_member
+from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.limits import MAX_FINDINGS, MAX_MEMBERS, MAX_RECORD
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordRow:
+    """What RECORD says of a file."""
+
+    name: str
+    """Its path, from the folder that the ``.dist-info`` is in."""
+    digest: str
+    """``sha256=`` and the digest; empty where nothing is said."""
+    size: int | None
+    """Bytes; None where nothing is said."""
+
+
+def read_rows(content: bytes) -> list[RecordRow]:
+    """Read a RECORD.
+
+    Raises:
+        UnreadableError: it is none, or longer than any real one.
+    """
+    if len(content) > MAX_RECORD:
+        raise UnreadableError(f"it has {len(content)} bytes, more than {MAX_RECORD}")
+    try:
+        rows = list(islice(csv.reader(io.StringIO(content.decode("utf-8"))), MAX_MEMBERS + 1))
+        found = [
+            RecordRow(name=name, digest=digest, size=int(size) if size.isdecimal() else None)
+            for name, digest, size in rows
+        ]
+    except (csv.Error, ValueError) as error:
+        raise UnreadableError(str(error)) from None
+    if len(found) > MAX_MEMBERS:
+        raise UnreadableError(f"it lists more than {MAX_MEMBERS} files")
+    return found
+
+
+def record_of(directory: Path, dist_info: str) -> bytes:
+    """Write the RECORD of an unpacked wheel.
+
+    Args:
+        directory: the folder with the unpacked wheel.
+        dist_info: the name of its ``.dist-info`` folder.
+    """
+    own_name = f"{dist_info}/RECORD"
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    for path in sorted(directory.rglob("*")):
+        name = path.relative_to(directory).as_posix()
+        if path.is_file() and name != own_name:
+            with path.open("rb") as file:
+                rows.writerow((name, digest_of(file), path.stat().st_size))
+    rows.writerow((own_name, "", ""))
+    return text.getvalue().encode()
+
+
+def check_record(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Finding]:
+    """Compare RECORD with the files beside it; the archive must have been checked before."""
+    own_name = f"{dist_info}/RECORD"
+    signatures = {f"{own_name}.jws", f"{own_name}.p7s"}
+    try:
+        rows = read_rows(read_member(archive, own_name, MAX_RECORD))
+    except UnreadableError as error:
+        yield Finding(code=Code.RECORD, detail=f"{own_name} is missing or unreadable: {error}")
+        return
+    listed = {row.name: row.digest for row in rows}
+    if len(listed) < len(rows):
+        yield Finding(code=Code.RECORD, detail=f"{own_name} lists a file twice")
+        return
+    present = {member.filename for member in archive.infolist() if not member.is_dir()} - signatures
+    for name in sorted(present - listed.keys())[:MAX_FINDINGS]:
+        yield Finding(code=Code.RECORD, detail=f"{name!r} is not listed")
+    for name in sorted(listed.keys() - present)[:MAX_FINDINGS]:
+        yield Finding(code=Code.RECORD, detail=f"{name!r} is listed and not there")
+    for name in sorted((listed.keys() & present) - {own_name}):
+        with archive.open(name) as file:
+            if not listed[name] or listed[name] != digest_of(file, listed[name].partition("=")[0]):
+                yield Finding(code=Code.RECORD, detail=f"{name!r} has another hash than RECORD says")
+
+
+def digest_of(file: IO[bytes], algorithm: str = "sha256") -> str:
+    """``sha256=`` and the digest in unpadded URL-safe base64; nothing for an algorithm that RECORD forbids."""
+    if algorithm not in {"sha256", "sha384", "sha512"}:
+        return ""
+    digest = hashlib.file_digest(file, algorithm).digest()  # type: ignore[arg-type]  # any readable file
+    return f"{algorithm}={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
