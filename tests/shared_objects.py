@@ -1,6 +1,9 @@
-"""Shared objects for tests, made by the compiler of this machine."""
+"""Shared objects for tests: made by the compiler of this machine, or written byte by byte."""
 
+import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from wheelmill.system import process
 
@@ -20,3 +23,56 @@ def compiled(path: Path, code: str, *arguments: str | Path) -> Path:
     source.write_text(code)
     process.run(["gcc", "-shared", "-fPIC", "-s", "-Wl,--no-as-needed", "-o", path, source, *arguments])
     return path
+
+
+def shared_object(
+    *,
+    needed: Sequence[str] = (),
+    undefined: Mapping[str, str | None] = MappingProxyType({}),
+    defined: Sequence[str] = (),
+    soname: str = "",
+    machine: int = 62,
+) -> bytes:
+    """A shared object that says so much and holds no code: the same on every machine, and made at once.
+
+    Args:
+        needed: the libraries that it names.
+        undefined: the symbols that it leaves open, with the version of each, ``GLIBC_2.34`` of libc.so.6, or None.
+        defined: the symbols that it defines.
+        soname: the name that others need it by.
+        machine: the number of its processor: 62 is x86_64, 183 aarch64.
+    """
+    texts = bytearray(1)
+
+    def text(name: str) -> int:
+        texts.extend(f"{name}\0".encode())
+        return len(texts) - len(name) - 1
+
+    versions = {version: number for number, version in enumerate(sorted(filter(None, undefined.values())), 2)}
+    symbols = bytes(24) + b"".join(
+        struct.pack("<IBBHQQ", text(name), 1 << 4, 0, section, 0, 0)
+        for section, names in ((0, undefined), (1, defined))
+        for name in names
+    )
+    numbers = [0, *(versions.get(version or "", 1) for version in undefined.values()), *([1] * len(defined))]
+    chain = b"".join(
+        struct.pack("<IHHII", 0, 0, number, text(version), 16 if number <= len(versions) else 0)
+        for version, number in versions.items()
+    )
+    head = struct.pack("<HHIII", 1, len(versions), text("libc.so.6"), 16, 0) if versions else b""
+    links = [(1, text(name)) for name in needed] + ([(14, text(soname))] if soname else []) + [(0, 0)]
+    sections = [  # kind, link, content
+        (0, 0, b""),
+        (11, 5, symbols),
+        (0x6FFFFFFF, 1, struct.pack(f"<{len(numbers)}H", *numbers)),
+        (0x6FFFFFFE, 5, head + chain),
+        (6, 5, b"".join(struct.pack("<QQ", *link) for link in links)),
+        (3, 0, bytes(texts)),
+    ]
+    start, headers, body = 64, b"", b""
+    for kind, link, content in sections:
+        headers += struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, start + len(body), len(content), link, 0, 1, 0)
+        body += content
+    ident = b"\x7fELF\2\1\1" + bytes(9)
+    header = struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 0, start + len(body), 0, 64, 0, 0, 64, len(sections), 5)
+    return ident + header + body + headers

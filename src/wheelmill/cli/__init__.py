@@ -30,7 +30,7 @@ COMMANDS: Final = {
     "sync": ("client.install", "Make an environment hold what a lock holds, and nothing else."),
     "list": ("client.installed", "List installed wheels and what they were built for."),
     "test": ("client.installed", "Import installed wheels, and launch kernels where there is a GPU."),
-    "doctor": ("client.doctor", "Look for what is wrong with a project, its lock and its environment."),
+    "doctor": ("client.doctor", "Examine an environment, its project and its lock, and mend what is wrong."),
     "cache": ("client.cache", "Show and clean what was read and downloaded."),
     "config": ("factory.config", "Check, lock and update the files that say what is built."),
     "plan": ("factory.plan", "List the wheels that would be built, and why the others would not."),

@@ -35,3 +35,6 @@ MAX_SECTIONS: Final = 10_000
 """Of a shared object. Real ones have some dozens."""
 MAX_READS: Final = 500_000
 """Of header fields and texts, in all shared objects of a wheel. One takes some hundreds."""
+
+MAX_DISTRIBUTIONS: Final = 10_000
+"""In one folder of an environment. Large ones have a thousand."""

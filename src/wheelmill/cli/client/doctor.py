@@ -1,74 +1,163 @@
-"""``wheelmill doctor``: what is wrong."""
+"""``wheelmill doctor``: what is wrong, and what mends it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
+import shutil
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.client.project import ProjectOption
+from wheelmill.cli.client.downloads import download_bars, wheel_cache
+from wheelmill.cli.client.project import ProjectOption, project_of
+from wheelmill.cli.client.resolve import no_wheel_error, print_resolution
+from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
-from wheelmill.cli.shared.target import TargetOptions
-from wheelmill.client.choose.resolve import read_facts
-from wheelmill.client.environment.doctor import (
-    Defect,
-    defects_of_environment,
-    defects_of_lock,
-    defects_of_project,
-    defects_of_project_urls,
-)
-from wheelmill.client.environment.windows import windows_of
-from wheelmill.client.install.distributions import distributions_of
-from wheelmill.client.lock.files import read_lock
-from wheelmill.client.project.find import project_file
-from wheelmill.client.project.pyproject import Pyproject
-from wheelmill.errors import FindingsError
+from wheelmill.cli.shared.target import TargetOptions, requirements_of
+from wheelmill.errors import FindingsError, UsageError, WheelmillError
+
+if TYPE_CHECKING:
+    from wheelmill.client.environment.doctor.examination import Examination
+    from wheelmill.client.environment.doctor.remedies import Remedy
 
 
 @with_groups
 def doctor(
+    packages: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Packages to choose, download and check instead, before there is a project.",
+            metavar="[REQUIREMENT...]",
+        ),
+    ] = None,
     *,
     target: TargetOptions,
+    search: SearchOptions,
     project: ProjectOption = None,
     lock: Annotated[
         Path | None, typer.Option("--lock", help="The lock; pylock.toml beside the project.", metavar="FILE")
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Ask no server.")] = False,
+    all_hashes: Annotated[
+        bool, typer.Option("--all-hashes", help="Hash large files, too, which takes a second per gigabyte or more.")
+    ] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Run the commands that mend what is wrong, after asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Run them without asking.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Look for what is wrong: driver, torch, ABI, duplicates, the usual index in the way, URLs.
+    """Examine an environment, its project and its lock: torch, files, compiled code, driver, URLs.
 
-    Exits with 9 when anything is. Nothing is changed.
+    Exits with 9 when anything is wrong. Nothing is changed without --fix.
     """
-    defects = []
-    for defect in _defects(target, project_file(project), lock, offline=offline):
-        defects.append(defect)
-        say(f"{defect.subject}: {defect.code}: {defect.detail}")
+    if fix and not yes and not sys.stdin.isatty():
+        raise UsageError("--fix asks before it runs a command, and nobody is there", hint="give --yes, too")
+
+    def look() -> Examination:
+        if packages:
+            return _examine_choice(packages, target, search)
+        return _examine(target, search, project, lock, all_hashes=all_hashes)
+
+    found = look()
+    _tell(found)
+    if fix:
+        found = _mend(found, look, ask=not yes)
     if as_json:
-        print_json("wheelmill.doctor/1", faults=[asdict(defect) for defect in defects])
-    if defects:
-        raise FindingsError(f"{len(defects)} faults")
+        faults = [
+            {"code": each.code, "subject": each.subject, "detail": each.detail, "mended_by": list(remedy.lines)}
+            for each, remedy in found.faults
+        ]
+        print_json("wheelmill.doctor/1", faults=faults, looked_at=dict(found.looked_at))
+    if found.faults:
+        raise FindingsError(f"{len(found.faults)} faults")
     say("nothing is wrong")
 
 
-def _defects(target: TargetOptions, path: Path, lock: Path | None, *, offline: bool) -> Iterator[Defect]:
-    environment = target.detect()
-    if environment.interpreter:
-        installed = distributions_of(environment.interpreter)
-        windows = windows_of(environment.interpreter, installed)
-        yield from defects_of_environment(environment, installed, read_facts(), windows)
-    pyproject = Pyproject.read(path)
-    yield from defects_of_project(pyproject)
-    if offline:
-        return
-    from wheelmill.web.client import Web  # noqa: PLC0415 - httpx
+def _examine(
+    target: TargetOptions, search: SearchOptions, project: Path | None, lock: Path | None, *, all_hashes: bool
+) -> Examination:
+    """Examine what is installed, and what a project and its lock say of it."""
+    from contextlib import nullcontext  # noqa: PLC0415
 
-    with Web() as web:
-        yield from defects_of_project_urls(pyproject, web)
-        locked = lock or path.with_name("pylock.toml")
-        if lock or locked.exists():
-            yield from defects_of_lock(read_lock(locked), web)
+    from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415 - help needs none of these
+    from wheelmill.client.environment.doctor.examination import examine  # noqa: PLC0415
+    from wheelmill.client.environment.doctor.examined import read_environment  # noqa: PLC0415
+    from wheelmill.web.client import Web  # noqa: PLC0415
+
+    environment = target.detect()
+    with download_bars() as shown:
+        examined = read_environment(
+            environment, read_facts(), started_in=Path.cwd(), all_hashes=all_hashes, progress=shown
+        )
+    with nullcontext() if search.offline else Web() as web:
+        return examine(examined, project_of(project, target), lock, web, uv=_uv())
+
+
+def _examine_choice(packages: Sequence[str], target: TargetOptions, search: SearchOptions) -> Examination:
+    """Choose wheels, and download them: they are in the cache then, for when they are installed.
+
+    Raises:
+        NoWheelError: a package has no wheel for the target.
+        NetworkError: a package has none in the sources that answered.
+    """
+    from wheelmill.client.choose.resolve import resolve  # noqa: PLC0415 - help needs none of these
+    from wheelmill.client.environment.doctor.examination import Examination  # noqa: PLC0415
+    from wheelmill.client.environment.doctor.promises import defects_of_wheel  # noqa: PLC0415
+    from wheelmill.client.environment.doctor.remedies import Remedy  # noqa: PLC0415
+    from wheelmill.client.install.wheel_cache import WantedWheel  # noqa: PLC0415
+
+    resolution = resolve(requirements_of(packages), target.detect(), search.search())
+    print_resolution(resolution)
+    if resolution.unresolved:
+        raise no_wheel_error([resolution])
+    wheels = [WantedWheel.of(choice.candidate) for choice in resolution.choices.values()]
+    with wheel_cache(search) as (cache, shown):
+        defects = [defect for wheel in wheels for defect in defects_of_wheel(wheel, cache, shown)]
+    return Examination(
+        looked_at={
+            wheel.filename: f"{wheel.url}, {f'sha256 {wheel.sha256}' if wheel.sha256 else 'without a promised hash'}"
+            for wheel in wheels
+        },
+        faults=[
+            (defect, Remedy(advice="look for another one with --refresh, or in other sources")) for defect in defects
+        ],
+    )
+
+
+def _tell(found: Examination) -> None:
+    for what, seen in found.looked_at.items():
+        say(f"looked at {what}: {seen}")
+    for defect, remedy in found.faults:
+        say(f"{defect.subject}: {defect.code}: {defect.detail}")
+        for line in remedy.lines:
+            say(f"  {'mend' if remedy.commands else 'by hand'}: {line}")
+
+
+def _mend(found: Examination, look: Callable[[], Examination], *, ask: bool) -> Examination:
+    """Run the commands that mend faults, and examine again after each; none is run twice."""
+    from wheelmill.client.environment.doctor.remedies import started_as  # noqa: PLC0415 - only what mends
+    from wheelmill.installers.uv import run_installer  # noqa: PLC0415 - the same
+
+    tried: set[Remedy] = set()
+    while remedy := next((each for _, each in found.faults if each.commands and each not in tried), None):
+        tried.add(remedy)
+        if ask and not typer.confirm(f"run {' && '.join(remedy.lines)}?", err=True):
+            continue
+        try:
+            with download_bars() as shown:
+                for command, line in zip(remedy.commands, remedy.lines, strict=True):
+                    say(f"running {line}")
+                    run_installer(started_as(command), shown)
+        except WheelmillError as error:
+            say(f"it failed: {error.explained}")
+        found = look()
+    _tell(found)
+    return found
+
+
+def _uv() -> str | None:
+    """uv as a person would call it."""
+    from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - only what mends
+
+    return "uv" if shutil.which("uv") else str(program) if (program := find_uv()) else None

@@ -32,7 +32,7 @@ def mismatches(
     candidate: Candidate, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
 ) -> Iterator[Mismatch]:
     """Give every reason against a candidate."""
-    yield from _of_tags(candidate.tags, target)
+    yield from mismatches_of_tags(candidate.tags, target)
     yield from _of_label(candidate.label, candidate.source, target, facts)
     yield from _of_gpus(candidate.source, target)
     if not within(candidate.requires_python, target.full_python):
@@ -48,14 +48,15 @@ def mismatches(
 def group_fits(source: Source, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
     """Whether nothing speaks against a group of wheels as a whole."""
     against = (
-        *_of_tags(tags_in(group.tags), target),
+        *mismatches_of_tags(tags_in(group.tags), target),
         *_of_label(BuiltFor.parse(group.local), source, target, facts),
         *_of_gpus(source, target),
     )
     return not against
 
 
-def _of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Mismatch, ...]:
+def mismatches_of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Mismatch, ...]:
+    """Give every reason that the tags of a wheel give against it; none when one of them is accepted."""
     accepted = target.tag_places
     if any(tag in accepted for tag in tags):
         return ()

@@ -6,6 +6,8 @@ The manifest of its release says what is in it; else METADATA is read, and the c
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from wheelmill.release.manifest import ManifestEntry
     from wheelmill.web.client import Web
     from wheelmill.wheel.elf import SharedObject
+    from wheelmill.wheel.torch_window import TorchWindow
 
 _MOST_CODE: Final = 4 << 20
 """Bytes. More compiled code than this, packed, is left for when the wheel is downloaded."""
@@ -110,23 +113,35 @@ def _code_in(archive: zipfile.ZipFile) -> tuple[SharedObject, ...] | None:
 def _describe(
     requires_dist: tuple[str, ...], requires_python: str | None, code: tuple[SharedObject, ...] | None
 ) -> Inside:
-    from wheelmill.wheel.glibc import newest  # noqa: PLC0415 - not for what the cache has
-    from wheelmill.wheel.libraries import cuda_major_of  # noqa: PLC0415 - the same
-    from wheelmill.wheel.torch_links import cxx11_abi_of, window_of  # noqa: PLC0415 - the same
+    from wheelmill.wheel.torch_links import window_of  # noqa: PLC0415 - not for what the cache has
 
     if code is None:
         return Inside(requires_dist=requires_dist, requires_python=requires_python)
+    inside = describe_code(code, window_of(code))
+    return replace(inside, requires_dist=requires_dist, requires_python=requires_python)
+
+
+def describe_code(code: Sequence[SharedObject], window: TorchWindow | None) -> Inside:
+    """Say what compiled code needs, of a wheel or of what is installed.
+
+    Args:
+        code: every shared object.
+        window: in which torches it could load; None where that is not known, or not asked.
+    """
+    from wheelmill.wheel.glibc import newest  # noqa: PLC0415 - not for what the cache has
+    from wheelmill.wheel.libraries import cuda_major_of  # noqa: PLC0415 - the same
+    from wheelmill.wheel.torch_links import cxx11_abi_of  # noqa: PLC0415 - the same
+
     glibc = newest(code, "GLIBC")
     needed = {name for shared_object in code for name in shared_object.needed}
     return Inside(
-        requires_dist=requires_dist,
-        requires_python=requires_python,
+        requires_dist=(),
         glibc=str(glibc) if glibc else None,
         cuda_major=cuda_major_of(sorted(needed)),
         cxx11_abi=cxx11_abi_of(code),
         sass=tuple(sorted({Architecture.of_code(each).capability for so in code for each in so.device_code.sass})),
         ptx=tuple(sorted({Architecture.of_code(each).capability for so in code for each in so.device_code.ptx})),
-        torch_window=window_of(code),
+        torch_window=window,
         code_read=True,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -12,21 +12,14 @@ from urllib.parse import unquote, urlsplit
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.errors import ProcessError, UnreadableError, UsageError
 from wheelmill.names import ProjectName, TorchNeed
 from wheelmill.system import process
 from wheelmill.wheel.label import BuiltFor
+from wheelmill.wheel.limits import MAX_DISTRIBUTIONS, MAX_METADATA
+from wheelmill.wheel.metadata import read_fields
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch
-
-_DISTRIBUTIONS: Final = """
-import importlib.metadata, json
-found = [
-    (each.metadata["Name"], each.metadata["Version"], each.read_text("direct_url.json"), each.requires or [])
-    for each in importlib.metadata.distributions()
-]
-print(json.dumps([each for each in found if each[0] and each[1]]))
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +30,10 @@ class Distribution:
     version: str
     requires_dist: tuple[str, ...] = ()
     """As its METADATA has it."""
+    folder: Path | None = None
+    """Its ``.dist-info``; None where an older form keeps what is known of it."""
+    origin: str | None = None
+    """The URL that it was installed from (PEP 610); None for what came from an index."""
 
     @property
     def label(self) -> BuiltFor:
@@ -60,36 +57,83 @@ def versions_in(interpreter: Path) -> dict[ProjectName, str]:
 
 
 def distributions_of(interpreter: Path) -> list[Distribution]:
-    """Every distribution, those too that another one of the same name hides.
-
-    A version has the local label of the wheel's file name, where its URL was kept (PEP 610): flash-attn's own wheels,
-    among others, are renamed after they are built, so that their METADATA does not say what they were built for.
+    """Every distribution that an interpreter finds, those too that another one of the same name hides.
 
     Raises:
         UsageError: the interpreter does not run.
     """
     try:
-        found = ask(interpreter, _DISTRIBUTIONS)
+        path = ask(interpreter, "import json, sys; print(json.dumps(sys.path))")
     except ProcessError as error:
         raise UsageError(f"{interpreter} cannot list what is installed:\n{error.tail}") from None
-    return [
-        Distribution(
-            project=canonicalize_name(name), version=_version_with_label(version, origin), requires_dist=tuple(requires)
-        )
-        for name, version, origin, requires in found
-    ]
+    return read_distributions(Path(entry) for entry in path if entry)
+
+
+def read_distributions(path: Iterable[Path]) -> list[Distribution]:
+    """Read what is installed in folders; what has no name or version, as a removal that broke off leaves it, is none.
+
+    A version has the local label of the wheel's file name, where its URL was kept (PEP 610): flash-attn's own wheels,
+    among others, are renamed after they are built, so that their METADATA does not say what they were built for.
+
+    Args:
+        path: the folders in the order in which Python looks for modules in them.
+    """
+    return [found for folder in dict.fromkeys(path) for each in _metadata_in(folder) if (found := _read(each))]
+
+
+def _metadata_in(folder: Path) -> list[Path]:
+    """The files with the metadata of distributions; an ``.egg-info`` may itself be one."""
+    try:
+        entries = sorted(each for each in folder.iterdir() if each.suffix in (".dist-info", ".egg-info"))
+    except OSError:  # a zip, or a folder that is not there
+        return []
+    named = {".dist-info": "METADATA", ".egg-info": "PKG-INFO"}
+    return [entry if entry.is_file() else entry / named[entry.suffix] for entry in entries[:MAX_DISTRIBUTIONS]]
+
+
+def _read(metadata: Path) -> Distribution | None:
+    try:
+        fields = read_fields(read_start(metadata, MAX_METADATA))
+    except (OSError, UnreadableError):
+        return None
+    name, version = fields.get("name"), fields.get("version")
+    if not name or not version:
+        return None
+    folder = metadata.parent if metadata.name == "METADATA" else None
+    origin = _origin_in(folder) if folder else None
+    return Distribution(
+        project=canonicalize_name(name),
+        version=_version_with_label(version, origin),
+        requires_dist=tuple(fields.get("requires_dist", ())),
+        folder=folder,
+        origin=origin,
+    )
+
+
+def read_start(path: Path, most: int) -> bytes:
+    """Read a file, but of a longer one no more than shows that it is."""
+    with path.open("rb") as file:
+        return file.read(most + 1)
+
+
+def _origin_in(folder: Path) -> str | None:
+    """The URL in ``direct_url.json``; None where it is not there, or anything that somebody wrote."""
+    try:
+        origin = json.loads(read_start(folder / "direct_url.json", MAX_METADATA))
+        return str(origin["url"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _version_with_label(written: str, origin: str | None) -> str:
-    """The version of a distribution, with what its ``direct_url.json`` tells beyond METADATA; normalized (PEP 440)."""
+    """The version of a distribution, with what the URL of its wheel tells beyond METADATA; normalized (PEP 440)."""
     try:
         version = Version(written)
     except InvalidVersion:
         return written
     try:
-        filename = unquote(urlsplit(json.loads(origin or "{}")["url"]).path).rpartition("/")[2]
-        named = WheelName.parse(filename).version
-    except (ValueError, KeyError, TypeError):  # from an index, from a folder, or anything that somebody wrote there
+        named = WheelName.parse(unquote(urlsplit(origin or "").path).rpartition("/")[2]).version
+    except ValueError:  # from an index, or from a folder
         return str(version)
     return str(named if named.public == str(version) else version)
 
@@ -112,28 +156,6 @@ def modules_of(interpreter: Path, project: ProjectName) -> tuple[str, ...]:
         return tuple(ask(interpreter, _MODULES, project))
     except ProcessError:
         raise UsageError(f"{project} is not installed for {interpreter}") from None
-
-
-_LIBRARIES: Final = """
-import importlib.metadata, json, sys
-def libraries_of(project):
-    files = importlib.metadata.distribution(project).files or ()
-    return [str(file.locate()) for file in files if ".so" in file.suffixes]
-print(json.dumps({project: libraries_of(project) for project in sys.argv[1:]}))
-"""
-
-
-def libraries_of(interpreter: Path, projects: Iterable[ProjectName]) -> Mapping[ProjectName, tuple[Path, ...]]:
-    """The shared objects that installed projects bring.
-
-    Raises:
-        UsageError: one of them is not installed.
-    """
-    try:
-        found = ask(interpreter, _LIBRARIES, *projects)
-    except ProcessError as error:
-        raise UsageError(f"{interpreter} cannot say where its libraries are:\n{error.tail}") from None
-    return {project: tuple(map(Path, paths)) for project, paths in found.items()}
 
 
 def ask(interpreter: Path, code: str, *arguments: str) -> Any:  # noqa: ANN401 - JSON

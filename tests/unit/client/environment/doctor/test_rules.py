@@ -1,19 +1,38 @@
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from tests.unit.client.targets import LINUX
-from wheelmill.client.environment.doctor import DefectCode, defects_of_environment, defects_of_project
+from wheelmill.client.environment.doctor.defects import Defect, DefectCode
+from wheelmill.client.environment.doctor.examination import defects_of_environment
+from wheelmill.client.environment.doctor.examined import Examined
+from wheelmill.client.environment.doctor.import_path import ImportPath
+from wheelmill.client.environment.doctor.inventory import Installed
+from wheelmill.client.environment.doctor.promises import defects_of_project
 from wheelmill.client.install.distributions import Distribution
 from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.load import load_config
-from wheelmill.names import TorchVersion, project_name
+from wheelmill.names import ProjectName, TorchVersion, project_name
 from wheelmill.system import resources
 from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 
 FACTS = load_config(resources.CONFIG).compatibility
 FLASH = project_name("flash-attn")
+
+
+def defects_of(
+    environment: TargetEnvironment,
+    *installed: Distribution,
+    windows: Mapping[ProjectName, TorchWindow] = MappingProxyType({}),
+) -> list[Defect]:
+    known = type("Known", (Examined,), {"windows": windows})
+    path = ImportPath(folders=(), prefix=Path("/env"))
+    found = [Installed(distribution=each) for each in installed]
+    return list(defects_of_environment(known(environment=environment, facts=FACTS, path=path, installed=found)))
 
 
 def flash(version: str, *requires: str) -> Distribution:
@@ -33,7 +52,7 @@ def flash(version: str, *requires: str) -> Distribution:
 )
 def test_a_wheel_for_another_torch_is_found(version: str, code: DefectCode | None) -> None:
     environment = replace(LINUX, cxx11_abi=True)
-    found = defects_of_environment(environment, [flash(version)], FACTS, {})
+    found = defects_of(environment, flash(version))
     assert [defect.code for defect in found] == ([code] if code else [])
 
 
@@ -51,7 +70,7 @@ def test_a_wheel_for_another_torch_is_found(version: str, code: DefectCode | Non
 def test_a_wheel_for_many_torches_is_compared_with_its_range(
     version: str, requirement: str, detail: str | None
 ) -> None:
-    found = defects_of_environment(LINUX, [flash(version, requirement)], FACTS, {})
+    found = defects_of(LINUX, flash(version, requirement))
     assert [defect.detail for defect in found] == ([detail] if detail else [])
 
 
@@ -66,34 +85,34 @@ WINDOW = TorchWindow(
 
 
 def test_a_wheel_whose_symbols_the_torch_lacks_is_found() -> None:
-    (defect,) = defects_of_environment(LINUX, [flash("2.8.3")], FACTS, {FLASH: WINDOW})
+    (defect,) = defects_of(LINUX, flash("2.8.3"), windows={FLASH: WINDOW})
     assert defect.code is DefectCode.TORCH
     assert defect.detail == "its symbols exist in torch 2.10 only; 2.11, which is installed, lacks gone"
 
 
 def test_of_a_wheel_for_another_torch_its_symbols_are_told() -> None:
-    (defect,) = defects_of_environment(LINUX, [flash("2.8.3+cu130torch2.10")], FACTS, {FLASH: WINDOW})
+    (defect,) = defects_of(LINUX, flash("2.8.3+cu130torch2.10"), windows={FLASH: WINDOW})
     assert defect.detail == "built for torch 2.10, but 2.11 is installed; its symbols exist in torch 2.10 only"
 
 
 def test_a_torch_that_is_not_known_is_no_defect() -> None:
     environment = replace(LINUX, torch=TorchVersion(2, 12))
-    assert list(defects_of_environment(environment, [flash("2.8.3")], FACTS, {FLASH: WINDOW})) == []
+    assert defects_of(environment, flash("2.8.3"), windows={FLASH: WINDOW}) == []
 
 
 def test_an_old_driver_is_found() -> None:
-    (defect,) = defects_of_environment(replace(LINUX, driver="535.104.05"), [], FACTS, {})
+    (defect,) = defects_of(replace(LINUX, driver="535.104.05"))
     assert defect.code is DefectCode.DRIVER
     assert "580.65.06" in defect.detail
 
 
 def test_what_is_installed_twice_is_found() -> None:
-    (defect,) = defects_of_environment(LINUX, [flash("2.8.3"), flash("2.7.4")], FACTS, {})
+    (defect,) = defects_of(LINUX, flash("2.8.3"), flash("2.7.4"))
     assert defect.code is DefectCode.DUPLICATE
 
 
 def test_what_two_folders_list_in_one_version_is_no_fault() -> None:
-    assert list(defects_of_environment(LINUX, [flash("2.8.3"), flash("2.8.3")], FACTS, {})) == []
+    assert defects_of(LINUX, flash("2.8.3"), flash("2.8.3")) == []
 
 
 def test_what_the_usual_index_may_replace_is_found(tmp_path: Path) -> None:

@@ -1,0 +1,142 @@
+"""An environment, its project and its lock, examined together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from packaging.utils import canonicalize_name
+
+from wheelmill.client.environment.doctor import code_rules, rules
+from wheelmill.client.environment.doctor.defects import Defect, DefectCode
+from wheelmill.client.environment.doctor.examined import Examined
+from wheelmill.client.environment.doctor.promises import (
+    Promise,
+    defects_of_lock,
+    defects_of_project,
+    defects_of_project_urls,
+    promises_are_kept,
+    promises_of_lock,
+    promises_of_project,
+    promises_of_uv_lock,
+)
+from wheelmill.client.environment.doctor.remedies import Remedies, Remedy
+from wheelmill.client.lock.files import read_lock
+from wheelmill.client.project.project import Project
+from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.errors import NoWheelError
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
+
+_RULES: Final = (
+    rules.driver_is_new_enough,
+    rules.torch_is_there,
+    rules.torch_is_of_one_release,
+    rules.torch_has_cuda,
+    rules.modules_are_its_own,
+    rules.files_are_as_installed,
+    rules.projects_are_installed_once,
+    rules.wheels_are_for_this_python,
+    code_rules.labels_agree,
+    code_rules.cuda_majors_agree,
+    code_rules.libraries_are_there,
+    code_rules.one_runtime_is_installed,
+    code_rules.modules_are_for_this_python,
+    code_rules.code_fits_the_machine,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """What was looked at, and what is wrong."""
+
+    looked_at: Mapping[str, str]
+    faults: Sequence[tuple[Defect, Remedy]]
+
+
+def defects_of_environment(examined: Examined) -> Iterator[Defect]:
+    """Apply every rule; of what says the same of one project, such as its tags and its code, the first is told."""
+    told: set[tuple[DefectCode, str]] = set()
+    for rule in _RULES:
+        found = [each for each in rule(examined) if (each.code, each.subject) not in told]
+        yield from found
+        told.update((each.code, each.subject) for each in found)
+
+
+def examine(examined: Examined, project: Project, lock: Path | None, web: Web | None, *, uv: str | None) -> Examination:
+    """Look for what is wrong with an environment, and with the project and the lock that say what it should hold.
+
+    Args:
+        examined: the environment.
+        project: the project that it belongs to, which need not be there.
+        lock: a lock (PEP 751); None takes the ``pylock.toml`` beside the project where there is one.
+        web: asks whether wheels are where they were; None asks no server.
+        uv: the program that mends; None where pip must do.
+
+    Raises:
+        UsageError: a file of the project cannot be read.
+    """
+    beside = project.root / "pylock.toml"
+    pylock = lock or (beside if beside.exists() else None)
+    uv_lock = project.root / "uv.lock"
+    read = [path for path in (project.path, pylock, uv_lock) if path and path.exists()]
+    defects = [*defects_of_environment(examined), *_of_project(examined, project, pylock, uv_lock, web)]
+    remedies = Remedies(
+        examined=examined,
+        uv=uv,
+        project=project.path if project.path.exists() else None,
+        asked=frozenset(canonicalize_name(each.name) for each in project.asked),
+    )
+    return Examination(
+        looked_at={**_describe(examined), "project": ", ".join(map(str, read)) or "none"},
+        faults=[(defect, remedies.remedy_of(defect)) for defect in defects],
+    )
+
+
+def _of_project(
+    examined: Examined, project: Project, pylock: Path | None, uv_lock: Path, web: Web | None
+) -> Iterator[Defect]:
+    if project.path.name == "pyproject.toml":
+        yield from defects_of_project(Pyproject.read(project.path))
+    promises = list(promises_of_project(project.requirements, project.path, examined.environment))
+    locked = read_lock(pylock) if pylock else None
+    if locked and pylock:
+        try:
+            promises += promises_of_lock(locked, pylock, examined.environment)
+        except NoWheelError as error:
+            yield Defect(code=DefectCode.LOCK, subject=pylock.name, detail=str(error), place=pylock)
+    elif uv_lock.exists():
+        promises += promises_of_uv_lock(uv_lock)
+    if examined.environment.interpreter:
+        yield from promises_are_kept(_each_once(promises), examined)
+    if web:
+        yield from defects_of_project_urls(project.requirements, project.path, web)
+        yield from defects_of_lock(locked, web) if locked else ()
+
+
+def _each_once(promises: Sequence[Promise]) -> Iterator[Promise]:
+    """The first that is said of each project."""
+    yield from {each.project: each for each in reversed(promises)}.values()
+
+
+def _describe(examined: Examined) -> Mapping[str, str]:
+    """What was looked at, in words."""
+    environment, counts = examined.environment, examined.counts
+    torch = examined.path.find("torch")
+    origins = Counter(folder.origin for folder in examined.path.folders)
+    gpus = ", ".join(f"{gpu.name or 'GPU'} ({gpu.capability.sm})" for gpu in environment.gpus) or "no GPU"
+    release = environment.torch_release or environment.torch
+    python = f"{environment.python_release or environment.python} of {environment.interpreter or 'a description'}"
+    return {
+        "python": f"{python}, {environment.platform}" + (f" with {environment.libc}" if environment.libc else ""),
+        "import path": ", ".join(f"{origin} ({count})" for origin, count in origins.items()),
+        "torch": f"{release or 'not installed'}, for {f'CUDA {environment.cuda}' if environment.cuda else 'no CUDA'}"
+        + (f", imported from {torch[1]}" if torch else ""),
+        "machine": f"driver {environment.driver or 'none'}, {gpus}",
+        "installed": f"{counts.distributions} distributions with {counts.files} files (the hashes of {counts.hashed}, "
+        f"the sizes of the others) and {counts.shared_objects} shared objects",
+    }

@@ -1,0 +1,184 @@
+"""What a lock or a project names: whether it is installed, and whether the files are where they were."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote, urlsplit
+
+from packaging.pylock import Pylock
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from wheelmill.client.environment.doctor.defects import Defect, DefectCode
+from wheelmill.client.environment.doctor.examined import Examined
+from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
+from wheelmill.client.lock.files import wheels_for
+from wheelmill.client.lock.markers import marker_environment
+from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.errors import IntegrityError, UsageError, WheelmillError
+from wheelmill.names import ProjectName
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.name import WheelName
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """A version that a lock or a project names."""
+
+    project: ProjectName
+    version: Version
+    """With the label of the wheel's file name."""
+    place: Path
+    """The file that names it."""
+    is_needed: bool
+    """Whether it must be installed, and is not for certain environments only."""
+
+
+def promises_of_lock(lock: Pylock, path: Path, environment: TargetEnvironment) -> list[Promise]:
+    """What a lock holds for an environment.
+
+    Raises:
+        NoWheelError: it is for other environments.
+        UsageError: it holds something else than wheels.
+    """
+    names = (WheelName.parse(wheel.filename) for wheel in wheels_for(lock, environment))
+    return [Promise(project=name.project, version=name.version, place=path, is_needed=True) for name in names]
+
+
+def promises_of_project(
+    requirements: Iterable[Requirement], path: Path, environment: TargetEnvironment
+) -> Iterator[Promise]:
+    """The wheels that a project names by their URLs.
+
+    Args:
+        requirements: all that it depends on.
+        path: the file that says so.
+        environment: the environment that the markers are for.
+    """
+    markers = cast("dict[str, str]", marker_environment(environment))
+    for requirement in requirements:
+        is_for_it = requirement.marker is None or requirement.marker.evaluate(markers)
+        if requirement.url and is_for_it and (name := _name_in(requirement.url)):
+            yield Promise(project=name.project, version=name.version, place=path, is_needed=True)
+
+
+def promises_of_uv_lock(path: Path) -> Iterator[Promise]:
+    """The versions in a ``uv.lock`` that are the same for every environment.
+
+    https://docs.astral.sh/uv/concepts/projects/layout/#the-lockfile
+
+    Raises:
+        UsageError: it is none.
+    """
+    found: dict[ProjectName, set[Version]] = {}
+    try:
+        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        for package in content.get("package", ()):
+            source = package.get("source", {})
+            if "registry" in source or "url" in source:
+                wheel = _name_in(str(source.get("url", "")))
+                version = wheel.version if wheel else Version(package["version"])
+                found.setdefault(canonicalize_name(package["name"]), set()).add(version)
+    except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
+        raise UsageError(f"{path} is not a lock of uv: {error}") from None
+    for project, versions in found.items():
+        if len(versions) == 1:
+            yield Promise(project=project, version=versions.pop(), place=path, is_needed=False)
+
+
+def defects_of_wheel(wheel: WantedWheel, cache: WheelCache, progress: Progress) -> Iterator[Defect]:
+    """Download a wheel into the cache, which compares its bytes with the promised hash."""
+    try:
+        cache.fetch(wheel, progress)
+    except IntegrityError as error:
+        yield Defect(code=DefectCode.HASH, subject=wheel.filename, detail=str(error))
+    except WheelmillError as error:
+        yield Defect(code=DefectCode.URL, subject=wheel.filename, detail=str(error))
+
+
+def _name_in(url: str) -> WheelName | None:
+    """The name of the wheel that a URL leads to; None where it leads to something else."""
+    try:
+        return WheelName.parse(unquote(urlsplit(url).path).rpartition("/")[2])
+    except ValueError:
+        return None
+
+
+def promises_are_kept(promises: Iterable[Promise], examined: Examined) -> Iterator[Defect]:
+    """Compare what is named with what is installed."""
+    for promise in promises:
+        installed = examined.by_project.get(promise.project)
+        wanted = f"{promise.place.name} has {promise.version}"
+        if installed is None:
+            if promise.is_needed:
+                yield _broken(promise, DefectCode.LOCK, promise.project, f"is not installed, but {wanted}")
+            continue
+        version = installed.distribution.version
+        if version == str(promise.version):
+            continue
+        is_usual = promise.version.local is not None and version == promise.version.public
+        code = DefectCode.UNLABELLED if is_usual else DefectCode.LOCK
+        detail = f"is of the usual index: {wanted}" if is_usual else f"is installed, but {wanted}"
+        yield _broken(promise, code, f"{promise.project} {version}", detail)
+
+
+def _broken(promise: Promise, code: DefectCode, subject: str, detail: str) -> Defect:
+    return Defect(code=code, subject=subject, detail=detail, project=promise.project, place=promise.place)
+
+
+def defects_of_project(pyproject: Pyproject) -> Iterator[Defect]:
+    """Look at how a project names what was added to it."""
+    sources = {canonicalize_name(name) for name in pyproject.table("tool", "uv", "sources") or {}}
+    asked = {canonicalize_name(each.name) for each in pyproject.asked}
+    for requirement in pyproject.requirements:
+        name = canonicalize_name(requirement.name)
+        if requirement.url:
+            if requirement.url.endswith(".whl"):
+                detail = f"no #sha256= in the URL {requirement.url}"
+                yield Defect(code=DefectCode.HASH, subject=name, detail=detail, project=name, place=pyproject.path)
+        elif name in asked and name not in sources:
+            yield Defect(
+                code=DefectCode.SHADOWED,
+                subject=name,
+                project=name,
+                place=pyproject.path,
+                detail="no URL and no entry in tool.uv.sources: the default index may have another file",
+            )
+
+
+def defects_of_lock(lock: Pylock, web: Web) -> Iterator[Defect]:
+    """Ask for every wheel of a lock, without reading them."""
+    for package in lock.packages:
+        for wheel in package.wheels or ():
+            if wheel.url and not wheel.url.startswith("file:"):
+                yield from _defects_of_url(wheel.filename, wheel.url, wheel.size, web)
+
+
+def defects_of_project_urls(requirements: Iterable[Requirement], path: Path, web: Web) -> Iterator[Defect]:
+    """Ask for the wheels that a project names by their URL in a file, without reading them."""
+    for requirement in requirements:
+        if requirement.url and requirement.url.startswith("http"):
+            name, url = canonicalize_name(requirement.name), requirement.url.partition("#")[0]
+            for defect in _defects_of_url(name, url, None, web):
+                yield replace(defect, project=name, place=path)
+
+
+def _defects_of_url(subject: str, url: str, size: int | None, web: Web) -> Iterator[Defect]:
+    try:
+        answer = web.get(url, span="0-0")
+        if not answer.ok:
+            yield Defect(code=DefectCode.URL, subject=subject, detail=f"{url}: {answer.outcome}")
+        elif size is not None and answer.size not in (None, size):
+            detail = f"{url} has {answer.size} bytes, but the lock says {size}"
+            yield Defect(code=DefectCode.SIZE, subject=subject, detail=detail)
+    except WheelmillError as error:
+        yield Defect(code=DefectCode.URL, subject=subject, detail=str(error))

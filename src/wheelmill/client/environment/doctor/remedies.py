@@ -1,0 +1,235 @@
+"""The commands that mend defects."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from packaging.pylock import is_valid_pylock_path
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.client.environment.doctor.code_rules import NVIDIA
+from wheelmill.client.environment.doctor.defects import Defect, DefectCode
+from wheelmill.client.environment.doctor.examined import Examined
+from wheelmill.client.environment.doctor.import_path import OWN, PYTHONPATH, STARTED_IN, USER_SITE
+from wheelmill.client.environment.doctor.inventory import Installed
+from wheelmill.client.environment.doctor.rules import TORCH
+from wheelmill.client.environment.doctor.torch_choice import WantedTorch, torch_for_driver, torch_for_wheels
+from wheelmill.installers.uv import torch_options
+from wheelmill.names import ProjectName, project_name, read_requirement
+from wheelmill.wheel.libraries import cuda_majors_of
+
+Command = tuple[str, ...]
+_PROGRAM: Final = "wheelmill"
+_BESIDE_TORCH: Final = (project_name("torchvision"), project_name("torchaudio"))
+"""Released with torch, for one CUDA as it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remedy:
+    """What mends a defect."""
+
+    commands: tuple[Command, ...] = ()
+    """To be run one after the other."""
+    advice: str | None = None
+    """What only a person can do: change a variable of the shell, a file of their own, or the driver."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The commands as a shell takes them, or else the advice."""
+        return tuple(map(shlex.join, self.commands)) or ((self.advice,) if self.advice else ())
+
+
+def started_as(command: Command) -> Command:
+    """A command as it is started: our own by the interpreter that this program runs with."""
+    return (sys.executable, "-m", _PROGRAM, *command[1:]) if command[0] == _PROGRAM else command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remedies:
+    """Finds what mends the defects of one environment."""
+
+    examined: Examined
+    uv: str | None
+    """The program; None where pip must do."""
+    project: Path | None = None
+    """The file of the project that the environment belongs to."""
+    asked: frozenset[ProjectName] = frozenset()
+    """What the project got from wheelmill."""
+
+    def remedy_of(self, defect: Defect) -> Remedy:
+        """Find what mends a defect; where nothing else is known, the wheel that fits is chosen anew."""
+        known = {
+            DefectCode.DRIVER: self._older_cuda,
+            DefectCode.TORCH_MISSING: self._right_torch,
+            DefectCode.TORCH_BUILD: self._right_torch,
+            DefectCode.IMPORT_PATH: self._out_of_the_way,
+            DefectCode.METADATA: self._cleaned,
+            DefectCode.MISSING_FILES: self._reinstalled,
+            DefectCode.CHANGED_FILES: self._reinstalled,
+            DefectCode.CORRUPT: self._reinstalled,
+            DefectCode.DUPLICATE: self._one_of_two,
+            DefectCode.RUNTIMES: self._one_runtime,
+            DefectCode.LIBRARY: self._libraries,
+            DefectCode.LOCK: self._as_named,
+            DefectCode.UNLABELLED: self._as_named,
+        }
+        return known.get(defect.code, self._chosen_anew)(defect)
+
+    def _chosen_anew(self, defect: Defect) -> Remedy:
+        if defect.project == TORCH:
+            return self._reinstalled(defect)
+        if defect.project:
+            return self._choose(defect.project, adds=defect.place is not None)
+        return Remedy(commands=((_PROGRAM, "lock"),)) if defect.place else Remedy()
+
+    def _choose(self, project: ProjectName, *, adds: bool = False) -> Remedy:
+        """Let the wheel that fits be found.
+
+        Args:
+            project: the project whose wheel does not fit.
+            adds: whether it is the project's own file that is to name it.
+        """
+        if self.project and (adds or project in self.asked):
+            command = "update" if project in self.asked else "add"
+            return Remedy(commands=((_PROGRAM, command, project, "--project", str(self.project)),))
+        return Remedy(
+            commands=((_PROGRAM, "install", project, "--python-path", str(self.examined.environment.interpreter)),)
+        )
+
+    def _reinstalled(self, defect: Defect) -> Remedy:
+        installed = self.examined.by_project.get(defect.project) if defect.project else None
+        return self._reinstall(installed) if installed else Remedy()
+
+    def _reinstall(self, installed: Installed) -> Remedy:
+        """Install the same once more, from where it came."""
+        distribution = installed.distribution
+        scheme, _, path = (distribution.origin or "").partition("://")
+        source = Path(unquote(path)) if scheme == "file" else None
+        if source and source.is_dir():
+            return Remedy(advice=f"install {distribution.project} from {source} again")
+        is_here = source is not None and source.is_file()
+        if not is_here and distribution.label.cuda_major and distribution.project != TORCH:
+            return self._choose(distribution.project)
+        exact = f"{distribution.project}=={distribution.version}"
+        what = f"{distribution.project} @ {distribution.origin}" if distribution.origin else exact
+        again = ("--reinstall", "--no-deps") if self.uv else ("--force-reinstall", "--no-deps")
+        place = () if distribution.origin else self._index_of(distribution.version)
+        return Remedy(commands=((*self._pip("install"), *again, what, *place),))
+
+    def _one_of_two(self, defect: Defect) -> Remedy:
+        both = [each for each in self.examined.installed if each.distribution.project == defect.project]
+        kept = max(both, key=lambda each: _as_version(each.distribution.version))
+        again = self._reinstall(kept)
+        return Remedy(commands=(self._uninstall(kept.distribution.project), *again.commands), advice=again.advice)
+
+    def _as_named(self, defect: Defect) -> Remedy:
+        """Install what a lock or a project names."""
+        project, place = defect.project, defect.place
+        if project is None or place is None:
+            return Remedy()
+        if is_valid_pylock_path(place):
+            lock = (
+                _PROGRAM,
+                "install",
+                "--lock",
+                str(place),
+                "--python-path",
+                str(self.examined.environment.interpreter),
+            )
+            return Remedy(commands=(lock,))
+        if self.uv and place.with_name("uv.lock").exists():
+            options = ("--project", str(place.parent), "--inexact", "--reinstall-package", project)
+            return Remedy(commands=((self.uv, "sync", *options),))
+        return self._choose(project)
+
+    def _cleaned(self, defect: Defect) -> Remedy:
+        return Remedy(commands=(("rm", "-r", str(defect.place)),)) if defect.place else self._reinstalled(defect)
+
+    def _right_torch(self, _defect: Defect) -> Remedy:
+        return self._torch(torch_for_wheels(self.examined))
+
+    def _older_cuda(self, _defect: Defect) -> Remedy:
+        """A torch for a CUDA that the driver runs; a newer driver is the business of whoever owns the machine."""
+        wanted = torch_for_driver(self.examined)
+        return self._torch(wanted) if wanted else Remedy(advice="install a newer NVIDIA driver")
+
+    def _torch(self, wanted: WantedTorch) -> Remedy:
+        """Install torch for a CUDA, and what is released with it."""
+        names = ["torch", *(name for name in _BESIDE_TORCH if name in self.examined.by_project)]
+        pinned = [f"torch{wanted.torch.pin}", *names[1:]]
+        if self.uv:
+            again = [word for name in names for word in ("--reinstall-package", name)]
+            return Remedy(commands=((*self._pip("install"), *pinned, *again, *torch_options(wanted.backend)),))
+        index = ("--index-url", wanted.index) if wanted.index else ()
+        return Remedy(commands=(self._uninstall(*names), (*self._pip("install"), *pinned, *index)))
+
+    def _one_runtime(self, defect: Defect) -> Remedy:
+        """Remove the libraries of a CUDA that nothing requires; else what requires them is for the wrong CUDA."""
+        providers = self.examined.providers.items()
+        majors = {major for name, who in providers if who == defect.project for major in cuda_majors_of(name)}
+        surplus = {who for name, who in providers if who.startswith(NVIDIA) and set(cuda_majors_of(name)) == majors}
+        users = [
+            user
+            for user, each in self.examined.by_project.items()
+            if user != TORCH and not user.startswith(NVIDIA)
+            if surplus & set(map(_required_project, each.distribution.requires_dist))
+        ]
+        return self._choose(users[0]) if users else Remedy(commands=(self._uninstall(*sorted(surplus)),))
+
+    def _libraries(self, defect: Defect) -> Remedy:
+        """What torch requires is installed with it where it lacks; any other wheel has to be another one."""
+        torch = self.examined.by_project.get(TORCH)
+        user = self.examined.by_project.get(defect.project) if defect.project else None
+        if torch is None or user is None or not (user is torch or user.links_to_torch):
+            return self._chosen_anew(defect)
+        version = torch.distribution.version
+        return Remedy(commands=((*self._pip("install"), f"torch=={version}", *self._index_of(version)),))
+
+    def _out_of_the_way(self, defect: Defect) -> Remedy:
+        """A person's own files are left to them."""
+        place = defect.place
+        if place is None:
+            return Remedy()
+        folders = self.examined.path.folders
+        origin = next((each.origin for each in folders if each.path == place.parent), OWN)
+        if origin == PYTHONPATH:
+            return Remedy(advice=f"unset PYTHONPATH, or take {place.parent} out of it")
+        if origin == USER_SITE:
+            return Remedy(advice="export PYTHONNOUSERSITE=1")
+        if origin == STARTED_IN and place.is_dir():
+            return Remedy(advice=f"start Python in another folder than {place.parent}, or as 'python -P'")
+        return Remedy(advice=shlex.join(("mv", str(place), str(place.with_name(f"{place.stem}_{place.suffix}")))))
+
+    def _index_of(self, version: str) -> tuple[str, ...]:
+        """The options that say where a build of torch is: its label names an index that uv knows."""
+        local = version.partition("+")[2]
+        is_known = local.startswith(("cu", "cpu", "rocm", "xpu")) and local.replace(".", "").isalnum()
+        return tuple(torch_options(local if is_known else None)) if self.uv else ()
+
+    def _uninstall(self, *projects: str) -> Command:
+        return (*self._pip("uninstall"), *(() if self.uv else ("--yes",)), *projects)
+
+    def _pip(self, command: str) -> Command:
+        if self.uv:
+            return (self.uv, "pip", command, "--python", str(self.examined.environment.interpreter))
+        return (str(self.examined.environment.interpreter), "-m", "pip", command)
+
+
+def _as_version(text: str) -> Version:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return Version("0")
+
+
+def _required_project(requirement: str) -> str:
+    try:
+        return canonicalize_name(read_requirement(requirement).name)
+    except ValueError:
+        return ""

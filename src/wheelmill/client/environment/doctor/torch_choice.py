@@ -1,0 +1,64 @@
+"""Which torch an environment should have: the one that its wheels were built for, or one that its driver runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from wheelmill.client.choose.fit import cudas_of, minimum_driver
+from wheelmill.client.environment.doctor.examined import Examined
+from wheelmill.names import CudaTag, CudaVersion, StableTorch, TorchNeed, TorchVersion
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedTorch:
+    """A torch, and where it is."""
+
+    torch: TorchVersion
+    backend: CudaTag | None
+    """Of the index that has it; None where the usual one has."""
+    index: str | None
+    """The URL of that index."""
+
+
+def torch_for_wheels(examined: Examined) -> WantedTorch:
+    """The torch that most of what is installed was built for: its newest release, and a CUDA of its major."""
+    installed = [each.distribution for each in examined.by_project.values()]
+    needs = [each.torch for each in installed if each.torch]
+    exact = [need for need in needs if isinstance(need, TorchVersion) and need in examined.facts.torch]
+    allowed = [torch for torch in examined.facts.torch if all(_admits(need, torch) for need in needs)]
+    own = examined.environment.torch
+    torch = max(exact, default=own if own in allowed else max(allowed or examined.facts.torch))
+    majors = {each.label.cuda_major for each in installed if each.label.cuda_major}
+    named = {each.label.cuda for each in installed}
+    fitting = [cuda for cuda in _published(torch, examined) if not majors or cuda.major in majors]
+    return _wanted(torch, max([cuda for cuda in fitting if cuda in named] or fitting, default=None), examined)
+
+
+def torch_for_driver(examined: Examined) -> WantedTorch | None:
+    """The installed torch for the newest CUDA that the driver runs; None where there is none."""
+    torch = examined.environment.torch
+    if torch is None or not (older := _published(torch, examined)):
+        return None
+    return _wanted(torch, max(older), examined)
+
+
+def _published(torch: TorchVersion, examined: Examined) -> list[CudaVersion]:
+    """The CUDAs that a torch is published for and the driver runs, as far as they are known."""
+    release, driver = examined.facts.torch.get(torch), examined.environment.driver
+    return [
+        cuda
+        for cuda in (cudas_of(release, examined.environment.platform) if release else ())
+        if driver is None or Version(driver) >= Version(minimum_driver(cuda, examined.facts) or "0")
+    ]
+
+
+def _wanted(torch: TorchVersion, cuda: CudaVersion | None, examined: Examined) -> WantedTorch:
+    backend = examined.facts.torch_backend(torch, cuda, examined.environment.platform) if cuda else None
+    index = examined.facts.torch.index.replace("{cuda}", backend.removeprefix("cu")) if backend else None
+    return WantedTorch(torch=torch, backend=backend, index=index)
+
+
+def _admits(need: TorchNeed, torch: TorchVersion) -> bool:
+    return torch in need if isinstance(need, StableTorch) else torch == need
