@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import UnionType
@@ -15,6 +14,7 @@ from pydantic_core import ErrorDetails
 from wheelmill.config.annotations import ConfigFile, KeyPath, shown
 from wheelmill.config.document import YamlDocument, read_document
 from wheelmill.errors import ConfigurationError
+from wheelmill.names import words_like
 
 File = TypeVar("File", bound=ConfigFile)
 Record = TypeVar("Record")
@@ -79,7 +79,7 @@ def _explained(problem: ErrorDetails, model: type) -> tuple[KeyPath, str]:
         case "missing":
             message = "is required"
         case "unexpected_keyword_argument" | "extra_forbidden":
-            close = difflib.get_close_matches(str(key_path[-1]).lower(), sorted(_keys_at(key_path[:-1], model)), n=1)
+            close = words_like(str(key_path[-1]).lower(), _keys_at(key_path[:-1], model))
             message = "is not a key here" + (f"; did you mean '{close[0]}'?" if close else "")
         case "value_error":
             message = str(problem["ctx"]["error"])

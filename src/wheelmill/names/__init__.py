@@ -13,6 +13,7 @@ from wheelmill.names.text import (
     project_version,
     read_range,
     read_requirement,
+    words_like,
 )
 from wheelmill.names.torch import StableTorch, TorchNeed, TorchVersion
 from wheelmill.names.word import Word
@@ -37,4 +38,5 @@ __all__ = [
     "project_version",
     "read_range",
     "read_requirement",
+    "words_like",
 ]

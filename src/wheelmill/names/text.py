@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NewType
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -87,3 +88,11 @@ def bounded(text: str) -> str:
     if len(text) > MAX_TEXT:
         raise ValueError(f"expected at most {MAX_TEXT} characters, not {len(text)}: '{text:.40}...'")
     return text
+
+
+def words_like(text: str, known: Iterable[str]) -> list[str]:
+    """Up to three known words that a text may be a slip of, the nearest first; else those that begin with it."""
+    import difflib  # noqa: PLC0415 - for what is wrong alone
+
+    words = sorted(known)
+    return difflib.get_close_matches(text, words) or [word for word in words if text and word.startswith(text)][:3]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
 from rich.table import Table
 
 from wheelmill.cli.client.resolve import absence_error, outcomes_content, print_outcomes
-from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
@@ -20,7 +19,7 @@ from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 @with_groups
 def available(
-    projects: Annotated[list[str], typer.Argument(help="Packages.", metavar="PROJECT...")],
+    projects: Annotated[list[str], package_argument("Packages.", "PROJECT...")],
     *,
     target: TargetOptions,
     search: SearchOptions,
@@ -45,6 +44,8 @@ def available(
     if missing := [name for name, offer in found.items() if not offer.combinations]:
         for name in missing:
             say(f"{name}: no source has a wheel of it for {platform}")
+            if meant := found[name].name_meant:
+                say(f"    hint: {meant}")
             print_outcomes(found[name].sources)
         raise absence_error(missing, outcomes)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from wheelmill.cli.client.resolve import outcomes_content, print_outcomes
-from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
@@ -25,9 +25,7 @@ _NEAREST: Final = 10
 
 @with_groups
 def explain(
-    requirement: Annotated[
-        str, typer.Argument(help="A package: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT")
-    ],
+    requirement: Annotated[str, package_argument("A package: flash-attn, 'mamba-ssm>=2,<3'.", "REQUIREMENT")],
     *,
     target: TargetOptions,
     search: SearchOptions,

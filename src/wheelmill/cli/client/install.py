@@ -10,7 +10,7 @@ import typer
 from wheelmill.cli.client.change import Outcome, alone, environment_of, undoable
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all
-from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
@@ -25,7 +25,8 @@ LockOption = Annotated[
 @with_groups
 def install(
     requirements: Annotated[
-        list[str] | None, typer.Argument(help="Packages: flash-attn, 'mamba-ssm>=2,<3'.", metavar="[REQUIREMENT...]")
+        list[str] | None,
+        package_argument("Packages: flash-attn, 'mamba-ssm>=2,<3'.", "[REQUIREMENT...]"),
     ] = None,
     *,
     target: TargetOptions,

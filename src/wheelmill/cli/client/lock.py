@@ -16,7 +16,7 @@ from packaging.version import Version
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, split_targets
 from wheelmill.cli.client.resolve import demand_attestations
-from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
@@ -46,7 +46,7 @@ class LockFormat(StrEnum):
 def lock(
     requirements: Annotated[
         list[str] | None,
-        typer.Argument(help="Packages; by default those that were added to the project.", metavar="[REQUIREMENT...]"),
+        package_argument("Packages; by default those that were added to the project.", "[REQUIREMENT...]"),
     ] = None,
     *,
     target: TargetOptions,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import SignerOption, signer_of, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
@@ -19,7 +19,8 @@ from wheelmill.names import ProjectName, StableTorch, project_name
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 RequirementsArgument = Annotated[
-    list[str], typer.Argument(help="Packages: flash-attn, 'mamba-ssm>=2,<3'.", metavar="REQUIREMENT...")
+    list[str],
+    package_argument("Packages: flash-attn, 'mamba-ssm>=2,<3'.", "REQUIREMENT..."),
 ]
 
 

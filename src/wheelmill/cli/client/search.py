@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.client.choose.resolve import Search
-from wheelmill.errors import UsageError
+from wheelmill.client.sources.projects import known_projects
+from wheelmill.errors import UsageError, WheelmillError
 
 
 def _option(name: str, text: str, metavar: str | None = None) -> object:
@@ -55,6 +56,22 @@ class SearchOptions:
             look=not self.no_look,
             other_torch=self.allow_other_torch,
         )
+
+
+def _complete_project(incomplete: str) -> list[str]:
+    """Offer a shell the packages that sources are known to have; no server is asked, and no fault is told."""
+    offline = Search(offline=True)
+    try:
+        with offline.open_cache() as cache:
+            known = known_projects(offline.sources(cache, lambda _warning: None), cache)
+    except WheelmillError:
+        return []
+    return sorted(name for name in known if name.startswith(incomplete))
+
+
+def package_argument(text: str, metavar: str) -> Any:  # noqa: ANN401 - as typer.Argument itself
+    """An argument for names of packages, which shells complete."""
+    return typer.Argument(help=text, metavar=metavar, autocompletion=_complete_project)
 
 
 @with_groups

@@ -36,6 +36,8 @@ class Offer:
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
     """What became of each source that was looked in."""
+    name_meant: str | None
+    """Which names the project's may be a slip of."""
 
 
 def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search) -> Offer:
@@ -46,7 +48,12 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
         if search.look:
             candidates = _with_ranges(candidates, found.pages.cache, offline=search.offline)
         outcomes = tuple(found.outcomes(project))
-        return Offer(combinations=_combine(candidates), warnings=found.warnings(outcomes), sources=outcomes)
+        return Offer(
+            combinations=_combine(candidates),
+            warnings=found.warnings(outcomes),
+            sources=outcomes,
+            name_meant=found.name_meant(project),
+        )
 
 
 def _is_for(platform: Platform, candidate: Candidate) -> bool:

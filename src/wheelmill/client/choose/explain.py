@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -85,10 +85,11 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         others.sort(key=lambda verdict: (verdict.candidate.version, verdict.candidate.filename), reverse=True)
         others.sort(key=lambda verdict: _distance(verdict, target))
         outcomes = tuple(found.outcomes(project))
+        absence = inspection.resolution.unresolved.get(project)
         return Explanation(
             environment=target,
             verdicts=(*fit, *others),
-            absence=inspection.resolution.unresolved.get(project),
+            absence=absence and replace(absence, suggestion=found.name_meant(project) or absence.suggestion),
             warnings=found.warnings(outcomes),
             sources=outcomes,
         )

@@ -16,15 +16,23 @@ from wheelmill.client.choose.choice import choose, targets_of
 from wheelmill.client.choose.fit import group_fits
 from wheelmill.client.choose.inspection import Looks, inspect, with_looks
 from wheelmill.client.choose.torch_place import torch_index
-from wheelmill.client.records import Candidate, Resolution, Source, SourceOutcome, TargetEnvironment
+from wheelmill.client.records import (
+    Candidate,
+    Outcome,
+    Resolution,
+    Source,
+    SourceOutcome,
+    TargetEnvironment,
+)
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, candidates_of, outcomes_of, places_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
+from wheelmill.client.sources.projects import known_projects
 from wheelmill.client.sources.selection import PublishedSources, read_sources
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, words_like
 from wheelmill.system import resources
 from wheelmill.system.plain_records import record_of
 
@@ -127,6 +135,10 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
         )
         return replace(
             resolution,
+            unresolved={
+                name: replace(each, suggestion=found.name_meant(name) or each.suggestion)
+                for name, each in resolution.unresolved.items()
+            },
             torch_backend=backend,
             torch_index=torch_index(backend, chosen.torch, found.facts) if backend and chosen.torch else None,
             warnings=(*found.warnings(outcomes), *resolution.warnings),
@@ -179,6 +191,16 @@ class Finder:
     def outcomes(self, project: ProjectName) -> list[SourceOutcome]:
         """What became of each source that was looked in for a project."""
         return outcomes_of(project, self.places(project), self.pages)
+
+    def name_meant(self, project: ProjectName) -> str | None:
+        """Ask for the names that a project's may be a slip of; None where a source has it, or no name is like it."""
+        outcomes = self.outcomes(project)
+        if any(each.outcome is Outcome.FOUND for each in outcomes):
+            return None
+        answering = [each.source for each in outcomes if each.outcome in (Outcome.HAS_NONE, Outcome.ABSENT)]
+        known = known_projects(self.sources, self.pages.cache, answering=() if self.pages.offline else answering)
+        meant = [] if project in known else words_like(project, known)
+        return f"did you mean {' or '.join(meant)}?" if meant else None
 
     def warnings(self, outcomes: Iterable[SourceOutcome]) -> tuple[str, ...]:
         """What is wrong with the sources and their pages, each once."""

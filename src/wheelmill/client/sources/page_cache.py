@@ -13,6 +13,7 @@ from typing import Final, Self
 
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.errors import UsageError
+from wheelmill.names import ProjectName
 from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import Link
 
@@ -152,6 +153,11 @@ class PageCache:
             (page, project),
         ):
             yield number, LinkGroup(*group)
+
+    def projects_below(self, url: str) -> set[ProjectName]:
+        """The projects that pages list whose URLs begin with this one."""
+        query = "SELECT DISTINCT project FROM groups JOIN pages ON page = id WHERE substr(url, 1, ?) = ?"
+        return {ProjectName(project) for (project,) in self._database.execute(query, (len(url), url))}
 
     def links(self, group: int) -> Iterator[Link]:
         """The links of one group."""
