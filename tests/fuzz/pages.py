@@ -43,7 +43,7 @@ def look_at(page: Page) -> Page:
     with PageCache(None) as cache:
         groups = group_links(page.links)
         cache.store(ADDRESS, base=page.base, following=None, etag=None, modified=None, lifetime=600, groups=groups)
-        for candidate in candidates_of(DEMO, [Place(source=SOURCE, url=ADDRESS)], Pages(cache)):
+        for candidate in candidates_of(DEMO, [Place(source=SOURCE, filled=SOURCE, url=ADDRESS)], Pages(cache)):
             assert candidate.url.startswith(("https://", "http://"))
             reasons = [each.reason for each in mismatches(candidate, Requirement("demo>=1"), TARGET, FACTS)]
             assert all(reason.isprintable() for reason in reasons)

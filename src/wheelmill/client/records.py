@@ -96,11 +96,13 @@ class SourceKind(StrEnum):
     """How a source lists its wheels."""
 
     SIMPLE = "simple"
-    """A simple index (PEP 503 or PEP 691): the URL above its projects."""
+    """A simple index (PEP 503 or PEP 691): the URL above its projects; may have placeholders, too."""
     FIND_LINKS = "find-links"
     """One page of links. ``{cuda}`` and ``{torch}`` in the URL stand for one page each."""
     GITHUB = "github"
     """The assets of a repository's releases: the URL of its REST API."""
+    HUGGINGFACE = "huggingface"
+    """The files of a repository: the URL of their list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,14 +172,21 @@ class SourceOutcome:
 
     @property
     def warning(self) -> str | None:
-        """What to warn of: something else than an answer, or a place of wheels that is not there.
+        """What to warn of: something else than an answer, or a place of wheels that is not there, or has no wheel.
 
-        A simple index without the project, and a page that a source has for some targets only, may well be absent.
+        A simple index may well lack a project, and a source the page for a target.
         """
-        expected = self.source.kind is SourceKind.SIMPLE or "{" in self.source.url
-        if self.outcome in (Outcome.FOUND, Outcome.HAS_NONE) or (self.outcome is Outcome.ABSENT and expected):
-            return None
-        return f"{self.url}: {self.detail}"
+        is_index = self.source.kind is SourceKind.SIMPLE
+        match self.outcome:
+            case Outcome.FOUND:
+                expected = True
+            case Outcome.HAS_NONE:
+                expected = is_index or not self.detail
+            case Outcome.ABSENT:
+                expected = is_index or "{" in self.source.url
+            case _:
+                expected = False
+        return None if expected else f"{self.url}: {self.detail}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Reading pages in JSON, of the simple API (PEP 691) and of GitHub's releases.
+"""Reading pages in JSON: of the simple API (PEP 691), GitHub's releases, and Hugging Face's lists of files.
 
 An entry with a value of a wrong type is a fault, and no link.
 
@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from types import NoneType
 from typing import Any, Final
+from urllib.parse import quote, urlsplit
 
 from wheelmill.errors import UnreadableError
 from wheelmill.web.pages import MAX_DIGITS, SIDECAR_SUFFIX, Fault, Form, Link, Page
@@ -45,6 +46,12 @@ _ASSET: Final[_Types] = {
     "size": frozenset[type]({int, NoneType}),
     "digest": _OPTIONAL_TEXT,
     "updated_at": _OPTIONAL_TEXT,
+}
+_TREE_ENTRY: Final[_Types] = {
+    "type": _TEXT,
+    "path": _TEXT,
+    "size": frozenset[type]({int, NoneType}),
+    "lfs": frozenset[type]({dict, NoneType}),
 }
 _NEVER_EMPTY: Final = frozenset({"filename", "url", "yanked"})
 _WORDS: Final[Mapping[type, str]] = {
@@ -120,6 +127,37 @@ def read_releases(content: bytes, address: str) -> Page:
         if not release.get("draft"):
             assets = {asset["name"]: asset for asset in _sound("assets.{}", release["assets"], _ASSET, faults)}
             links += (_link_of(asset, assets.get(name + SIDECAR_SUFFIX)) for name, asset in assets.items())
+    return Page(form=Form.JSON, base=address, links=links, faults=faults)
+
+
+def read_tree(content: bytes, address: str) -> Page:
+    """Read a list of a repository's files as Hugging Face's API gives it; those stored by Git LFS have a hash.
+
+    https://huggingface.co/docs/hub/api
+
+    Args:
+        content: the bytes of the page.
+        address: the URL that the page came from, ``.../api/models/OWNER/REPOSITORY/tree/REVISION``.
+
+    Raises:
+        UnreadableError: this is no JSON list.
+    """
+    faults: list[Fault] = []
+    entries = _load(content, faults)
+    if not isinstance(entries, list):
+        raise UnreadableError("expected a JSON list of files")
+    folder = urlsplit(address)._replace(query="").geturl()
+    files_at = folder.replace("/api/models/", "/", 1).replace("/tree/", "/resolve/", 1)
+    files = [entry for entry in _sound("{}", entries, _TREE_ENTRY, faults) if entry["type"] == "file"]
+    links = [
+        Link(
+            file["path"].rpartition("/")[2],
+            f"{files_at}/{quote(file['path'])}",
+            sha256=None if (oid := (file.get("lfs") or {}).get("oid")) is None else _text(oid).removeprefix("sha256:"),
+            size=file.get("size"),
+        )
+        for file in files
+    ]
     return Page(form=Form.JSON, base=address, links=links, faults=faults)
 
 

@@ -107,7 +107,7 @@ def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
         page: as it was read.
         suffixes: of the names of files that matter; other links, as one to a folder above, are left out unsaid.
     """
-    links, faults = [], list(page.faults)
+    links, faults, misnamed = [], list(page.faults), []
     from_web = _is_web(page.base)
     for link in page.links:
         if not link.filename.endswith(suffixes):
@@ -117,6 +117,12 @@ def with_sound_links(page: Page, suffixes: tuple[str, ...]) -> Page:
             faults.append(Fault(key=key, problem=f"{shown(link.filename)} {problem}"))
         else:
             links.append(link)
+            if link.text and link.text.endswith(suffixes) and last_part(link.text) != link.filename:
+                misnamed.append(link)
+    if misnamed:
+        first, count = misnamed[0], f"{len(misnamed)} links have" if len(misnamed) > 1 else "a link has"
+        told = f"{count} another name as text than their file, which counts: {shown(first.text or '')}"
+        faults.append(Fault(key="text", problem=f"{told} is {shown(first.filename)}"))
     return replace(page, links=links, faults=faults)
 
 
@@ -125,6 +131,8 @@ def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]
     filename, url, sha256, size = link[:4]
     if len(filename) > MAX_FILENAME or not _is_clean(filename) or "/" in filename or "\\" in filename:
         yield "filename", "has a name that no file can have"
+    if filename.count("+") > 1 and filename.partition("-")[2].partition("-")[0].count("+") > 1:
+        yield "filename", "has a version with two '+', which no installer reads (PEP 440)"
     if fault := _fault_of_url(url, base, from_web=from_web, has_hash=sha256 is not None):
         yield "url", fault
     if sha256 is not None and not _is_sha256(sha256):

@@ -106,9 +106,21 @@ class BuiltFor:
         return found
 
     @classmethod
+    def of(cls, cuda: CudaVersion | None, torch: TorchVersion | None) -> Self:
+        """What a place or a person says, where each may be left open."""
+        return cls(cuda_major=cuda.major if cuda else None, cuda=cuda, torch=torch)
+
+    @classmethod
     def of_installed(cls, version: str) -> Self:
         """Read what a version says behind its ``+``; one that is no version (PEP 440) can say it, too."""
         return cls.parse(version.lower().partition("+")[2])
+
+    def filled_in(self, page: BuiltFor) -> BuiltFor:
+        """This, and where it says nothing, what is said of all wheels of its page."""
+        silent = self.cuda_major is None and self.other_accelerator is None
+        same = silent or (self.cuda is None and self.cuda_major == page.cuda_major)
+        cuda_major, cuda = (page.cuda_major, page.cuda) if same else (self.cuda_major, self.cuda)
+        return replace(self, cuda_major=cuda_major, cuda=cuda, torch=self.torch or page.torch)
 
     @cached_property
     def label(self) -> Label | None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from wheelmill.system.files import MAX_FILENAME
 
-ACCELERATORS: Final = {"cpu": "the CPU alone", "rocm": "ROCm", "musa": "MUSA", "xpu": "Intel's XPU"}
+ACCELERATORS: Final = {"cpu": "the CPU alone", "rocm": "ROCm", "musa": "MUSA", "vulkan": "Vulkan", "xpu": "Intel's XPU"}
 """What a wheel is built for that needs no CUDA, by the words that say so."""
 CUDA: Final = ("cuda", "cu")
 TORCH: Final = ("torch", "pt")

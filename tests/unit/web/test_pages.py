@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wheelmill.errors import UnreadableError
 from wheelmill.web.html_pages import read_html
-from wheelmill.web.json_pages import read_project_detail, read_project_list, read_releases
+from wheelmill.web.json_pages import read_project_detail, read_project_list, read_releases, read_tree
 from wheelmill.web.pages import Link, Page, absolute, with_sound_links
 
 ADDRESS = "https://index.test/simple/demo/"
@@ -176,6 +176,25 @@ def test_releases_are_read_one_by_one() -> None:
     assert keys(page) == ["", "assets", "", "name", "digest"]
     with pytest.raises(UnreadableError, match="expected JSON"):
         read_releases(b"[" * 100_000, ADDRESS)
+
+
+TREE = "https://huggingface.test/api/models/owner/name/tree/main?recursive=true"
+
+
+def test_a_list_of_a_repository_is_read_one_by_one() -> None:
+    path = "linux/demo-1.0+cu128-py3-none-any.whl"
+    file = {"type": "file", "path": path, "size": 9, "oid": "1" * 40, "lfs": {"oid": "a" * 64, "size": 9}}
+    small = {"type": "file", "path": "notes.txt", "size": 3, "oid": "2" * 40}
+    folder = {"type": "directory", "path": "linux", "size": 0, "oid": "3" * 40}
+    wrong = [3, file | {"path": 3}, file | {"lfs": 3}, file | {"size": "9"}]
+    page = read_tree(json.dumps([folder, *wrong, file, small, file | {"lfs": {"oid": 3}}]).encode(), TREE)
+    url = f"https://huggingface.test/owner/name/resolve/main/{path.replace('+', '%2B')}"
+    assert page.links[0] == Link(path.rpartition("/")[2], url, "a" * 64, 9)
+    assert [link.sha256 for link in page.links[1:]] == [None, "no text but int"]
+    assert keys(page) == ["", "path", "lfs", "size"]
+    for content in (b"[" * 100_000, b"{}"):
+        with pytest.raises(UnreadableError, match="expected"):
+            read_tree(content, TREE)
 
 
 def test_a_page_says_its_version_and_its_status() -> None:

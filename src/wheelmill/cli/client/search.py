@@ -24,7 +24,7 @@ class SearchOptions:
 
     source: Annotated[
         list[str] | None,
-        _option("--source", "Look here only: a file, a URL, github:OWNER/REPOSITORY. Repeatable.", "SOURCE"),
+        _option("--source", "Look here only: a file, a URL, github:OWNER/REPOSITORY ... Repeatable.", "SOURCE"),
     ] = None
     extra_source: Annotated[list[str] | None, _option("--extra-source", "Look here first. Repeatable.", "SOURCE")] = (
         None

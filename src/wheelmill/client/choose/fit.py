@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from wheelmill.client.records import Aspect, Candidate, Inside, Mismatch, Source, TargetEnvironment
 from wheelmill.client.sources.links import LinkGroup
-from wheelmill.client.sources.listing import tags_in
+from wheelmill.client.sources.listing import Place, tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion, StableTorch, TorchVersion, read_range
 from wheelmill.web.pages import shown
@@ -45,12 +45,12 @@ def mismatches(
         yield Mismatch(aspect=Aspect.YANKED, reason=f"was yanked: {shown(candidate.yanked) or 'no reason given'}")
 
 
-def group_fits(source: Source, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
-    """Whether nothing speaks against a group of wheels as a whole."""
+def group_fits(place: Place, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
+    """Whether nothing speaks against a group of wheels of a page as a whole."""
     against = (
         *mismatches_of_tags(tags_in(group.tags), target),
-        *_of_label(BuiltFor.parse(group.local), source, target, facts),
-        *_of_gpus(source, target),
+        *_of_label(place.label_of(group), place.source, target, facts),
+        *_of_gpus(place.source, target),
     )
     return not against
 

@@ -207,5 +207,5 @@ class Finder:
         of_sources = filter(None, (each.warning for each in outcomes))
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
-    def _fits(self, source: Source, group: LinkGroup) -> bool:
-        return any(group_fits(source, group, target, self.facts) for target in self.targets)
+    def _fits(self, place: Place, group: LinkGroup) -> bool:
+        return any(group_fits(place, group, target, self.facts) for target in self.targets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from packaging.tags import Tag
@@ -12,6 +12,7 @@ from packaging.utils import BuildTag, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.records import Candidate, Outcome, Source, SourceKind, SourceOutcome, TargetEnvironment
+from wheelmill.client.sources.github_pages import LARGEST
 from wheelmill.client.sources.links import SUFFIX, LinkGroup
 from wheelmill.client.sources.pages import PageOutcome, Pages
 from wheelmill.config.model.compatibility import Compatibility
@@ -21,9 +22,10 @@ from wheelmill.web.pages import Link, absolute
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import read_tags
 
-Accepts = Callable[[Source, LinkGroup], bool]
+Accepts = Callable[["Place", LinkGroup], bool]
 
 _HEXADECIMAL: Final = frozenset("0123456789abcdef")
+_NOTHING_SAID: Final = BuiltFor()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,14 @@ class Place:
 
     source: Source
     url: str
+    filled: Source
+    """The source with the placeholders of its URL filled in: what an installer can be pointed at."""
+    built_for: BuiltFor = _NOTHING_SAID
+    """What was filled in, which is so of all wheels of the page."""
+
+    def label_of(self, group: LinkGroup) -> BuiltFor:
+        """What wheels of a group were built for, by their names, or else by where they are."""
+        return BuiltFor.parse(group.local).filled_in(self.built_for)
 
 
 def places_of(
@@ -39,15 +49,15 @@ def places_of(
 ) -> list[Place]:
     """Where wheels of a project for any of these targets may be, in the order of the sources."""
     return [
-        Place(source=source, url=url)
+        place
         for source in sources
         if not source.projects or project in source.projects
-        for url in _urls(source, project, targets, facts)
+        for place in {place.url: place for place in _places(source, project, targets, facts)}.values()
     ]
 
 
 def candidates_of(
-    project: ProjectName, places: Sequence[Place], pages: Pages, accepts: Accepts = lambda _source, _group: True
+    project: ProjectName, places: Sequence[Place], pages: Pages, accepts: Accepts = lambda _place, _group: True
 ) -> list[Candidate]:
     """List the wheels of a project.
 
@@ -62,10 +72,10 @@ def candidates_of(
         name = place.source.distribution or project
         for page in pages.chain(place.url):
             for number, group in pages.cache.groups(page.id, name):
-                if not accepts(place.source, group):
+                if not accepts(place, group):
                     continue
                 for link in pages.cache.links(number):
-                    if candidate := _candidate(link, group, page.base, place.source):
+                    if candidate := _candidate(link, group, page.base, place):
                         # Some pages repeat a link, and some sources share a page.
                         found.setdefault((candidate.url, candidate.sha256), candidate)
     return list(found.values())
@@ -85,7 +95,7 @@ def outcomes_of(project: ProjectName, places: Sequence[Place], pages: Pages) -> 
     ]
 
 
-def _candidate(link: Link, group: LinkGroup, base: str, source: Source) -> Candidate | None:
+def _candidate(link: Link, group: LinkGroup, base: str, place: Place) -> Candidate | None:
     """A candidate; None when its name has no version or no tags after all, or its link is no URL."""
     _project, written, *middle = link.filename.removesuffix(SUFFIX).split("-")[:-3]
     version, tags = version_of(written), tags_in(group.tags)
@@ -100,7 +110,7 @@ def _candidate(link: Link, group: LinkGroup, base: str, source: Source) -> Candi
         version=version,
         build=_build_tag(middle[0]) if middle else (),
         tags=tags,
-        label=BuiltFor.parse(group.local),
+        label=place.label_of(group),
         url=url,
         sha256=_sha256(link.sha256),
         size=link.size,
@@ -109,7 +119,7 @@ def _candidate(link: Link, group: LinkGroup, base: str, source: Source) -> Candi
         metadata_sha256=metadata_sha256,
         uploaded_at=link.upload_time,
         yanked=link.yanked,
-        source=source,
+        source=place.filled,
     )
 
 
@@ -142,33 +152,40 @@ def _build_tag(text: str) -> BuildTag:
     return int(text[: len(text) - len(letters)]), letters
 
 
-def _urls(
+def _places(
     source: Source, project: ProjectName, targets: Sequence[TargetEnvironment], facts: Compatibility
-) -> Iterator[str]:
+) -> Iterator[Place]:
+    """The pages of one source that may list a project, one of them for each target where its URL has placeholders."""
+    if "{" not in source.url:
+        yield Place(source=source, filled=source, url=_page_of(source, project))
+        return
+    for target in targets:
+        known = facts.torch.get(target.torch) if target.torch else None
+        release = known.release if known else None
+        values = {
+            "cuda": str(target.cuda.tag).removeprefix("cu") if target.cuda else None,
+            "torch": str(target.torch) if target.torch else None,
+            "torch_release": release,
+            "torch_packed": release.replace(".", "") if release else None,
+        }
+        named = {name: value for name, value in values.items() if f"{{{name}}}" in source.url}
+        if None not in named.values():  # else the URL names what the target does not have
+            url = source.url
+            for name, value in named.items():
+                url = url.replace(f"{{{name}}}", str(value))
+            built_for = BuiltFor.of(
+                cuda=target.cuda if "cuda" in named else None, torch=target.torch if {*named} - {"cuda"} else None
+            )
+            filled = replace(source, url=url)
+            yield Place(source=source, filled=filled, url=_page_of(filled, project), built_for=built_for)
+
+
+def _page_of(source: Source, project: ProjectName) -> str:
+    """The URL of the page of a source that may list a project."""
     match source.kind:
         case SourceKind.SIMPLE:
-            yield f"{source.url.rstrip('/')}/{source.distribution or project}/"
+            return f"{source.url.rstrip('/')}/{source.distribution or project}/"
         case SourceKind.GITHUB:
-            yield f"{source.url}?per_page=30"
-        case SourceKind.FIND_LINKS:
-            yield from dict.fromkeys(filter(None, (_fill_in(source.url, target, facts) for target in targets)))
-
-
-def _fill_in(url: str, target: TargetEnvironment, facts: Compatibility) -> str | None:
-    """The page for one target; None when the URL names what the target does not have."""
-    if "{" not in url:
-        return url
-    known = facts.torch.get(target.torch) if target.torch else None
-    release = known.release if known else None
-    values = {
-        "cuda": str(target.cuda.tag).removeprefix("cu") if target.cuda else None,
-        "torch": str(target.torch) if target.torch else None,
-        "torch_release": release,
-        "torch_packed": release.replace(".", "") if release else None,
-    }
-    for name, value in values.items():
-        placeholder = f"{{{name}}}"
-        if placeholder in url and value is None:
-            return None
-        url = url.replace(placeholder, value or "")
-    return url
+            return f"{source.url}?per_page={LARGEST}"
+        case _:
+            return source.url

@@ -159,6 +159,10 @@ class PageCache:
         query = "SELECT DISTINCT project FROM groups JOIN pages ON page = id WHERE substr(url, 1, ?) = ?"
         return {ProjectName(project) for (project,) in self._database.execute(query, (len(url), url))}
 
+    def lists_wheels(self, page: int) -> bool:
+        """Whether a page has any wheel that can be read, of whatever project."""
+        return self._database.execute("SELECT 1 FROM groups WHERE page = ? LIMIT 1", (page,)).fetchone() is not None
+
     def links(self, group: int) -> Iterator[Link]:
         """The links of one group."""
         (kept,) = self._database.execute("SELECT links FROM groups WHERE rowid = ?", (group,)).fetchone()

@@ -1,4 +1,4 @@
-"""Reading a page of any form: HTML and JSON indexes, lists of links, GitHub releases."""
+"""Reading a page of any form: HTML and JSON indexes, lists of links, GitHub releases, files on Hugging Face."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wheelmill.client.sources.links import SUFFIX, LinkGroup, group_links
 from wheelmill.client.sources.plain_html import sort_plain_links
 from wheelmill.errors import UnreadableError
 from wheelmill.web.html_pages import read_html
-from wheelmill.web.json_pages import read_project_detail, read_releases
+from wheelmill.web.json_pages import read_project_detail, read_releases, read_tree
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Link, Page, with_sound_links
 
 
@@ -44,12 +44,13 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
         UnreadableError: it has none of the forms; says what was expected.
     """
     if content_type in HTML_TYPES:
-        page = read_html(content, address)
+        page = read_html(content, address, texts=True)
     elif content_type in (JSON_TYPE, "application/json"):
+        read_list = read_tree if "/api/models/" in address else read_releases
         try:
-            page = (read_releases if content.lstrip().startswith(b"[") else read_project_detail)(content, address)
+            page = (read_list if content.lstrip().startswith(b"[") else read_project_detail)(content, address)
         except UnreadableError as error:
-            raise UnreadableError(f"expected JSON of PEP 691 or of GitHub's releases: {error}") from None
+            raise UnreadableError(f"expected JSON of PEP 691, or a host's list of files: {error}") from None
     else:
         raise UnreadableError(f"expected HTML or {JSON_TYPE}, not {content_type or 'an answer without Content-Type'}")
     return with_sound_links(page, (SUFFIX,))

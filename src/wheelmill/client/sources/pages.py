@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from wheelmill.client.records import Outcome
+from wheelmill.client.sources.github_pages import smaller_page
 from wheelmill.client.sources.page_cache import ABSENT, CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.web.credential_stores import variable_for
@@ -88,8 +89,10 @@ class Pages:
             return missed
         if chain[0].absent:
             return PageOutcome(outcome=Outcome.ABSENT, url=url, detail="there is no such page (404)")
-        lists = any(True for page in chain for _ in self.cache.groups(page.id, project))
-        return PageOutcome(outcome=Outcome.FOUND if lists else Outcome.HAS_NONE, url=url)
+        if any(True for page in chain for _ in self.cache.groups(page.id, project)):
+            return PageOutcome(outcome=Outcome.FOUND, url=url)
+        lists_any = any(self.cache.lists_wheels(page.id) for page in chain)
+        return PageOutcome(outcome=Outcome.HAS_NONE, url=url, detail="" if lists_any else "lists no wheel")
 
     def _is_current(self, url: str) -> bool:
         page = self.cache.page(url)
@@ -159,8 +162,15 @@ class Pages:
 
 
 def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
-    accept = _GITHUB if url.startswith(github_api()) else _SIMPLE
-    return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
+    is_github = url.startswith(github_api())
+    accept = _GITHUB if is_github else _SIMPLE
+    try:
+        return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
+    except NetworkError as error:
+        is_late = is_github and (error.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
+        if is_late and (smaller := smaller_page(url)):
+            return _answer(web, smaller, None)
+        raise
 
 
 def _next_page(answer: Answer) -> str | None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from wheelmill.client.records import Source, SourceKind, SourceList
 from wheelmill.client.sources.page_cache import PageCache
-from wheelmill.config.model.sources import github_releases
+from wheelmill.config.model.sources import listing_url
 from wheelmill.errors import IntegrityError, UsageError, WheelmillError
 from wheelmill.system import resources
 from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
@@ -64,16 +64,16 @@ def keep_credentials(named: Sequence[str], extra: Sequence[str]) -> None:
 def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
     """What one word stands for.
 
-    ``simple:URL``, ``find-links:URL``, ``github:OWNER/REPOSITORY``, a file; a URL alone is a simple index when its path
-    ends with ``simple``, else a page of links.
+    ``simple:URL``, ``find-links:URL``, ``github:OWNER/REPOSITORY``, ``huggingface:OWNER/REPOSITORY``, a file; a URL
+    alone is a simple index when its path ends with ``simple``, else a page of links.
     """
     kind, _, rest = text.partition(":")
     match kind:
         case "simple" | "find-links":
             return (_source_at(SourceKind(kind), rest),)
-        case "github":
+        case "github" | "huggingface":
             try:
-                return (Source(name=rest, kind=SourceKind.GITHUB, url=github_releases(rest)),)
+                return (Source(name=rest, kind=SourceKind(kind), url=listing_url(kind, rest)),)
             except ValueError as error:
                 raise UsageError(f"--source {text}: {error}") from None
         case _ if rest.startswith("//"):
@@ -104,9 +104,10 @@ def _read_file(path: Path, cache: PageCache) -> SourceList:
     except OSError as error:
         raise UsageError(
             f"--source {path}: {error.strerror}",
-            hint="give a file of sources, a URL, simple:URL, find-links:URL or github:OWNER/REPOSITORY",
+            hint="give a file of sources, a URL, simple:URL, find-links:URL, github:OWNER/REPOSITORY or "
+            "huggingface:OWNER/REPOSITORY",
         ) from None
-    key = f"sources/3:{path.suffix}:{github_api()}:{sha256_of_bytes(content)}"
+    key = f"sources/4:{path.suffix}:{github_api()}:{sha256_of_bytes(content)}"
     kept = cache.fact(key)
     if kept is None:
         from wheelmill.client.sources.sources_file import read_sources_file  # noqa: PLC0415 - reads YAML

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wheelmill.client.records import Source, SourceKind, SourceList
-from wheelmill.config.model.sources import SourceEntry, SourceFacts, Sources, github_releases
+from wheelmill.config.model.sources import SourceEntry, SourceFacts, Sources, listing_url
 from wheelmill.config.read import read_file
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import project_name, read_range
@@ -40,7 +40,7 @@ def _source_of(name: str, entry: SourceEntry) -> Source:
     ((key, place),) = entry.places.items()
     facts = {field.name: getattr(entry, field.name) for field in fields(SourceFacts)}
     kind = SourceKind(key.replace("_", "-"))
-    return Source(name=name, kind=kind, url=github_releases(place) if kind is SourceKind.GITHUB else place, **facts)
+    return Source(name=name, kind=kind, url=listing_url(key, place), **facts)
 
 
 class _RegistryEntry(BaseModel):
@@ -87,7 +87,7 @@ def _registered(entry: _RegistryEntry) -> Source:
     written = entry.wheel_name.partition("-{")[0]
     distribution = project_name(written) if written and "{" not in written else project
     if entry.type == "github":
-        kind, url = SourceKind.GITHUB, github_releases(entry.repo)
+        kind, url = SourceKind.GITHUB, listing_url("github", entry.repo)
     elif entry.type == "find-links":
         packed = "{torch_packed}" if entry.torch_format == "packed" else "{torch}"
         kind, url = SourceKind.FIND_LINKS, entry.url_template.replace("{torch}", packed)

@@ -11,7 +11,7 @@ from wheelmill.config.fields import Architectures, Name, Range, Text
 from wheelmill.names import ProjectName
 from wheelmill.web.credentials import github_api
 
-PLACES: Final = ("github", "simple", "find_links")
+PLACES: Final = ("github", "huggingface", "simple", "find_links")
 """The keys of an entry of which there must be one."""
 
 _REPOSITORY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -34,14 +34,16 @@ class SourceFacts(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceEntry(SourceFacts):
-    """One source, at one of three kinds of places."""
+    """One source, at one of four kinds of places."""
 
     github: Text | None = None
     """A repository with wheels among the assets of its releases: ``OWNER/REPOSITORY``."""
+    huggingface: Text | None = None
+    """A repository of models with wheels among its files: ``OWNER/REPOSITORY``."""
     simple: Text | None = None
-    """The URL of a simple index."""
+    """The URL of a simple index, which may have the placeholders of ``find_links``."""
     find_links: Text | None = None
-    """The URL of a page of links."""
+    """The URL of a page of links, one for each CUDA and torch where it has placeholders."""
 
     @property
     def places(self) -> Mapping[str, str]:
@@ -63,20 +65,31 @@ class Sources(ConfigFile):
             if len(entry.places) != 1:
                 found = " and ".join(entry.places) or "none"
                 yield ("sources", name), f"expected one of {', '.join(PLACES)}, found {found}"
-            elif entry.github is not None:
-                try:
-                    github_releases(entry.github)
-                except ValueError as error:
-                    yield ("sources", name, "github"), str(error)
+                continue
+            ((key, place),) = entry.places.items()
+            try:
+                listing_url(key, place)
+            except ValueError as error:
+                yield ("sources", name, key), str(error)
 
 
-def github_releases(repository: str) -> str:
-    """The URL of a repository's releases in GitHub's REST API.
+def listing_url(key: str, place: str) -> str:
+    """The URL of what lists the wheels of a source.
+
+    Args:
+        key: one of `PLACES`, which says what kind of place it is.
+        place: a repository where the key is a host of them, else the URL itself.
 
     Raises:
-        ValueError: it is not named as ``OWNER/REPOSITORY``.
+        ValueError: a repository is not named as ``OWNER/REPOSITORY``.
     """
-    parts = repository.split("/")
+    urls = {
+        "github": f"{github_api()}/repos/{place}/releases",
+        "huggingface": f"https://huggingface.co/api/models/{place}/tree/main?recursive=true",
+    }
+    if key not in urls:
+        return place
+    parts = place.split("/")
     if len(parts) != 2 or not all(part and set(part) <= _REPOSITORY and part.strip(".") for part in parts):  # noqa: PLR2004
-        raise ValueError(f"expected OWNER/REPOSITORY, not {repository!r}")
-    return f"{github_api()}/repos/{repository}/releases"
+        raise ValueError(f"expected OWNER/REPOSITORY, not {place!r}")
+    return urls[key]

@@ -99,7 +99,7 @@ def test_a_faulty_registry_is_named(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "fault"),
     [
-        ("{}", "sources.a: expected one of github, simple, find_links, found none"),
+        ("{}", "sources.a: expected one of github, huggingface, simple, find_links, found none"),
         ("{github: a/b, simple: 'https://c.test'}", "sources.a: expected one of"),
         ("{github: a}", "sources.a.github: expected OWNER/REPOSITORY"),
         ("{github: a/b, gpu: ['9.0']}", "did you mean 'gpus'?"),
