@@ -120,7 +120,9 @@ def _run() -> None:
     except ModuleNotFoundError as error:
         if error.name not in _FACTORY_MODULES:
             raise
-        missing = UsageError(f"this command needs {error.name}", hint="pip install 'wheelmill[factory]'")
+        missing = UsageError(
+            f"this needs {error.name}, which the client alone does not have", hint="pip install 'wheelmill[factory]'"
+        )
         _exit(missing, f"error: {missing.explained}")
     except OSError as error:
         if error.errno not in _REFUSED:

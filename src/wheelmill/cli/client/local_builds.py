@@ -60,7 +60,7 @@ def add_local_builds(resolution: Resolution, requirements: Sequence[Requirement]
 
 
 def _wheel_of(target: BuildTarget, *, build: bool) -> WheelFile | None:
-    from wheelmill.pipeline.here import build_here, wheel_kept  # noqa: PLC0415
+    from wheelmill.build.here import build_here, wheel_kept  # noqa: PLC0415
 
     if not build:
         return wheel_kept(target)

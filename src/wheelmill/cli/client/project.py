@@ -79,9 +79,9 @@ def resolve_for_all(
             first = found[0].environment
             environment = replace(environment, torch=first.torch, cuda=first.cuda)
         resolution = resolve(requirements, environment, replace(search.search(), confirm=True))
+        print_resolution(resolution)
         if resolution.unresolved:
             resolution = add_local_builds(resolution, requirements, build=build)
-        print_resolution(resolution)
         found.append(resolution)
     if any(resolution.unresolved for resolution in found):
         raise no_wheel_error(found)

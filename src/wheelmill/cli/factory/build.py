@@ -71,8 +71,8 @@ def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Pa
 
 def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, config: Config) -> None:
     """Build for the environment that wheels would be chosen for; prints where the wheel is."""
+    from wheelmill.build.here import build_here  # noqa: PLC0415
     from wheelmill.build.local import LocalBuilder  # noqa: PLC0415 - part of the factory extra
-    from wheelmill.pipeline.here import build_here  # noqa: PLC0415
 
     version = _one(filters.version)
     (requirement,) = requirements_of([f"{project}=={version}" if version else project])

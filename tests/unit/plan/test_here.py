@@ -6,7 +6,7 @@ from packaging.requirements import Requirement
 
 from tests.unit.plan.examples import CONFIG, CUDA_12, DEMO, HOPPER, PACKAGE, PY_12, TORCH_9, X86
 from wheelmill.names import project_version
-from wheelmill.pipeline.here import target_here
+from wheelmill.plan.here import target_here
 
 
 def test_the_newest_version_that_was_asked_for_is_built() -> None:
