@@ -28,13 +28,18 @@ def promised_glibc(platform: str) -> Version | None:
 
 def newest(shared_objects: Iterable[SharedObject], family: str) -> Version | None:
     """The highest version of a family of symbols that is needed: ``GLIBC`` or ``GLIBCXX``."""
-    versions = (version_of(symbol, family) for shared_object in shared_objects for symbol in shared_object.undefined)
+    named = {symbol.version for shared_object in shared_objects for symbol in shared_object.undefined}
+    versions = (_in_family(text, family) for text in named if text)
     return max((version for version in versions if version), default=None)
 
 
 def version_of(symbol: Symbol, family: str) -> Version | None:
     """``2.32`` for a symbol of version ``GLIBC_2.32``; None for other families and for ``GLIBC_PRIVATE``."""
-    named, _, number = (symbol.version or "").partition("_")
+    return _in_family(symbol.version or "", family)
+
+
+def _in_family(text: str, family: str) -> Version | None:
+    named, _, number = text.partition("_")
     try:
         return Version(number) if named == family else None
     except InvalidVersion:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.errors import ProcessError, UnreadableError, UsageError
-from wheelmill.names import ProjectName, TorchNeed
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.names import ProjectName, TorchNeed, project_name
 from wheelmill.system import process
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.limits import MAX_DISTRIBUTIONS, MAX_METADATA
@@ -70,7 +69,7 @@ def distributions_of(interpreter: Path) -> list[Distribution]:
 
 
 def read_distributions(path: Iterable[Path]) -> list[Distribution]:
-    """Read what is installed in folders; what has no name or version, as a removal that broke off leaves it, is none.
+    """Read what is installed in folders; what has no name that could be one, or no version, is left out.
 
     A version has the local label of the wheel's file name, where its URL was kept (PEP 610): flash-attn's own wheels,
     among others, are renamed after they are built, so that their METADATA does not say what they were built for.
@@ -94,15 +93,15 @@ def _metadata_in(folder: Path) -> list[Path]:
 def _read(metadata: Path) -> Distribution | None:
     try:
         fields = read_fields(read_start(metadata, MAX_METADATA))
-    except (OSError, UnreadableError):
+        project = project_name(fields.get("name", ""))
+    except (OSError, ValueError):
         return None
-    name, version = fields.get("name"), fields.get("version")
-    if not name or not version:
+    if not (version := fields.get("version")):
         return None
     folder = metadata.parent if metadata.name == "METADATA" else None
     origin = _origin_in(folder) if folder else None
     return Distribution(
-        project=canonicalize_name(name),
+        project=project,
         version=_version_with_label(version, origin),
         requires_dist=tuple(fields.get("requires_dist", ())),
         folder=folder,
@@ -111,7 +110,13 @@ def _read(metadata: Path) -> Distribution | None:
 
 
 def read_start(path: Path, most: int) -> bytes:
-    """Read a file, but of a longer one no more than shows that it is."""
+    """Read a file, but of a longer one no more than shows that it is.
+
+    Raises:
+        OSError: it is not there, or is no file, such as a pipe.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(path)
     with path.open("rb") as file:
         return file.read(most + 1)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from wheelmill.client.choose.fit import mismatches_inside
-from wheelmill.client.choose.look import describe_code
 from wheelmill.client.environment.doctor.defects import Defect, DefectCode
 from wheelmill.client.environment.doctor.examined import Examined
 from wheelmill.client.environment.doctor.rules import TORCH, against
@@ -49,10 +48,9 @@ def labels_agree(examined: Examined) -> Iterator[Defect]:
 def code_fits_the_machine(examined: Examined) -> Iterator[Defect]:
     """Code asks for a glibc, for the C++ ABI of its torch, and for GPUs; as it is asked of wheels to choose from."""
     for each in examined.by_project.values():
-        if not each.code:
+        if each.inside is None:
             continue
-        inside = describe_code(each.code, None)
-        for mismatch in mismatches_inside(inside, each.distribution.label, examined.environment):
+        for mismatch in mismatches_inside(each.inside, each.distribution.label, examined.environment):
             is_of_nvidia = mismatch.aspect is Aspect.GPU and each.distribution.project.startswith(NVIDIA)
             if mismatch.aspect in _OF_CODE and not is_of_nvidia:
                 yield against(each, _OF_CODE[mismatch.aspect], mismatch.reason)

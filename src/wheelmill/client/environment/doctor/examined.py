@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.client.environment.doctor.import_path import ImportPath
-from wheelmill.client.environment.doctor.inventory import FileCounts, Installed, Reader, broken_folders
-from wheelmill.client.install.distributions import Distribution, read_distributions, read_start
+from wheelmill.client.environment.doctor.inventory import FileCounts, Installed, Reader, broken_folders, needs_torch
+from wheelmill.client.install.distributions import read_distributions, read_start
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.elf import open_symbols
 from wheelmill.wheel.torch_links import window_of
-from wheelmill.wheel.torch_need import torch_requirement
 from wheelmill.wheel.torch_symbols import may_be_torchs, shipped_symbols
 from wheelmill.wheel.torch_window import TorchWindow
 
@@ -69,12 +68,6 @@ class Examined:
         table = shipped_symbols(wanted) if wanted else None
         found = {name: window_of(code, table) for name, code in linked.items() if table}
         return {name: window for name, window in found.items() if window}
-
-
-def needs_torch(distribution: Distribution) -> bool:
-    """Whether what is installed says that it needs torch."""
-    needs = distribution.torch is not None or torch_requirement(distribution.requires_dist) is not None
-    return needs and distribution.project != "torch"
 
 
 def read_environment(

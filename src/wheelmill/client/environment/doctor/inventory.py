@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from packaging.tags import Tag
 
+from wheelmill.client.choose.look import describe_code
 from wheelmill.client.install.distributions import Distribution, read_start
+from wheelmill.client.records import Inside
 from wheelmill.errors import UnreadableError
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.elf import ELF_MAGIC, Budget, SharedObject
 from wheelmill.wheel.limits import MAX_METADATA, MAX_RECORD
 from wheelmill.wheel.metadata import tags_of
 from wheelmill.wheel.record import RecordRow, digest_of, read_rows
+from wheelmill.wheel.torch_need import torch_requirement
 
 _SMALL: Final = 1 << 20
 """Bytes. Larger files are compared by their size, unless all hashes are asked for: torch and CUDA have gigabytes."""
@@ -51,6 +54,9 @@ class Installed:
     corrupt: Mapping[str, str] = field(default_factory=dict)
     """What is no shared object that could be loaded, with the reason."""
     code: tuple[SharedObject, ...] = ()
+    """With its symbols only where torch may have to define them."""
+    inside: Inside | None = None
+    """What the code asks for; None where there is none."""
 
     @property
     def needed(self) -> Mapping[str, str]:
@@ -66,9 +72,7 @@ class Installed:
     @property
     def links_to_torch(self) -> bool:
         """Whether its code names a library of torch."""
-        return self.distribution.project != "torch" and any(
-            library.startswith(("libtorch", "libc10")) for library in self.needed
-        )
+        return self.distribution.project != "torch" and _link_to_torch(self.code)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +117,8 @@ class Reader:
             missing=tuple(missing),
             changed=tuple(name for name in changed if name not in corrupt),
             corrupt=corrupt,
-            code=code,
+            code=code if needs_torch(distribution) or _link_to_torch(code) else tuple(map(_without_symbols, code)),
+            inside=describe_code(code, None) if code else None,
         )
 
     def _compare(self, rows: Sequence[RecordRow], folder: Path) -> tuple[Sequence[str], Sequence[str]]:
@@ -164,6 +169,21 @@ class Reader:
                 if not _is_as_shipped(path, row):
                     corrupt[row.name] = str(error)
         return tuple(found), corrupt
+
+
+def _link_to_torch(code: Iterable[SharedObject]) -> bool:
+    return any(library.startswith(("libtorch", "libc10")) for each in code for library in each.needed)
+
+
+def _without_symbols(code: SharedObject) -> SharedObject:
+    """An environment has millions of symbols; kept are those that are compared later."""
+    return replace(code, undefined=(), defined=frozenset())
+
+
+def needs_torch(distribution: Distribution) -> bool:
+    """Whether what is installed says that it needs torch."""
+    needs = distribution.torch is not None or torch_requirement(distribution.requires_dist) is not None
+    return needs and distribution.project != "torch"
 
 
 def _is_as_shipped(path: Path, row: RecordRow) -> bool:

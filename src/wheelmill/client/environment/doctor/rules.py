@@ -9,8 +9,8 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.choose.fit import minimum_driver, mismatches_of_tags
 from wheelmill.client.environment.doctor.defects import Defect, DefectCode
-from wheelmill.client.environment.doctor.examined import Examined, needs_torch
-from wheelmill.client.environment.doctor.inventory import Installed
+from wheelmill.client.environment.doctor.examined import Examined
+from wheelmill.client.environment.doctor.inventory import Installed, needs_torch
 from wheelmill.client.records import Aspect
 from wheelmill.names import ProjectName, project_name
 from wheelmill.wheel.findings import some_of
