@@ -1,6 +1,7 @@
 """Pages that are sorted without a parser: what one would find on them, whatever stands between the links."""
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import urldefrag, urljoin
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,9 @@ from wheelmill.client.sources.links import LinkGroup, group_links
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.page_forms import read_listing, read_page
 from wheelmill.client.sources.plain_html import sort_plain_links
-from wheelmill.web.pages import Link
+from wheelmill.names import project_name
+from wheelmill.web.origin import without_credentials
+from wheelmill.web.pages import Link, absolute
 
 ADDRESS = "https://index.example/simple/demo/"
 HASH = "#sha256=" + "0a" * 32
@@ -122,7 +125,7 @@ def test_plain_pages_take_no_parser(page: str) -> None:
     groups = sort_plain_links(page.encode(), ADDRESS)
     assert groups is not None
     (group,) = groups
-    assert group == LinkGroup("demo", "cu128torch2.8", "cp312-cp312-linux_x86_64")
+    assert group == LinkGroup(project_name("demo"), "cu128torch2.8", "cp312-cp312-linux_x86_64")
 
 
 @pytest.mark.parametrize(
@@ -147,3 +150,18 @@ def test_plain_pages_take_no_parser(page: str) -> None:
 )
 def test_what_could_be_read_in_two_ways_takes_a_parser(page: str) -> None:
     assert sort_plain_links((LINK + page + LINK).encode(), ADDRESS) is None
+
+
+@given(
+    st.sampled_from(
+        ["https://h.example/a/b/", "http://h.example/a;p/b;q?r=/s#f", "https://h.example", "http://h/./x//y"]
+    ),
+    st.lists(st.sampled_from([*"/.:?#;@ \t\\~%=", "https:", "//", "..", "demo-1.whl", "%2B", "user@h", "[", "é"])),
+)
+def test_a_link_is_resolved_as_rfc_3986_has_it(base: str, parts: list[str]) -> None:
+    url = "".join(parts)
+    try:
+        expected = without_credentials(urldefrag(urljoin(base, url)).url)
+    except ValueError:
+        expected = None
+    assert absolute(base, url) == expected

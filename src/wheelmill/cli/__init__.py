@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import os
 import signal
@@ -57,6 +58,9 @@ _REFUSED: Final = frozenset(
 )
 """By a full disk, a protected folder, a file in the place of a folder; what else the system says is a bug of ours."""
 
+_MANY: Final = 100_000
+"""New objects until garbage is looked for: imports and pages make many, and hardly any that need it."""
+
 _FACTORY_MODULES: Final = frozenset({"abi3info", "auditwheel", "build", "github", "jinja2", "pypi_simple", "uv"})
 
 
@@ -103,6 +107,7 @@ def _root(
 
 def main() -> None:
     """Run the command and end the process with its exit code."""
+    gc.set_threshold(_MANY)
     for ending in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
             signal.signal(ending, _terminate)

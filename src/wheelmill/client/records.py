@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -75,7 +76,7 @@ class TargetEnvironment:
     origins: Mapping[str, str] = field(default_factory=dict)
     """How each fact is known, by its field: ``--torch``, ``torch/version.py of .venv``, ``nvidia-smi``."""
 
-    @property
+    @cached_property
     def tag_places(self) -> Mapping[Tag, int]:
         """Tags of wheels that can be installed, the best first, at place 0 (PEP 425, PEP 600, PEP 656)."""
         return tag_places(self.python, self.platform, self.libc)
@@ -86,7 +87,7 @@ class TargetEnvironment:
         cuda = "no CUDA" if self.cpu_only else f"CUDA {self.cuda or f'{major}(any)'}"
         return f"Python {self.python}, torch {self.torch or '(any)'} and {cuda} on {self.platform}"
 
-    @property
+    @cached_property
     def full_python(self) -> Version:
         """The version that ``Requires-Python`` is compared with."""
         return Version(self.python_release or f"{self.python.major}.{self.python.minor}")

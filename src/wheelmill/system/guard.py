@@ -12,7 +12,6 @@ https://man7.org/linux/man-pages/man2/prctl.2.html
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -41,6 +40,8 @@ def main(parent: int, argv: list[str]) -> NoReturn:
         parent: the process that started this one.
         argv: the program and its arguments.
     """
+    import ctypes  # noqa: PLC0415 - not for those who start a guard
+
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -6,6 +6,7 @@ https://packaging.python.org/en/latest/specifications/simple-repository-api/
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -24,6 +25,8 @@ MAX_DIGITS: Final = 18
 _MAX_TEXT: Final = 4096
 """Characters of a URL, and of whatever else a page says of a file."""
 _HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
+_FOLDER_AND_NAME: Final = re.compile(r"([^?#;\s]*[^/?#;\s]/|/)?([A-Za-z0-9_][\w.~%+-]+)", re.ASCII)
+"""Of a URL whose name means nothing by itself, as ``..`` does."""
 
 
 class Form(StrEnum):
@@ -201,6 +204,15 @@ def shown(text: str) -> str:
 
 def absolute(base: str, url: str) -> str | None:
     """Resolve a link against its page's base, without fragment and credentials. None when the result is no URL."""
+    folder, name = _FOLDER_AND_NAME.fullmatch(url), ""
+    if folder:  # nearly all links of a page are in one folder
+        url, name = folder[1] or "./", folder[2]
+    found = _absolute(base, url)
+    return found + name if found and name else found
+
+
+@functools.lru_cache(maxsize=1024)
+def _absolute(base: str, url: str) -> str | None:
     try:
         return without_credentials(urldefrag(urljoin(base, url)).url)
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from packaging.requirements import Requirement
@@ -47,12 +48,10 @@ def mismatches(
 
 def group_fits(place: Place, group: LinkGroup, target: TargetEnvironment, facts: Compatibility) -> bool:
     """Whether nothing speaks against a group of wheels of a page as a whole."""
-    against = (
-        *mismatches_of_tags(tags_in(group.tags), target),
-        *_of_label(place.label_of(group), place.source, target, facts),
-        *_of_gpus(place.source, target),
-    )
-    return not against
+    if mismatches_of_tags(tags_in(group.tags), target):
+        return False
+    against = chain(_of_label(place.label_of(group), place.source, target, facts), _of_gpus(place.source, target))
+    return next(against, None) is None
 
 
 def mismatches_of_tags(tags: frozenset[Tag], target: TargetEnvironment) -> tuple[Mismatch, ...]:

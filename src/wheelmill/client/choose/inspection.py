@@ -9,7 +9,6 @@ from typing import Final
 
 from wheelmill.client.choose.choice import Candidates
 from wheelmill.client.choose.fit import is_for_other_torch, mismatches_inside
-from wheelmill.client.choose.look import find_gone, look_into
 from wheelmill.client.records import Candidate, Choice, Inside, Resolution, TargetEnvironment
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.system.plain_records import plain_of, record_of
@@ -91,7 +90,8 @@ def look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline:
     found: dict[str, Inside | str] = {each.url: known.get(each.url, unasked) for each in candidates}
     asked = [] if offline else [each for each in candidates if confirm or each.url not in known]
     if asked:
-        from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - not for what the cache has
+        from wheelmill.client.choose.look import find_gone, look_into  # noqa: PLC0415 - not for what the cache has
+        from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - the same
         from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
 
         with Web() as web:

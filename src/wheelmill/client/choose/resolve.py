@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -175,6 +175,7 @@ class Finder:
     facts: Compatibility
     pages: Pages
     targets: Sequence[TargetEnvironment]
+    _known: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
     def places(self, project: ProjectName) -> list[Place]:
         """The pages that may list a project."""
@@ -208,4 +209,7 @@ class Finder:
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
     def _fits(self, place: Place, group: LinkGroup) -> bool:
-        return any(group_fits(place, group, target, self.facts) for target in self.targets)
+        key = place.source.torch, place.source.gpus, place.built_for, group.local, group.tags
+        if key not in self._known:  # many places have the same groups
+            self._known[key] = any(group_fits(place, group, target, self.facts) for target in self.targets)
+        return self._known[key]

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from packaging.utils import canonicalize_name
 
+from wheelmill.names import ProjectName
 from wheelmill.web.pages import Link
 
 Written = TypeVar("Written")
@@ -22,7 +23,7 @@ SUFFIX: Final = ".whl"
 class LinkGroup(NamedTuple):
     """What all links of a group have in common."""
 
-    project: str
+    project: ProjectName
     local: str
     tags: str
     """``cp312-cp312-manylinux_2_28_x86_64``."""

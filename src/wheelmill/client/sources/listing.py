@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from packaging.tags import Tag
-from packaging.utils import BuildTag, canonicalize_name
+from packaging.utils import BuildTag
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.records import Candidate, Outcome, Source, SourceKind, SourceOutcome, TargetEnvironment
@@ -106,7 +106,7 @@ def _candidate(link: Link, group: LinkGroup, base: str, place: Place) -> Candida
     metadata_sha256 = _sha256(metadata.removeprefix("sha256="))
     return Candidate(
         filename=link.filename,
-        project=canonicalize_name(group.project),
+        project=group.project,
         version=version,
         build=_build_tag(middle[0]) if middle else (),
         tags=tags,

@@ -5,7 +5,6 @@ https://docs.astral.sh/uv/guides/integration/pytorch/#automatic-backend-selectio
 
 from __future__ import annotations
 
-import csv
 import os
 import shutil
 from pathlib import Path
@@ -63,6 +62,8 @@ def _nvidia_smi(query: str) -> list[list[str]]:
         printed = process.run([program, f"--query-gpu={query}", "--format=csv,noheader"], timeout=_SECONDS)
     except WheelmillError:  # there is no driver beside it
         return []
+    import csv  # noqa: PLC0415 - not where there is no such program
+
     width = query.count(",") + 1
     return [row for row in csv.reader(printed.splitlines(), skipinitialspace=True) if len(row) == width]
 

@@ -7,15 +7,18 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Final
 
 from packaging.version import Version
 
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target import probe
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.system import process
 from wheelmill.wheel.platforms import Libc
+
+_PROBE: Final = Path(__file__).with_name("probe.py")
+"""The program that says what an interpreter is."""
 
 
 def find_interpreter(folder: Path) -> Path | None:
@@ -54,7 +57,7 @@ def environment_of(interpreter: Path) -> TargetEnvironment:
         # Its own folder is the working directory: a torch.py in this one must not be found.
         facts = json.loads(
             process.run(
-                [interpreter.absolute(), "-I", probe.__file__], env=process.environment_for_foreign_code(), timeout=60
+                [interpreter.absolute(), "-I", _PROBE], env=process.environment_for_foreign_code(), timeout=60
             ).splitlines()[-1]
         )
     except UsageError as error:  # a broken link, or no program
