@@ -66,7 +66,7 @@ def test_what_is_filled_in_is_so_of_every_wheel_of_the_page(url: str, label: str
 )
 def test_a_name_says_more_than_its_page(local: str, label: str) -> None:
     (place, *_) = places(SourceKind.SIMPLE, TEMPLATE)
-    assert place.label_of(LinkGroup("demo", local, "py3-none-any")) == BuiltFor.parse(label)
+    assert place.label_of(LinkGroup(DEMO, local, "py3-none-any")) == BuiltFor.parse(label)
 
 
 def test_a_wheel_without_a_label_is_for_the_cuda_of_its_page(server: PageServer) -> None:
