@@ -1,4 +1,4 @@
-"""When installing fails, the files of a project are as they were."""
+"""When installing fails, the files of a project and its environment are as they were."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
+from tests.trees import content_of, environment_tree
 from tests.wheels import wheel_name
 
 TARGET = ("--python", "3.12", "--platform", "linux_x86_64", "--libc", "2.34", "--torch", "2.8", "--cuda", "12.8")
@@ -14,16 +15,19 @@ TARGET = ("--python", "3.12", "--platform", "linux_x86_64", "--libc", "2.34", "-
 
 @pytest.fixture
 def failing_uv(tmp_path: Path) -> dict[str, str]:
-    """A uv that has begun to lock when it fails, first on PATH."""
+    """A uv that has begun to lock and to install when it fails, first on PATH."""
     program = tmp_path / "bin" / "uv"
     program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho half > uv.lock\necho 'no space left' >&2\nexit 1\n")
+    program.write_text(
+        "#!/bin/sh\necho half > uv.lock\nrm -r .venv/torch\nmkdir -p .venv/new\necho 'no space left' >&2\nexit 1\n"
+    )
     program.chmod(0o755)
     return {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
 
 
-def files_of(project: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in project.iterdir() if path.is_file()}
+def files_of(project: Path) -> dict[str, tuple[int, bytes | str | None]]:
+    ours = ("bin", "cache", "state")
+    return {name: content for name, content in content_of(project).items() if name.partition("/")[0] not in ours}
 
 
 @pytest.mark.parametrize("command", [("add", "other", *TARGET), ("update", *TARGET), ("remove", "demo")])
@@ -34,6 +38,7 @@ def test_the_files_are_as_they_were(
     server.pages["/wheels/"] = Answer(links_page(old))
     wheelmill("add", "demo", "--no-sync", "--no-look", *TARGET)
     (tmp_path / "uv.lock").write_text("version = 1\n")
+    environment_tree(tmp_path / ".venv")
     before = files_of(tmp_path)
     server.pages["/wheels/"] = Answer(links_page(old, new, wheel_name(project="other")))
     look = () if command[0] == "remove" else ("--no-look", "--refresh")

@@ -30,13 +30,10 @@ before its hash is known."""
 _NETWORK: Final = re.compile(
     r"error sending request|dns error|operation timed out|HTTP status (client|server) error"  # uv
     r"|NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError"  # pip
-    r"|HTTP error \d{3} while getting|CERTIFICATE_VERIFY_FAILED"
+    r"|HTTP error \d{3} while getting"
 )
 """How uv and pip say that a server does not answer, or does not have a file that an index named. What an index does not
 list is no such case: then the requirement cannot be met."""
-
-_UNTRUSTED: Final = ("invalid peer certificate: UnknownIssuer", "CERTIFICATE_VERIFY_FAILED")
-"""How uv and pip say that nobody here knows who signed a server's certificate."""
 
 
 def own_uv() -> Path:
@@ -130,12 +127,7 @@ def failure_of(error: ProcessError, *, otherwise: WheelmillError) -> WheelmillEr
     """
     if any(words in error.tail for words in _HASH_REFUSALS):
         return IntegrityError(str(otherwise))
-    if not _NETWORK.search(error.tail):
-        return otherwise
-    from wheelmill.web.certificates import TRUST_ADVICE  # noqa: PLC0415 - ssl
-
-    is_untrusted = any(words in error.tail for words in _UNTRUSTED)
-    return NetworkError(str(otherwise), hint=TRUST_ADVICE if is_untrusted else None)
+    return NetworkError(str(otherwise)) if _NETWORK.search(error.tail) else otherwise
 
 
 def run_own_uv(arguments: Sequence[str | Path], folder: Path) -> str:

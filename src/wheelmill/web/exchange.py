@@ -10,7 +10,6 @@ from typing import Final
 import httpx
 
 from wheelmill.errors import NetworkError
-from wheelmill.web.certificates import certificate_refusal
 from wheelmill.web.retries import FAILED
 
 Send = Callable[[httpx.Request], httpx.Response]
@@ -59,14 +58,9 @@ class Exchange(httpx.BaseTransport):
         """That were begun."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it, and read what comes; a certificate that is not trusted is the same at the next try."""
+        """Send it, and read what comes."""
         self.tries += 1
-        try:
-            answer = self._send(request)
-        except httpx.ConnectError as error:
-            if refusal := certificate_refusal(error):
-                raise NetworkError(f"{self._time_left.url}: {refusal}") from None
-            raise
+        answer = self._send(request)
         try:
             if not answer.has_redirect_location and answer.status_code not in FAILED:
                 self._read(self._pieces(answer), answer.status_code)

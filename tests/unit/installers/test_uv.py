@@ -57,25 +57,6 @@ def test_the_network_is_told_from_other_causes(tail: str, kind: type[Exception])
     assert (type(error), str(error)) == (kind, tail)
 
 
-@pytest.mark.parametrize(
-    "tail",
-    [
-        (
-            "  cause: error sending request for url (https://index.example/six/)\n"
-            "  cause: invalid peer certificate: UnknownIssuer"
-        ),
-        (
-            "WARNING: connection broken by 'SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]\n"
-            "ERROR: No matching distribution found for six"
-        ),
-    ],
-)
-def test_an_unknown_certificate_is_answered_with_the_variable_that_names_others(tail: str) -> None:
-    error = failure_of(ProcessError("uv failed", returncode=2, tail=tail), otherwise=InstallError(tail))
-    assert isinstance(error, NetworkError)
-    assert "SSL_CERT_FILE=FILE" in (error.hint or "")
-
-
 def test_torch_comes_from_an_index_that_uv_knows_or_from_one_that_has_a_url() -> None:
     assert torch_options(None) == []
     assert torch_options("cu130") == ["--torch-backend", "cu130"]

@@ -9,7 +9,15 @@ import typer
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.cli.client.change import alone, environment_of, undoable
+from wheelmill.cli.client.change import (
+    DryRunOption,
+    Outcome,
+    alone,
+    environment_of,
+    forecast,
+    packages_of,
+    undoable,
+)
 from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, split_targets
 from wheelmill.cli.client.resolve import RequirementsArgument, resolution_content
@@ -37,6 +45,7 @@ def add(
         bool, typer.Option("--build", help="Compile wheels that no source has, for this machine's GPUs only.")
     ] = False,
     require_attestation: SignerOption = None,
+    dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Add wheels to a project: choose them, write them into its pyproject.toml, and install them.
@@ -53,6 +62,7 @@ def add(
             no_sync=no_sync,
             build=build,
             require_attestation=require_attestation,
+            dry_run=dry_run,
             as_json=as_json,
         )
 
@@ -68,13 +78,23 @@ def update(
     project: ProjectOption = None,
     no_sync: NoSyncOption = False,
     require_attestation: SignerOption = None,
+    dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Choose wheels of a project anew, within what was asked for when they were added."""
     found = project_of(project, target)
     with alone(found.root):
         again = _asked_again(found, projects)
-        _add(again, target, search, found, no_sync=no_sync, require_attestation=require_attestation, as_json=as_json)
+        _add(
+            again,
+            target,
+            search,
+            found,
+            no_sync=no_sync,
+            require_attestation=require_attestation,
+            dry_run=dry_run,
+            as_json=as_json,
+        )
 
 
 @with_groups
@@ -84,6 +104,7 @@ def remove(
     target: TargetOptions,
     project: ProjectOption = None,
     no_sync: NoSyncOption = False,
+    dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Take packages out of a project and its environment."""
@@ -92,14 +113,19 @@ def remove(
     with alone(found.root):
         edit = found.remove(names)
         environment = None if no_sync else environment_of(found, target)
-        with undoable(found.root, found.files, environment) as outcome, download_bars() as shown:
-            edit.write()
-            if not no_sync:
-                found.uninstall(names, shown)
+        if dry_run:
+            present = packages_of(environment)
+            kept = {project: package for project, package in present.items() if project not in names}
+            outcome = Outcome.between(present, kept, edit.contents)
+        else:
+            with undoable(found.root, found.files, environment) as outcome, download_bars() as shown:
+                edit.write()
+                if not no_sync:
+                    found.uninstall(names, shown)
+            say(f"removed {', '.join(names)} from {found.path}")
     outcome.tell()
-    say(f"removed {', '.join(names)} from {found.path}")
     if as_json:
-        print_json("wheelmill.remove/1", project=str(found.path), removed=names, packages=outcome.content)
+        print_json("wheelmill.remove/1", project=str(found.path), removed=names, **outcome.content)
 
 
 def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirement]:
@@ -124,6 +150,12 @@ def _asked_again(project: Project, names: Sequence[str] | None) -> list[Requirem
     return [asked[name] for name in wanted]
 
 
+def _requirements_beside(asked: Sequence[Requirement], project: Project) -> list[Requirement]:
+    """What a project requires beside torch and the wheels that it asked wheelmill for, now or before."""
+    names = {canonicalize_name(each.name) for each in (*asked, *project.asked)} | {canonicalize_name("torch")}
+    return [each for each in project.requirements if canonicalize_name(each.name) not in names]
+
+
 def _add(
     asked: Sequence[Requirement],
     target: TargetOptions,
@@ -132,6 +164,7 @@ def _add(
     *,
     no_sync: bool,
     require_attestation: str | None,
+    dry_run: bool,
     as_json: bool,
     build: bool = False,
 ) -> None:
@@ -143,13 +176,17 @@ def _add(
     )
     edit = project.add(asked, resolutions)
     environment = None if no_sync else environment_of(project, target)
-    with undoable(project.root, project.files, environment) as outcome, wheel_cache(search) as (cache, shown):
-        edit.write()
-        if not no_sync:
-            project.install(resolutions, cache, shown)
     for note in edit.notes:
         say(f"note: {note}")
-    say(f"{'changed' if edit.contents else 'nothing to change in'} {project.path}")
+    if dry_run:
+        beside = _requirements_beside(asked, project)
+        outcome = forecast(resolutions[0], environment, search, edit.contents, beside)
+    else:
+        with undoable(project.root, project.files, environment) as outcome, wheel_cache(search) as (cache, shown):
+            edit.write()
+            if not no_sync:
+                project.install(resolutions, cache, shown)
+        say(f"{'changed' if edit.contents else 'nothing to change in'} {project.path}")
     outcome.tell()
     if as_json:
         print_json(
@@ -157,6 +194,6 @@ def _add(
             project=str(project.path),
             changed=bool(edit.contents),
             notes=list(edit.notes),
-            packages=outcome.content,
+            **outcome.content,
             environments=[resolution_content(resolution) for resolution in resolutions],
         )

@@ -2,40 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.shared.output import say
 from wheelmill.errors import UsageError
 from wheelmill.system.units import size
 
 if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+    from wheelmill.cli.client.search import SearchOptions
     from wheelmill.cli.shared.target import TargetOptions
     from wheelmill.client.install.changes import Package, PackageChange
     from wheelmill.client.install.places import Place
     from wheelmill.client.project.project import Project
+    from wheelmill.client.records import Resolution
     from wheelmill.names import ProjectName
+
+
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 
 @dataclass
 class Outcome:
-    """What became of the packages of an environment; nothing before the change is done."""
+    """What becomes of the packages of an environment."""
 
     changes: Sequence[PackageChange] = ()
+    """None before the change is done."""
+    plan: Mapping[Path, bytes] | None = None
+    """The new content of files, if nothing was changed."""
+
+    @classmethod
+    def between(
+        cls,
+        before: Mapping[ProjectName, Package],
+        after: Mapping[ProjectName, Package],
+        plan: Mapping[Path, bytes] | None = None,
+    ) -> Outcome:
+        """What happens between two states of an environment."""
+        from wheelmill.client.install.changes import compare_packages  # noqa: PLC0415 - only what changes things
+
+        return cls(changes=compare_packages(before, after), plan=plan)
 
     def tell(self) -> None:
         """Say it, a line for each package, and what to do next."""
-        say_changes(self.changes)
-        if any(change.after for change in self.changes):
+        for diff in diffs_of(self.plan or {}).values():
+            say(diff)
+        for change in self.changes:
+            known = f" ({size(change.size)})" if change.size is not None else ""
+            will = "would be " if self.plan is not None else ""
+            say(f"  {change.sign} {will}{change.kind}: {change.project} {change.versions}{known}")
+        if self.plan is not None:
+            say("nothing was changed" if self.plan or self.changes else "there is nothing to change")
+        elif any(change.after for change in self.changes):
             say("next: 'wheelmill test' imports what was installed, and launches kernels where there is a GPU")
 
     @property
-    def content(self) -> list[dict[str, object]]:
+    def content(self) -> dict[str, object]:
         """What happened, as JSON has it."""
-        return [
+        packages = [
             {
                 "project": change.project,
                 "change": str(change.kind),
@@ -45,6 +78,22 @@ class Outcome:
             }
             for change in self.changes
         ]
+        plan = {} if self.plan is None else {"dry_run": True, "diff": diffs_of(self.plan)}
+        return {"packages": packages, **plan}
+
+
+def diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
+    """How files would change: a unified diff of each, by its path.
+
+    Args:
+        contents: the new content of each file.
+    """
+    diffs = {}
+    for path, content in contents.items():
+        texts = ((path.read_bytes() if path.exists() else b""), content)
+        old, new = (text.decode(errors="replace").splitlines() for text in texts)
+        diffs[str(path)] = "\n".join(unified_diff(old, new, fromfile=str(path), tofile=str(path), lineterm=""))
+    return diffs
 
 
 def alone(place: Path) -> AbstractContextManager[None]:
@@ -63,13 +112,12 @@ def undoable(root: Path, files: Sequence[Path], environment: Place | None) -> It
         files: every file that may be written.
         environment: what is installed into; None when nothing is.
     """
-    from wheelmill.client.install.changes import compare_packages  # noqa: PLC0415 - only what changes things
-    from wheelmill.client.project.journal import undo_on_failure  # noqa: PLC0415
+    from wheelmill.client.project.journal import undo_on_failure  # noqa: PLC0415 - only what changes things
 
-    before, outcome = _packages(environment), Outcome()
+    before, outcome = packages_of(environment), Outcome()
     with undo_on_failure(root, files, environment, say):
         yield outcome
-    outcome.changes = compare_packages(before, _packages(environment))
+    outcome.changes = Outcome.between(before, packages_of(environment)).changes
 
 
 def environment_of(project: Project | None, target: TargetOptions) -> Place:
@@ -92,14 +140,34 @@ def environment_of(project: Project | None, target: TargetOptions) -> Place:
     raise UsageError("no interpreter to install for", hint="make one with 'uv venv', or name one with --python-path")
 
 
-def say_changes(changes: Sequence[PackageChange]) -> None:
-    """Say what happens to packages, a line each."""
-    for change in changes:
-        known = f" ({size(change.size)})" if change.size is not None else ""
-        say(f"  {change.sign} {change.kind} {change.project} {change.versions}{known}")
-
-
-def _packages(environment: Place | None) -> Mapping[ProjectName, Package]:
+def packages_of(environment: Place | None) -> Mapping[ProjectName, Package]:
+    """What is installed there; nothing where there is no environment yet."""
     from wheelmill.client.install.changes import packages_in  # noqa: PLC0415 - only what changes things
 
     return packages_in(environment.interpreter) if environment and environment.interpreter.exists() else {}
+
+
+def forecast(
+    resolution: Resolution,
+    environment: Place | None,
+    search: SearchOptions,
+    plan: Mapping[Path, bytes],
+    beside: Iterable[Requirement] = (),
+) -> Outcome:
+    """Find out what installing chosen wheels would change; nothing is installed.
+
+    Args:
+        resolution: what was chosen.
+        environment: where it would be installed; None when it would not.
+        search: the options that say where wheels come from.
+        plan: the new content of files.
+        beside: the other requirements of a project.
+    """
+    from wheelmill.client.lock.forecast import forecast_packages  # noqa: PLC0415 - only what changes things
+
+    if environment is None:
+        return Outcome(plan=plan)
+    present = packages_of(environment)
+    with wheel_cache(search) as (cache, shown):
+        after = forecast_packages(resolution, present, beside=beside, cache=cache, progress=shown)
+    return Outcome.between(present, after, plan)

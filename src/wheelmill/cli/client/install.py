@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.client.change import Outcome, alone, environment_of, undoable
+from wheelmill.cli.client.change import (
+    DryRunOption,
+    Outcome,
+    alone,
+    environment_of,
+    forecast,
+    packages_of,
+    undoable,
+)
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all
 from wheelmill.cli.client.search import SearchOptions, package_argument
@@ -15,7 +23,7 @@ from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.install.chosen import Installation
-from wheelmill.errors import UsageError
+from wheelmill.errors import FindingsError, UsageError
 
 LockOption = Annotated[
     Path | None, typer.Option("--lock", help="A pylock.toml, of any program (PEP 751).", metavar="FILE")
@@ -33,6 +41,7 @@ def install(
     search: SearchOptions,
     lock: LockOption = None,
     require_attestation: SignerOption = None,
+    dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Install wheels into an environment, or what a lock holds.
@@ -50,16 +59,20 @@ def install(
                 "--require-attestation is for wheels that are chosen; those of a lock are known by their hashes",
                 hint="give it to 'wheelmill lock'",
             )
-        _install_locked(lock, target, search, exactly=False, command="install", as_json=as_json)
+        outcome, installed = _install_locked(lock, target, search, exactly=False, dry_run=dry_run)
+        _print_installation(installed, outcome, "install", as_json=as_json)
         return
     asked = requirements_of(requirements or ())
     place = environment_of(None, target)
     with alone(place.base):
         (resolution,) = resolve_for_all(asked, [target], search, require_attestation=require_attestation)
         interpreter = interpreter_of(resolution.environment)
-        with undoable(place.base, (), place) as outcome, wheel_cache(search) as (cache, shown):
-            installer = installer_for(interpreter, shown, offline=cache.offline)
-            installed = install_chosen(resolution, cache, installer, progress=shown)
+        if dry_run:
+            outcome, installed = forecast(resolution, place, search, {}), Installation(wheels=())
+        else:
+            with undoable(place.base, (), place) as outcome, wheel_cache(search) as (cache, shown):
+                installer = installer_for(interpreter, shown, offline=cache.offline)
+                installed = install_chosen(resolution, cache, installer, progress=shown)
     _print_installation(installed, outcome, "install", as_json=as_json)
 
 
@@ -70,17 +83,27 @@ def sync(
     search: SearchOptions,
     lock: LockOption = None,
     project: ProjectOption = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 9 if it holds anything else; change nothing.")
+    ] = False,
+    dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make an environment hold what a lock holds, and nothing else."""
     path = lock or project_of(project, target).root / "pylock.toml"
-    _install_locked(path, target, search, exactly=True, command="sync", as_json=as_json)
+    outcome, installed = _install_locked(path, target, search, exactly=True, dry_run=dry_run or check)
+    _print_installation(installed, outcome, "sync", as_json=as_json)
+    if check and outcome.changes:
+        raise FindingsError(
+            f"the environment and {path} differ in {len(outcome.changes)} packages",
+            hint="'wheelmill sync' makes it hold what the lock does",
+        )
 
 
 def _install_locked(
-    path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, command: str, as_json: bool
-) -> None:
-    from wheelmill.client.environment.installation import install_locked  # noqa: PLC0415 - only what installs
+    path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, dry_run: bool
+) -> tuple[Outcome, Installation]:
+    from wheelmill.client.environment.installation import install_locked, packages_of_lock  # noqa: PLC0415 - only what installs
     from wheelmill.client.install.chosen import interpreter_of  # noqa: PLC0415
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
     from wheelmill.client.lock.files import read_lock  # noqa: PLC0415
@@ -89,10 +112,14 @@ def _install_locked(
     with alone(place.base):
         environment = target.detect()
         interpreter = interpreter_of(environment)
+        if dry_run:
+            present = packages_of(place)
+            after = packages_of_lock(locked, environment, present, exactly=exactly)
+            return Outcome.between(present, after, {}), Installation(wheels=())
         with undoable(place.base, (), place) as outcome, wheel_cache(search) as (cache, shown):
             installer = installer_for(interpreter, shown, offline=cache.offline)
             installed = install_locked(locked, environment, cache, installer, exactly=exactly, progress=shown)
-    _print_installation(installed, outcome, command, as_json=as_json)
+    return outcome, installed
 
 
 def _print_installation(installed: Installation, outcome: Outcome, command: str, *, as_json: bool) -> None:
@@ -107,5 +134,5 @@ def _print_installation(installed: Installation, outcome: Outcome, command: str,
                 for wheel in installed.wheels
             },
             removed=list(installed.removed),
-            packages=outcome.content,
+            **outcome.content,
         )

@@ -13,6 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wheelmill.cli.client.change import DryRunOption, Outcome, alone
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, split_targets
 from wheelmill.cli.client.resolve import demand_attestations
@@ -20,7 +21,7 @@ from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
-from wheelmill.errors import NoWheelError, UsageError
+from wheelmill.errors import FindingsError, NoWheelError, UsageError
 from wheelmill.names import ProjectName, TorchVersion
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ def lock(
     form: Annotated[
         LockFormat, typer.Option("--format", help="PEP 751, or requirements with hashes.")
     ] = LockFormat.PYLOCK,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 9 if the lock is another one; write nothing.")
+    ] = False,
+    dry_run: DryRunOption = False,
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Take newer versions than the earlier lock.")] = False,
     require_attestation: SignerOption = None,
     as_json: JsonOption = False,
@@ -83,11 +88,19 @@ def lock(
     with wheel_cache(search) as (cache, shown):
         locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
     merged = merge(locks)
-    changed = write_if_new(written, pylock_text(merged) if form is LockFormat.PYLOCK else requirements_text(locks))
-    say(f"{'wrote' if changed else 'nothing to change in'} {written}: {len(merged.packages)} packages")
+    content = pylock_text(merged) if form is LockFormat.PYLOCK else requirements_text(locks)
+    if check or dry_run:
+        changed = not written.exists() or written.read_bytes() != content
+        Outcome(plan={written: content} if changed else {}).tell()
+    else:
+        with alone(found.root):
+            changed = write_if_new(written, content)
+        say(f"{'wrote' if changed else 'nothing to change in'} {written}: {len(merged.packages)} packages")
     if as_json:
         packages = [{"name": package.name, "version": str(package.version)} for package in merged.packages]
         print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
+    if check and changed:
+        raise FindingsError(f"{written} is not what would be locked now", hint="'wheelmill lock' writes it")
 
 
 def _needs_of(project: Project) -> tuple[list[Requirement], list[Requirement]]:

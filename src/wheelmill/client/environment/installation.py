@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from packaging.pylock import Pylock
 from packaging.utils import canonicalize_name
 
+from wheelmill.client.install.changes import Package
 from wheelmill.client.install.chosen import Installation, interpreter_of
 from wheelmill.client.install.distributions import versions_in
 from wheelmill.client.install.installer import Installer
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.files import wheels_for
 from wheelmill.client.records import TargetEnvironment
+from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelName
 
 _TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))
 """What environments are made with, and no lock lists."""
+
+
+def packages_of_lock(
+    lock: Pylock, environment: TargetEnvironment, present: Mapping[ProjectName, Package], *, exactly: bool
+) -> Mapping[ProjectName, Package]:
+    """What an environment has when a lock is installed into it.
+
+    Args:
+        lock: the lock to install from.
+        environment: the environment, one of those in the lock.
+        present: what it has now.
+        exactly: whether what the lock does not hold is removed.
+
+    Raises:
+        NoWheelError: the lock is not for this environment.
+    """
+    kept = {project: package for project, package in present.items() if not exactly or project in _TOOLS}
+    names = [(WheelName.parse(wheel.filename), wheel.size) for wheel in wheels_for(lock, environment)]
+    return kept | {name.project: Package(version=str(name.version), size=size) for name, size in names}
 
 
 def install_locked(

@@ -6,27 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from zlib import crc32
 
-from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.install.distributions import ask
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.client.install.distributions import Distribution, distributions_of
+from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName
-
-_PACKAGES: Final = """
-import importlib.metadata, json, zlib
-found = {}
-for each in importlib.metadata.distributions():
-    record = each.read_text("RECORD") or ""
-    sizes = [line.rpartition(",")[2] for line in record.splitlines()]
-    size = sum(int(text) for text in sizes if text.isdigit())
-    identity = zlib.crc32((record + (each.read_text("direct_url.json") or "")).encode())
-    if each.metadata["Name"]:
-        found.setdefault(each.metadata["Name"], [each.metadata["Version"] or "", size, identity])
-print(json.dumps(found))
-"""
+from wheelmill.wheel.record import read_rows
 
 
 class Kind(StrEnum):
@@ -81,14 +68,16 @@ def packages_in(interpreter: Path) -> Mapping[ProjectName, Package]:
     Raises:
         UsageError: it does not run.
     """
+    return {each.project: _package(each) for each in reversed(distributions_of(interpreter))}
+
+
+def _package(distribution: Distribution) -> Package:
     try:
-        found = ask(interpreter, _PACKAGES)
-    except ProcessError as error:
-        raise UsageError(f"{interpreter} cannot list what is installed:\n{error.tail}") from None
-    return {
-        canonicalize_name(name): Package(version=version, size=size, identity=identity)
-        for name, (version, size, identity) in found.items()
-    }
+        record = distribution.folder.joinpath("RECORD").read_bytes() if distribution.folder else b""
+        size = sum(row.size or 0 for row in read_rows(record)) if record else None
+    except (OSError, UnreadableError):
+        return Package(version=distribution.version, size=None)
+    return Package(version=distribution.version, size=size, identity=crc32(record + str(distribution.origin).encode()))
 
 
 def compare_packages(

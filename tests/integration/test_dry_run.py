@@ -1,0 +1,113 @@
+"""What would change is shown and nothing is changed; then it is changed, and told."""
+
+import json
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Done
+from tests.integration.conftest import Command
+from tests.trees import content_of
+from tests.wheel_site import write_site
+from wheelmill.index.serve import serve_folder
+from wheelmill.installers.uv import own_uv
+from wheelmill.names import PythonVersion
+from wheelmill.system import process
+
+PYTHON = PythonVersion(*sys.version_info[:2])
+TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{platform.machine()}"
+PROJECT = '[project]\nname = "fresh"\nversion = "0.1.0"\nrequires-python = ">=3.11"\ndependencies = []\n'
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    write_site(tmp_path / "site", TAG)
+    return tmp_path / "site"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with an environment that holds an older torch."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text(PROJECT)
+    process.run([own_uv(), "venv", "--quiet", "--python", sys.executable, folder / ".venv"])
+    return folder
+
+
+@pytest.fixture
+def run(wheelmill: Command, site: Path, project: Path, tmp_path: Path) -> Iterator[Callable[..., Done]]:
+    """Run a command on that project, with that site as the only index."""
+    with serve_folder(site) as url:
+        variables = {
+            "UV_DEFAULT_INDEX": f"{url}simple/",
+            "UV_CACHE_DIR": str(tmp_path / "uv-cache"),
+            "WHEELMILL_SOURCES": f"{url}simple/",
+            "NO_PROXY": "127.0.0.1",
+        }
+        own = ("--python-path", str(project / ".venv" / "bin" / "python"))
+
+        def run(command: str, *arguments: str, exit_code: int = 0) -> Done:
+            return wheelmill(command, *arguments, *own, exit_code=exit_code, **variables)
+
+        yield run
+
+
+TARGET = ("--torch", "2.11", "--cuda", "13.0")
+
+
+def test_a_project(run: Callable[..., Done], project: Path) -> None:
+    given = ("--project", str(project))
+    before = content_of(project)
+    done = run("add", "demo-gpu", "--dry-run", *TARGET, *given)
+    assert '+dependencies = ["demo-gpu==1.1+cu130torch2.11", "torch==2.11.*"]' in done.stderr
+    assert "+ would be installed: torch 2.11.0" in done.stderr
+    assert content_of(project) == before
+
+    told = json.loads(run("add", "demo-gpu==1.0", "--json", *TARGET, *given).stdout)
+    assert {each["project"]: each["change"] for each in told["packages"]} == dict.fromkeys(
+        ("demo-gpu", "filelock", "torch"), "installed"
+    )
+    assert all(each["size"] > 0 and each["before"] is None for each in told["packages"])
+
+    before = content_of(project)
+    planned = json.loads(run("add", "demo-gpu", "--dry-run", "--json", *given).stdout)
+    assert planned["dry_run"]
+    assert "+dependencies" in planned["diff"][str(project / "pyproject.toml")]
+    assert [(each["change"], each["before"], each["after"]) for each in planned["packages"]] == [
+        ("upgraded", "1.0+cu130torch2.11", "1.1+cu130torch2.11")
+    ]
+    assert content_of(project) == before
+    done = run("add", "demo-gpu", *given)
+    assert "~ upgraded: demo-gpu 1.0+cu130torch2.11 -> 1.1+cu130torch2.11 (" in done.stderr
+    assert "next: 'wheelmill test'" in done.stderr
+
+    before = content_of(project)
+    assert "- would be removed: demo-gpu 1.1" in run("remove", "demo-gpu", "--dry-run", *given).stderr
+    assert content_of(project) == before
+
+
+def test_locks(run: Callable[..., Done], project: Path) -> None:
+    given = ("--project", str(project))
+    lock = project / "pylock.toml"
+    run("lock", "demo-gpu==1.0", "--check", *TARGET, *given, exit_code=9)
+    assert not lock.exists()
+    run("lock", "demo-gpu==1.0", *TARGET, *given)
+    run("lock", "demo-gpu==1.0", "--check", *TARGET, *given)
+    before = lock.read_bytes()
+    done = run("lock", "demo-gpu", "--upgrade", "--check", *TARGET, *given, exit_code=9)
+    assert '+version = "1.1+cu130torch2.11"' in done.stderr
+    assert lock.read_bytes() == before
+
+    before_sync = content_of(project)
+    done = run("sync", "--check", "--lock", str(lock), exit_code=9)
+    assert "+ would be installed: demo-gpu 1.0+cu130torch2.11" in done.stderr
+    assert content_of(project) == before_sync
+    assert "+ installed: demo-gpu" in run("sync", "--lock", str(lock)).stderr
+    run("sync", "--check", "--lock", str(lock))
+    done = run("install", "demo-gpu", "--dry-run")
+    assert "~ would be upgraded: demo-gpu 1.0+cu130torch2.11 -> 1.1+cu130torch2.11" in done.stderr
+    assert content_of(project) != before_sync
