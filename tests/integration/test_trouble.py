@@ -56,12 +56,17 @@ def test_a_file_that_cannot_be_written_is_named(wheelmill: Command, server: Page
     assert "file" in done.stderr.splitlines()[-1]
 
 
-def test_a_cache_that_cannot_be_used_is_named(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_used_is_named_and_done_without(
+    wheelmill: Command, server: PageServer, tmp_path: Path
+) -> None:
     server.pages["/wheels/"] = Answer(links_page(wheel_name()))
     (tmp_path / "file").touch()
-    done = wheelmill("resolve", "demo", "--no-look", *TARGET, exit_code=2, XDG_CACHE_HOME=tmp_path / "file")
-    assert "hint: give --no-cache" in done.stderr
-    wheelmill("resolve", "demo", "--no-look", "--no-cache", *TARGET, XDG_CACHE_HOME=tmp_path / "file")
+    done = wheelmill("resolve", "demo", "--no-look", *TARGET, exit_code=0, XDG_CACHE_HOME=tmp_path / "file")
+    (warning,) = (line for line in done.stderr.splitlines() if line.startswith("warning: "))
+    assert "give --no-cache, or set XDG_CACHE_HOME to another folder" in warning
+    plain = wheelmill("resolve", "demo", "--no-look", "--no-cache", *TARGET, XDG_CACHE_HOME=tmp_path / "file")
+    assert plain.stdout == done.stdout
+    assert "warning" not in plain.stderr
 
 
 def test_no_wheel_while_a_source_does_not_answer_is_a_fault_of_the_network(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 from platformdirs import user_cache_path
 from rich.markup import escape
@@ -11,8 +12,10 @@ from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRem
 from rich.progress import Progress as Bars
 
 from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.terminal import STDERR
 from wheelmill.client.install.wheel_cache import AT_ONCE, WheelCache
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 
 
@@ -64,6 +67,22 @@ def wheel_cache(search: SearchOptions) -> Iterator[tuple[WheelCache, Progress]]:
 
     keep_credentials(search.source or (), search.extra_source or ())
     configured_index()  # a lock may have files of it, and its URL their password
-    with ThreadPoolExecutor(AT_ONCE) as threads, Web() as web, download_bars() as shown:
-        directory = user_cache_path("wheelmill") / "wheels"
-        yield WheelCache(directory=directory, web=web, threads=threads, offline=search.offline), shown
+    directory = user_cache_path("wheelmill") / "wheels"
+    if fault := None if search.offline else _fault_of(directory):
+        say(f"warning: the cache of wheels is left as it is: {fault}")
+    with (
+        temporary_folder() if fault else nullcontext(directory) as folder,
+        ThreadPoolExecutor(AT_ONCE) as threads,
+        Web() as web,
+        download_bars() as shown,
+    ):
+        yield WheelCache(directory=folder, web=web, threads=threads, offline=search.offline), shown
+
+
+def _fault_of(directory: Path) -> OSError | None:
+    """Why nothing can be written in a folder; None when it can."""
+    try:
+        with temporary_folder(directory):
+            return None
+    except OSError as error:
+        return error

@@ -87,7 +87,9 @@ def search(
     """List the sources that are looked in: packages, descriptions and places."""
     options = where.search()
     with options.open_cache() as cache:
-        known = options.sources(cache, lambda warning: say(f"warning: {warning}"))
+        known = options.sources(cache, cache.warnings.append)
+    for warning in cache.warnings:
+        say(f"warning: {warning}")
     sources = [
         source
         for source in known

@@ -158,7 +158,7 @@ def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment,
         facts = read_facts()
         pages = Pages(cache, offline=search.offline, refresh=search.refresh)
         found = Finder(
-            sources=search.sources(cache, pages.warnings.append),
+            sources=search.sources(cache, cache.warnings.append),
             facts=facts,
             pages=pages,
             targets=targets_of(environment, facts),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from wheelmill.client.sources.links import LinkGroup
-from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import Link
@@ -31,6 +30,8 @@ ABSENT: Final = ""
 """In the place of the base of a page that there is not."""
 _KEPT: Final = Link._fields.index("yanked") + 1
 """Fields of a link; the later ones nobody chooses by."""
+_PATIENCE: Final = 2.0
+"""Seconds that the database may be somebody else's. Each page is written in a part of one."""
 _VERSION: Final = 4
 """Of the schema and of what its rows mean; a database of another version is begun anew."""
 
@@ -56,51 +57,35 @@ class CachedPage:
 
 
 class PageCache:
-    """The pages of one cache folder. A context manager: what was read is kept when it is left without an error."""
+    """The pages of one cache folder. A context manager.
+
+    Each page is kept when it was read, so that no command holds the database while it waits for servers. A folder that
+    cannot be written, a full disk and a lock that nobody gives up make a cache in memory of it, for this process.
+    """
 
     def __init__(self, folder: Path | None) -> None:
-        """Open the cache in a folder; None keeps it in memory for this process.
-
-        Raises:
-            UsageError: the folder cannot be used.
-        """
-        path = folder / "pages.sqlite3" if folder else None
+        """Open the cache in a folder; None keeps it in memory."""
+        self.warnings: list[str] = []
+        """Why nothing more is kept on disk."""
+        self._path = folder / "pages.sqlite3" if folder else None
         try:
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
-            self._database = _open_database(path)
+            self._database = _open_file(self._path) if self._path else _open_database(None)
         except (OSError, sqlite3.OperationalError) as error:
-            raise _unusable(error) from None
-        except sqlite3.DatabaseError:  # not a database, or not a whole one
-            if path is None:
-                raise
-            path.unlink()
-            self._database = _open_database(path)
+            self._warn(error)
+            self._database = _open_database(None)
 
     def __enter__(self) -> Self:
         """Give the cache itself."""
         return self
 
-    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
-        """Keep what was read, or not after an error.
-
-        Raises:
-            UsageError: it could not be kept.
-        """
-        try:
-            with closing(self._database) as database:
-                if error is None:
-                    database.commit()
-        except sqlite3.OperationalError as failed:
-            raise _unusable(failed) from None
-        if isinstance(error, sqlite3.OperationalError):
-            raise _unusable(error) from None
+    def __exit__(self, *_: object) -> None:
+        """Close the database."""
+        self._database.close()
 
     def page(self, url: str) -> CachedPage | None:
         """What is known of a page; None when it was never read."""
-        row = self._database.execute(
-            "SELECT id, base, following, etag, modified, checked + lifetime FROM pages WHERE url = ?", (url,)
-        ).fetchone()
+        query = "SELECT id, base, following, etag, modified, checked + lifetime FROM pages WHERE url = ?"
+        row = self._run(lambda database: database.execute(query, (url,)).fetchone())
         if row is None:
             return None
         number, base, following, etag, modified, until = row
@@ -129,43 +114,49 @@ class PageCache:
             lifetime: the seconds that it may be used unasked.
             groups: its links, or pages of HTML with nothing but sound links.
         """
-        self._database.execute("DELETE FROM pages WHERE url = ?", (url,))
-        number = self._database.execute(
-            "INSERT INTO pages (url, base, following, etag, modified, checked, lifetime) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (url, base, following, etag, modified, time.time(), lifetime),
-        ).lastrowid
-        self._database.executemany(
-            "INSERT INTO groups VALUES (?, ?, ?, ?, ?)",
-            (
-                (number, *group, links if isinstance(links, bytes) else _written(links))
-                for group, links in groups.items()
-            ),
-        )
+
+        def change(database: sqlite3.Connection) -> None:
+            database.execute("DELETE FROM pages WHERE url = ?", (url,))
+            number = database.execute(
+                "INSERT INTO pages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
+                (url, base, following, etag, modified, time.time(), lifetime),
+            ).lastrowid
+            database.executemany(
+                "INSERT INTO groups VALUES (?, ?, ?, ?, ?)",
+                (
+                    (number, *group, links if isinstance(links, bytes) else _written(links))
+                    for group, links in groups.items()
+                ),
+            )
+
+        self._run(change)
 
     def mark_current(self, url: str, lifetime: float) -> None:
         """Note that the server said that a page has not changed."""
-        self._database.execute("UPDATE pages SET checked = ?, lifetime = ? WHERE url = ?", (time.time(), lifetime, url))
+        change = "UPDATE pages SET checked = ?, lifetime = ? WHERE url = ?"
+        self._run(lambda database: database.execute(change, (time.time(), lifetime, url)))
 
     def groups(self, page: int, project: str) -> Iterator[tuple[int, LinkGroup]]:
         """The groups of one project on a page, with the numbers that `links` takes."""
-        for number, *group in self._database.execute(
-            "SELECT rowid, project, local, tags FROM groups WHERE page = ? AND project = ? ORDER BY rowid",
-            (page, project),
-        ):
+        query = "SELECT rowid, project, local, tags FROM groups WHERE page = ? AND project = ? ORDER BY rowid"
+        for number, *group in self._run(lambda database: database.execute(query, (page, project)).fetchall()):
             yield number, LinkGroup(*group)
 
     def projects_below(self, url: str) -> set[ProjectName]:
         """The projects that pages list whose URLs begin with this one."""
         query = "SELECT DISTINCT project FROM groups JOIN pages ON page = id WHERE substr(url, 1, ?) = ?"
-        return {ProjectName(project) for (project,) in self._database.execute(query, (len(url), url))}
+        rows = self._run(lambda database: database.execute(query, (len(url), url)).fetchall())
+        return {ProjectName(project) for (project,) in rows}
 
     def lists_wheels(self, page: int) -> bool:
         """Whether a page has any wheel that can be read, of whatever project."""
-        return self._database.execute("SELECT 1 FROM groups WHERE page = ? LIMIT 1", (page,)).fetchone() is not None
+        query = "SELECT 1 FROM groups WHERE page = ? LIMIT 1"
+        return self._run(lambda database: database.execute(query, (page,)).fetchone()) is not None
 
     def links(self, group: int) -> Iterator[Link]:
         """The links of one group."""
-        (kept,) = self._database.execute("SELECT links FROM groups WHERE rowid = ?", (group,)).fetchone()
+        query = "SELECT links FROM groups WHERE rowid = ?"
+        (kept,) = self._run(lambda database: database.execute(query, (group,)).fetchone())
         if isinstance(kept, str):
             return (Link(*row) for row in json.loads(kept))
         from wheelmill.web.html_pages import read_html  # noqa: PLC0415 - not for pages in JSON
@@ -174,12 +165,33 @@ class PageCache:
 
     def fact(self, key: str) -> str | None:
         """A text that was kept under a key that names its content, such as a hash; None when there is none."""
-        row = self._database.execute("SELECT content FROM facts WHERE key = ?", (key,)).fetchone()
+        query = "SELECT content FROM facts WHERE key = ?"
+        row = self._run(lambda database: database.execute(query, (key,)).fetchone())
         return str(row[0]) if row else None
 
     def keep_fact(self, key: str, content: str) -> None:
         """Keep a text under a key."""
-        self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (key, content, time.time()))
+        change = "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)"
+        self._run(lambda database: database.execute(change, (key, content, time.time())))
+
+    def _run(self, work: Callable[[sqlite3.Connection], Any]) -> Any:  # noqa: ANN401 - a row, rows, or nothing
+        """Ask or change the database; one that does not do it in time is left for one in memory."""
+        try:
+            with self._database:
+                return work(self._database)
+        except sqlite3.OperationalError as error:
+            self._warn(error)
+            self._database.close()
+            self._database = _open_database(None)
+            if self._path:
+                _copy(self._path, self._database)
+            with self._database:
+                return work(self._database)
+
+    def _warn(self, error: Exception) -> None:
+        """Say that nothing is kept any longer: a folder that is read-only, a full disk, a lock nobody gives up."""
+        hint = "give --no-cache, or set XDG_CACHE_HOME to another folder"
+        self.warnings.append(f"the cache is left as it is: {error}; {hint}")
 
 
 def _written(links: Sequence[Link]) -> str:
@@ -187,15 +199,19 @@ def _written(links: Sequence[Link]) -> str:
     return json.dumps(kept, separators=(",", ":"))
 
 
-def _unusable(error: OSError | sqlite3.OperationalError) -> UsageError:
-    """A folder that is read-only, a full disk, a lock that nobody gives up."""
-    return UsageError(
-        f"the cache cannot be used: {error}", hint="give --no-cache, or set XDG_CACHE_HOME to another folder"
-    )
+def _open_file(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return _open_database(path)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:  # not a database, or not a whole one
+        path.unlink()
+        return _open_database(path)
 
 
 def _open_database(path: Path | None) -> sqlite3.Connection:
-    database = sqlite3.connect(path or ":memory:", timeout=30, check_same_thread=False)
+    database = sqlite3.connect(path or ":memory:", timeout=_PATIENCE, check_same_thread=False)
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
         database.execute("PRAGMA secure_delete = ON")  # URLs of earlier versions could have passwords in them
@@ -206,3 +222,12 @@ def _open_database(path: Path | None) -> sqlite3.Connection:
     database.execute("PRAGMA foreign_keys = ON")
     database.execute("PRAGMA synchronous = OFF")  # a cache that a power cut takes is read again
     return database
+
+
+def _copy(path: Path, database: sqlite3.Connection) -> None:
+    """Take over what can still be read of a file that cannot be written."""
+    with suppress(sqlite3.OperationalError):
+        database.execute("ATTACH ? AS disk", (str(path),))
+        database.execute("INSERT INTO pages SELECT * FROM disk.pages")
+        database.execute("INSERT INTO groups SELECT * FROM disk.groups")
+        database.execute("INSERT INTO facts SELECT * FROM disk.facts")

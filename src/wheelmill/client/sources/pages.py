@@ -57,8 +57,8 @@ class Pages:
         self._refresh = refresh
         self._asked: set[str] = set()
         self._missed: dict[str, PageOutcome] = {}
-        self.warnings: list[str] = []
-        """What is wrong with pages that were read."""
+        self.warnings = cache.warnings
+        """What is wrong with the cache, and with pages that were read."""
 
     def update(self, urls: Iterable[str]) -> None:
         """Bring pages up to date, and those that follow them."""
@@ -87,6 +87,8 @@ class Pages:
         asked = [url, *(page.following for page in chain if page.following)]
         if missed := next((self._missed[each] for each in asked if each in self._missed), None):
             return missed
+        if not chain:
+            return PageOutcome(outcome=Outcome.NOT_ASKED, url=url, detail="read, and lost with the cache")
         if chain[0].absent:
             return PageOutcome(outcome=Outcome.ABSENT, url=url, detail="there is no such page (404)")
         if any(True for page in chain for _ in self.cache.groups(page.id, project)):

@@ -141,7 +141,7 @@ class PublishedSources:
         if not self.offline and (self.refresh or not _is_fresh(kept)):
             try:
                 _update(kept, site)
-            except WheelmillError as error:
+            except (WheelmillError, OSError) as error:
                 which = "last list of sources" if kept.exists() else "list of sources that ships"
                 self.warn(f"{site}: {error}; using the {which}")
         return kept if kept.exists() else None
