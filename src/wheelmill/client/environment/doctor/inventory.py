@@ -135,7 +135,8 @@ class Reader:
             except OSError:
                 missing.append(row.name)
                 continue
-            if not rewritten and stat.S_ISREG(found.st_mode) and not self._is_as_recorded(path, row, found.st_size):
+            is_file = stat.S_ISREG(found.st_mode)
+            if not rewritten and not (is_file and self._is_as_recorded(path, row, found.st_size)):
                 changed.append(row.name)
         return missing, changed
 

@@ -107,7 +107,7 @@ def files_are_as_installed(examined: Examined) -> Iterator[Defect]:
         if each.missing:
             all_of = len(each.missing) >= sum(bool(row.digest) and ".dist-info/" not in row.name for row in each.rows)
             whole = "all of its files are gone, as after a removal by hand" if all_of else ""
-            yield against(each, DefectCode.MISSING_FILES, whole or f"{some_of(each.missing)} are gone")
+            yield against(each, DefectCode.MISSING_FILES, whole or f"gone: {some_of(each.missing)}")
         if each.changed:
             yield against(each, DefectCode.CHANGED_FILES, f"not as RECORD says: {some_of(each.changed)}")
         for name, reason in each.corrupt.items():

@@ -23,7 +23,7 @@ class WantedTorch:
 
 
 def torch_for_wheels(examined: Examined) -> WantedTorch:
-    """The torch that most of what is installed was built for: its newest release, and a CUDA of its major."""
+    """The newest torch that something installed was built for, and a CUDA that its label names, or its major."""
     installed = [each.distribution for each in examined.by_project.values()]
     needs = [each.torch for each in installed if each.torch]
     exact = [need for need in needs if isinstance(need, TorchVersion) and need in examined.facts.torch]
@@ -33,7 +33,9 @@ def torch_for_wheels(examined: Examined) -> WantedTorch:
     majors = {each.label.cuda_major for each in installed if each.label.cuda_major}
     named = {each.label.cuda for each in installed}
     fitting = [cuda for cuda in _published(torch, examined) if not majors or cuda.major in majors]
-    return _wanted(torch, max([cuda for cuda in fitting if cuda in named] or fitting, default=None), examined)
+    usual = examined.facts.torch[torch].default_cuda
+    best = [cuda for cuda in fitting if cuda in named] or [cuda for cuda in fitting if cuda == usual] or fitting
+    return _wanted(torch, max(best, default=None), examined)
 
 
 def torch_for_driver(examined: Examined) -> WantedTorch | None:

@@ -1,0 +1,103 @@
+"""The commands that mend."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.installed import EXTENSION, FLASH_FILES, TORCH_FILES, install, install_sound
+from tests.shared_objects import shared_object
+from tests.unit.client.environment.doctor.conftest import TARGET, Examine, named
+from wheelmill.client.environment.doctor.defects import Defect, DefectCode
+from wheelmill.client.environment.doctor.remedies import Remedies, started_as
+from wheelmill.names import project_name
+
+NO_TORCH = replace(TARGET, torch=None, torch_release=None, cuda=None, cxx11_abi=None)
+PY = "/env/bin/python"
+MISSING = Defect(code=DefectCode.TORCH_MISSING, subject="torch", detail="", project=project_name("torch"))
+
+
+@pytest.mark.parametrize(
+    ("version", "driver", "line"),
+    [
+        ("1.0+cu130torch2.11", None, f"uv pip install --python {PY} 'torch==2.11.*' --reinstall-package torch"),
+        ("1.0+cu128torch2.11", None, " --torch-backend cu128"),
+        ("1.0+cu12torch2.8cxx11abiTRUE", "550.54.14", "'torch==2.8.*' --reinstall-package torch"),
+        ("1.0+cu13torch2.11", "580.65.06", "'torch==2.11.*' --reinstall-package torch"),
+    ],
+)
+def test_the_torch_that_wheels_were_built_for_is_installed(
+    version: str, driver: str | None, line: str, site: Path, examined: Examine
+) -> None:
+    install(site, "flash-attn", version, FLASH_FILES)
+    found = examined(replace(NO_TORCH, driver=driver))
+    assert Remedies(examined=found, uv="uv").remedy_of(MISSING).lines[0].endswith(line)
+
+
+def test_without_uv_pip_does_it(site: Path, examined: Examine) -> None:
+    install(site, "flash-attn", "1.0+cu128torch2.11", FLASH_FILES)
+    install(site, "torchvision", "0.26.0", {"torchvision/__init__.py": b""}, requires=["torch==2.11.0"])
+    lines = Remedies(examined=examined(NO_TORCH), uv=None).remedy_of(MISSING).lines
+    assert lines[0] == f"{PY} -m pip uninstall --yes torch torchvision"
+    assert lines[1].startswith(f"{PY} -m pip install 'torch==2.11.*' torchvision --index-url http")
+    assert lines[1].endswith("/cu128")
+
+
+def test_a_driver_for_which_there_is_no_torch_is_left_to_a_person(site: Path, examined: Examine) -> None:
+    install_sound(site)
+    found = examined(replace(TARGET, driver="390.10"))
+    (defect,) = named(found)
+    assert Remedies(examined=found, uv="uv").remedy_of(defect).advice == "install a newer NVIDIA driver"
+
+
+def test_what_a_project_got_from_wheelmill_is_updated_there(site: Path, examined: Examine) -> None:
+    install_sound(site)
+    install(site, "demo", "1.0+cu128torch2.11", {"demo.so": EXTENSION}, requires=["torch"])
+    found = examined()
+    (defect,) = named(found)
+    project = Path("/p/pyproject.toml")
+    remedies = Remedies(examined=found, uv="uv", project=project, asked=frozenset({project_name("demo")}))
+    assert remedies.remedy_of(defect).lines == (f"wheelmill update demo --project {project}",)
+    assert replace(remedies, asked=frozenset()).remedy_of(defect).lines == (
+        f"wheelmill install demo --python-path {PY}",
+    )
+    assert started_as(remedies.remedy_of(defect).commands[0])[:3] == (sys.executable, "-m", "wheelmill")
+
+
+def test_what_came_from_a_file_that_is_there_comes_from_it_again(site: Path, examined: Examine, tmp_path: Path) -> None:
+    wheel = tmp_path / "demo-1.0-py3-none-any.whl"
+    wheel.touch()
+    install(site, "demo", "1.0", {"demo.py": b"x"}, origin=wheel.as_uri(), tag="py3-none-any")
+    (site / "demo.py").unlink()
+    found = examined(NO_TORCH)
+    (defect,) = named(found)
+    (line,) = Remedies(examined=found, uv="uv").remedy_of(defect).lines
+    assert line == f"uv pip install --python {PY} --reinstall --no-deps 'demo @ {wheel.as_uri()}'"
+
+
+def test_what_came_from_a_folder_is_left_to_a_person(site: Path, examined: Examine, tmp_path: Path) -> None:
+    install(site, "demo", "1.0", {"demo.py": b"x"}, origin=tmp_path.as_uri(), tag="py3-none-any")
+    (site / "demo.py").unlink()
+    found = examined(NO_TORCH)
+    (defect,) = named(found)
+    assert Remedies(examined=found, uv="uv").remedy_of(defect).lines == (f"install demo from {tmp_path} again",)
+
+
+def test_torch_of_a_labelled_index_comes_from_there_again(site: Path, examined: Examine) -> None:
+    install(site, "torch", "2.11.0+cu130", TORCH_FILES)
+    (site / "torch" / "__init__.py").unlink()
+    found = examined()
+    (defect,) = named(found)
+    (line,) = Remedies(examined=found, uv="uv").remedy_of(defect).lines
+    assert line.endswith("--reinstall --no-deps torch==2.11.0+cu130 --torch-backend cu130")
+
+
+def test_a_second_runtime_that_something_requires_is_not_taken_away(site: Path, examined: Examine) -> None:
+    install_sound(site)
+    runtime = {"nvidia/cuda_runtime/lib/libcudart.so.12": shared_object(soname="libcudart.so.12")}
+    install(site, "nvidia-cuda-runtime-cu12", "12.8.90", runtime)
+    install(site, "demo", "1.0", {"demo.py": b""}, requires=["nvidia-cuda-runtime-cu12", "not a requirement!"])
+    found = examined()
+    (defect,) = named(found)
+    assert Remedies(examined=found, uv="uv").remedy_of(defect).lines == (f"wheelmill install demo --python-path {PY}",)
