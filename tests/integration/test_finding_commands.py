@@ -219,6 +219,8 @@ def test_the_cache_is_counted_and_cleaned(wheelmill: Command) -> None:
     assert "deleted 0 files" in wheelmill("cache", "clean", "--older-than", "1h").stdout
     assert json.loads(wheelmill("cache", "clean", "--json").stdout)["files"] == 1
     assert ": 0 files" in wheelmill("cache", "info").stdout
+    for age in ("99999999999999999999d", 4500 * "9" + "d"):
+        assert "is too long" in wheelmill("cache", "clean", "--older-than", age, exit_code=2).stderr
 
 
 def test_a_registry_of_gpkg_is_a_source(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from wheelmill.names import (
 
 numbers = st.integers(min_value=0)
 words = st.one_of(
-    st.builds(CudaVersion, st.integers(min_value=10), st.integers(0, 9)),
+    st.builds(CudaVersion, st.integers(10, 99), st.integers(0, 9)),
     st.builds(TorchVersion, numbers, numbers, st.none() | numbers),
     st.builds(PythonVersion, numbers, numbers, st.booleans()),
     st.builds(Architecture, numbers, numbers, st.sampled_from(["", "a", "f"]), st.booleans()),

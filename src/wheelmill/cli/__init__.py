@@ -50,6 +50,12 @@ The module has a function of the command's name, or an application ``app``.
 _HEADINGS: Final = {"client": "Use wheels", "factory": "Make wheels"}
 """What help says above the commands of each folder here."""
 
+_HELP: Final = """Builds, tests and serves CUDA wheels, and finds the one that fits a machine.
+
+In a project, 'wheelmill add flash-attn' chooses a wheel, pins and installs it; 'wheelmill explain flash-attn' says why
+it is this one, or why there is none.
+"""
+
 _PROGRAM: Final = "wheelmill"
 """Its name in a shell, however it was started."""
 
@@ -75,7 +81,8 @@ def application(words: Sequence[str]) -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        help="Builds, tests and serves CUDA wheels, and finds the one that fits a machine.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=_HELP,
     )
     app.callback(invoke_without_command=True)(_root)
     named = next((word for word in words if not word.startswith("-")), None)
@@ -87,7 +94,7 @@ def application(words: Sequence[str]) -> typer.Typer:
         if command := getattr(module, name, None):
             app.command(name, cls=GroupedOptions)(command)
         else:
-            app.add_typer(module.app, name=name)
+            app.add_typer(module.app, name=name, cls=Commands)
     return app
 
 
@@ -96,7 +103,7 @@ def _not_named() -> None:
 
 
 def _root(
-    *, show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+    *, show_version: Annotated[bool, typer.Option("-V", "--version", help="Print the version and exit.")] = False
 ) -> None:
     if show_version:
         from importlib.metadata import version  # noqa: PLC0415 - takes long

@@ -27,7 +27,7 @@ class CudaVersion(Word):
         if digits.isascii() and digits.isdigit() and len(digits) >= 3:  # noqa: PLR2004 - "12" is no version
             digits = f"{digits[:-1]}.{digits[-1]}"
         major, minor, *_ = release_numbers(digits, example)
-        if major < 10 or minor > 9:  # noqa: PLR2004 - cu92 and cu1310 could not be read back
+        if not 10 <= major < 100 or minor > 9:  # noqa: PLR2004 - cu92 and cu1310 could not be read back; 1281 is a slip
             raise ValueError(f"expected {example}, not {text!r}")
         return cls(major, minor)
 

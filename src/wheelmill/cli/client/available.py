@@ -19,7 +19,7 @@ from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 @with_groups
 def available(
-    projects: Annotated[list[str], package_argument("Packages.", "PROJECT...")],
+    projects: Annotated[list[str], package_argument("Packages: flash-attn.", "PROJECT...")],
     *,
     target: TargetOptions,
     search: SearchOptions,

@@ -41,12 +41,13 @@ def info(*, as_json: JsonOption = False) -> None:
 def clean(
     *,
     older_than: Annotated[
-        str | None, typer.Option("--older-than", help="Only what was not used for 30m, 12h, 7d or 4w.", metavar="AGE")
+        str | None,
+        typer.Option("--older-than", help="Only what was not used for 30m, 12h, 7d or 4w.", metavar="AGE"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete what the cache holds, or what was not used for some time; and what killed commands left."""
+    """Delete what the cache holds, and what killed commands left."""
     done = clean_cache(_age(older_than) if older_than else None, dry_run=dry_run)
     if as_json:
         print_json("wheelmill.cache-clean/1", files=done.files, bytes=done.size, leftovers=done.leftovers)
@@ -61,5 +62,5 @@ def _age(text: str) -> timedelta:
         raise UsageError(f"--older-than: expected a number and one of {', '.join(_UNITS)}, such as 7d; not {text!r}")
     try:
         return timedelta(**{unit: int(number)})
-    except OverflowError:
-        raise UsageError(f"--older-than: {text} is too long") from None
+    except (OverflowError, ValueError):  # Python makes no number of more than 4,300 digits
+        raise UsageError(f"--older-than: {text:.20} is too long") from None

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from typer.core import TyperCommand, TyperGroup
 
@@ -15,16 +15,22 @@ if TYPE_CHECKING:
     from typer._click.core import Context  # typer has no public name for it
     from typer._click.formatting import HelpFormatter
 
+_WHOLE: Final = 300
+"""Characters of a sentence; typer cuts them at 45."""
+
 
 class Commands(TyperGroup):
-    """All commands, below headings."""
+    """Commands, below headings; each with the whole first sentence of what it does."""
 
     headings: ClassVar[Mapping[str, str]] = {}
-    """The heading of each command."""
+    """The heading of each command; those without one stand below "Commands"."""
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002 - as typer calls it
         """Write the names of commands and what they do, in the order of the headings."""
-        found = ((self.headings[name], (name, each.get_short_help_str())) for name, each in self.commands.items())
+        found = (
+            (self.headings.get(name, "Commands"), (name, each.get_short_help_str(limit=_WHOLE)))
+            for name, each in self.commands.items()
+        )
         _write_sections(found, formatter)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Context:  # noqa: ANN401 - as typer has it

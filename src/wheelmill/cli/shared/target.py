@@ -21,6 +21,7 @@ from wheelmill.names import (
     Platform,
     ProjectName,
     PythonVersion,
+    bounded,
     project_name,
     read_requirement,
 )
@@ -163,7 +164,7 @@ def _read(option: str, text: str | None, parse: Callable[[str], Value]) -> Value
     if text is None:
         return None
     try:
-        return parse(text)
+        return parse(bounded(text))
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
 

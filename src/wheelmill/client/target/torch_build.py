@@ -7,7 +7,7 @@ from typing import Self
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.names import CudaVersion, TorchVersion, bounded
+from wheelmill.names import CudaVersion, TorchVersion
 from wheelmill.wheel.label import BuiltFor
 
 
@@ -27,7 +27,7 @@ class TorchBuild:
         Raises:
             ValueError: it is no version of torch.
         """
-        release, _, local = bounded(text).strip().lower().partition("+")
+        release, _, local = text.strip().lower().partition("+")
         if not local:
             return cls(torch=TorchVersion.parse(release))
         try:
@@ -35,4 +35,5 @@ class TorchBuild:
         except InvalidVersion:
             raise ValueError(f"expected a torch version such as '2.11' or '2.8.0+cu128', not {text!r}") from None
         build = BuiltFor.parse(local)
-        return cls(torch=torch, cuda=build.cuda, cpu_only=build.other_accelerator is not None)
+        cuda = CudaVersion.parse(str(build.cuda)) if build.cuda else None  # a label may have any numbers
+        return cls(torch=torch, cuda=cuda, cpu_only=build.other_accelerator is not None)

@@ -42,7 +42,7 @@ def test_what_a_command_alone_has_stands_before_what_many_have() -> None:
     assert list(shown) == [
         *("Arguments", "Options", "Target, found out where not given", "Where wheels are looked for"),
     ]
-    assert "--help" in shown["Options"]
+    assert "-h," in shown["Options"]
     assert "--torch" in shown["Target, found out where not given"]
 
 
