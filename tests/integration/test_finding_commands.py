@@ -206,8 +206,8 @@ def test_one_environment_is_installed_at_a_time(wheelmill: Command) -> None:
 def test_all_of_gpkgs_sources_ship(wheelmill: Command) -> None:
     shipped = ("search", "--json", "--source", str(ROOT / "config" / "sources.yml"))
     sources = json.loads(wheelmill(*shipped).stdout)["sources"]
-    assert len(sources) == 10
-    assert {project for source in sources for project in source["projects"]} == {
+    assert len(sources) >= 30
+    assert {project for source in sources for project in source["projects"]} >= {
         *("flash-attn", "flash-attn-3", "causal-conv1d", "mamba-ssm", "natten", "grouped-gemm", "sageattention"),
     }
     assert "mamba-ssm" in wheelmill(*shipped[:1], "mamba", *shipped[2:]).stdout

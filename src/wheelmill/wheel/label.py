@@ -155,6 +155,7 @@ def _torch_of(word: str, behind: str) -> TorchNeed | None:
         return None
     minor, _, patch = minor.partition(".")
     candidate = "".join(takewhile("0123456789".__contains__, rest[2:])) if rest.startswith("rc") else ""
+    candidate = "0" if rest.startswith(".dev") else candidate  # a nightly build is older than every candidate
     is_candidate = candidate and not patch.strip("0.")  # those of a patch release keep its ABI
     torch = TorchVersion(int(major), int(minor), int(candidate) if is_candidate else None)
     return StableTorch(oldest=torch) if rest.startswith("andhigher") else torch

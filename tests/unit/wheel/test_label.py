@@ -87,6 +87,7 @@ def test_a_wheel_stands_in_the_tree_of_its_cuda_and_of_its_torch(label: Label, t
         ("cu130torch2.16rc1", "13.0", "2.16rc1", None),
         ("cu130.torch2.16.0rc2", "13.0", "2.16rc2", None),
         ("cu130torch2.16.1rc2", "13.0", "2.16", None),
+        ("d20260529.cu132torch2.13.0.dev20260528cxx11abi1", "13.2", "2.13rc0", True),
         ("cu130.torch2.11", "13.0", "2.11", None),
         ("cu.12.8.torch.2.10", "12.8", "2.10", None),
         ("cu128torch2.8gite2743ab", "12.8", "2.8", None),
