@@ -14,6 +14,7 @@ from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.client.choose.combinations import Combination, Offer, find_offer
 from wheelmill.names import Platform, ProjectName, StableTorch
+from wheelmill.system.units import size
 from wheelmill.wheel.torch_need import torch_in_json, words_for
 
 
@@ -25,7 +26,7 @@ def available(
     search: SearchOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the CUDA, torch and Python releases that packages have wheels for. Exits with 8 when one has none."""
+    """Show the CUDA, torch and Python releases that packages have wheels for, and where. Exits with 8 for none."""
     environment = target.detect()
     platform = environment.platform
     found: dict[ProjectName, Offer] = {}
@@ -54,13 +55,25 @@ def _combination_content(combination: Combination) -> dict[str, object]:
     """A combination as JSON shows it, a range also as ``2.9+``, which is older than ``torch_abi``."""
     torch = combination.torch
     text = f"{torch.oldest}+" if isinstance(torch, StableTorch) else str(torch or "")
-    return {"cuda": combination.cuda, **torch_in_json(torch), "torch": text, "pythons": list(combination.pythons)}
+    return {
+        "cuda": combination.cuda,
+        **torch_in_json(torch),
+        "torch": text,
+        "pythons": list(combination.pythons),
+        "sources": list(combination.sources),
+        "smallest": combination.smallest,
+        "largest": combination.largest,
+    }
 
 
 def _print_table(name: ProjectName, listed: tuple[Combination, ...], platform: Platform) -> None:
-    table = Table("CUDA", "torch", "Python", title=f"{name} on {platform}", title_justify="left")
+    headings = ("CUDA", "torch", "Python", "Size", "Sources")
+    table = Table(*headings, title=f"{name} on {platform}", title_justify="left")
     for each in listed:
         torch = words_for(each.torch).removeprefix("torch ") if each.torch else "-"
-        table.add_row(each.cuda or "-", torch, " ".join(each.pythons))
+        sizes = dict.fromkeys(size(number) for number in (each.smallest, each.largest) if number is not None)
+        table.add_row(
+            each.cuda or "-", torch, " ".join(each.pythons), " - ".join(sizes) or "-", ", ".join(each.sources)
+        )
     if listed:
         STDOUT.print(table)

@@ -25,6 +25,11 @@ class Combination:
     cuda: str
     torch: TorchNeed | None
     pythons: tuple[str, ...]
+    sources: tuple[str, ...]
+    """The names of those that have such wheels, in the order in which they are looked in."""
+    smallest: int | None
+    """Bytes of its smallest wheel; None where no source gives sizes."""
+    largest: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +62,11 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
 
 
 def _is_for(platform: Platform, candidate: Candidate) -> bool:
-    """Whether it is for a platform, whatever the C library."""
+    """Whether it is for a platform, whatever the C library, and not for another accelerator than CUDA."""
     systems = {tag.platform for tag in candidate.tags}
-    return any(system == "any" or Platform.of_tag(system) == platform for system in systems)
+    return not candidate.label.other_accelerator and any(
+        system == "any" or Platform.of_tag(system) == platform for system in systems
+    )
 
 
 def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, *, offline: bool) -> list[Candidate]:
@@ -82,17 +89,30 @@ def _cuda_of(candidate: Candidate) -> str:
 
 
 def _combine(candidates: Sequence[Candidate]) -> tuple[Combination, ...]:
-    pythons: dict[tuple[str, TorchNeed | None], set[str]] = {}
-    ages: dict[tuple[str, TorchNeed | None], tuple[object, ...]] = {}
+    alike: dict[tuple[str, TorchNeed | None], list[Candidate]] = {}
     for candidate in candidates:
-        label, torch = candidate.label, candidate.torch
-        key = _cuda_of(candidate), torch
-        ages[key] = label.cuda_major or 0, label.cuda.minor if label.cuda else -1, age_of(torch)
-        pythons.setdefault(key, set()).update(
-            f"{tag.interpreter}+" if tag.abi == "abi3" else tag.abi if tag.abi != "none" else tag.interpreter
-            for tag in candidate.tags
-        )
+        alike.setdefault((_cuda_of(candidate), candidate.torch), []).append(candidate)
     return tuple(
-        Combination(cuda=cuda, torch=torch, pythons=tuple(sorted(found, key=lambda abi: (len(abi.rstrip("t+")), abi))))
-        for (cuda, torch), found in sorted(pythons.items(), key=lambda item: ages[item[0]])
+        Combination(
+            cuda=cuda,
+            torch=torch,
+            pythons=tuple(sorted(_pythons_of(found), key=lambda abi: (len(abi.rstrip("t+")), abi))),
+            sources=tuple(dict.fromkeys(each.source.name for each in found)),
+            smallest=min(sizes := [each.size for each in found if each.size is not None], default=None),
+            largest=max(sizes, default=None),
+        )
+        for (cuda, torch), found in sorted(alike.items(), key=lambda item: _age_of(item[1][0]))
     )
+
+
+def _age_of(candidate: Candidate) -> tuple[object, ...]:
+    label = candidate.label
+    return label.cuda_major or 0, label.cuda.minor if label.cuda else -1, age_of(candidate.torch)
+
+
+def _pythons_of(candidates: Sequence[Candidate]) -> set[str]:
+    return {
+        f"{tag.interpreter}+" if tag.abi == "abi3" else tag.abi if tag.abi != "none" else tag.interpreter
+        for candidate in candidates
+        for tag in candidate.tags
+    }
