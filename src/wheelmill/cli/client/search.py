@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import JsonOption, Waiting, print_json, say
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.sources.projects import known_projects
 from wheelmill.errors import UsageError, WheelmillError
@@ -55,6 +55,7 @@ class SearchOptions:
             use_cache=not self.no_cache,
             look=not self.no_look,
             other_torch=self.allow_other_torch,
+            progress=Waiting(),
         )
 
 

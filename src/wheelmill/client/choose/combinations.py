@@ -51,7 +51,7 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
         listed = candidates_of(project, found.places(project), found.pages)
         candidates = [candidate for candidate in listed if _is_for(platform, candidate)]
         if search.look:
-            candidates = _with_ranges(candidates, found.pages.cache, offline=search.offline)
+            candidates = _with_ranges(candidates, found.pages.cache, search)
         outcomes = tuple(found.outcomes(project))
         return Offer(
             combinations=_combine(candidates),
@@ -69,7 +69,7 @@ def _is_for(platform: Platform, candidate: Candidate) -> bool:
     )
 
 
-def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, *, offline: bool) -> list[Candidate]:
+def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, search: Search) -> list[Candidate]:
     """Candidates with what they need of torch, also where their names do not say it.
 
     Of those the newest for each CUDA is looked into, and the others are taken to need the same.
@@ -77,7 +77,7 @@ def _with_ranges(candidates: Sequence[Candidate], cache: PageCache, *, offline: 
     silent = [each for each in candidates if each.label.cuda_major and each.label.torch is None]
     newest = {_cuda_of(each): each for each in sorted(silent, key=lambda each: each.version)}
     wanted = sorted(newest.values(), key=lambda each: each.version, reverse=True)[:_LOOKS]
-    looks = look_into_all(wanted, cache, offline=offline)
+    looks = look_into_all(wanted, cache, offline=search.offline, progress=search.progress)
     shown = {cuda: look for cuda, each in newest.items() if isinstance(look := looks.get(each.url), Inside)}
     return [each if each.label.torch else replace(each, inside=shown.get(_cuda_of(each))) for each in candidates]
 

@@ -67,7 +67,7 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
             return choose([requirement], environment, with_looks(candidates, seen), found.facts)
 
         if search.look:
-            inspection = inspect(choose_with, found.pages.cache, offline=search.offline)
+            inspection = inspect(choose_with, found.pages.cache, offline=search.offline, progress=search.progress)
         else:
             inspection = Inspection(resolution=choose_with({}), seen={})
         target = inspection.resolution.environment

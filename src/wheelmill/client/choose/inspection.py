@@ -12,6 +12,7 @@ from wheelmill.client.choose.fit import is_for_other_torch, mismatches_inside
 from wheelmill.client.records import Candidate, Choice, Inside, Resolution, TargetEnvironment
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.system.plain_records import plain_of, record_of
+from wheelmill.system.progress import QUIET, Progress
 
 _ROUNDS: Final = 10
 """So many wheels of a project are looked into at most."""
@@ -44,7 +45,12 @@ def with_looks(candidates: Candidates, seen: Looks) -> Candidates:
 
 
 def inspect(
-    choose_with: Callable[[Looks], Resolution], cache: PageCache, *, offline: bool, confirm: bool = False
+    choose_with: Callable[[Looks], Resolution],
+    cache: PageCache,
+    *,
+    offline: bool,
+    confirm: bool = False,
+    progress: Progress = QUIET,
 ) -> Inspection:
     """Look into the wheels that are chosen, and choose again where that shows that one does not fit.
 
@@ -53,6 +59,7 @@ def inspect(
         cache: the cache of what wheels were seen to hold.
         offline: whether to use only what the cache has.
         confirm: whether servers are asked for the files of wheels of which the cache or a manifest says enough.
+        progress: is told what is looked into.
 
     Returns:
         The last choice; its warnings say what was left out, and why.
@@ -62,7 +69,7 @@ def inspect(
     for _ in range(_ROUNDS):
         resolution = choose_with(seen)
         unseen = [choice.candidate for choice in resolution.choices.values() if choice.candidate.url not in seen]
-        seen |= look_into_all(unseen, cache, offline=offline, confirm=confirm)
+        seen |= look_into_all(unseen, cache, offline=offline, confirm=confirm, progress=progress)
         reasons = dict(_reasons_against(resolution, seen))
         seen |= {url: _UNREAD for url in reasons if isinstance(seen[url], str)}
         left_out |= reasons
@@ -76,7 +83,14 @@ def inspect(
     return Inspection(resolution=replace(resolution, choices=choices, warnings=warnings), seen=seen)
 
 
-def look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline: bool, confirm: bool = False) -> Looks:
+def look_into_all(
+    candidates: Sequence[Candidate],
+    cache: PageCache,
+    *,
+    offline: bool,
+    confirm: bool = False,
+    progress: Progress = QUIET,
+) -> Looks:
     """Look into wheels, side by side; what the cache keeps of one is not asked for again.
 
     Args:
@@ -84,6 +98,7 @@ def look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline:
         cache: the cache of what wheels were seen to hold.
         offline: whether to use only what the cache has.
         confirm: as for `inspect`.
+        progress: the same.
     """
     known = {candidate.url: inside for candidate in candidates if (inside := _recall(candidate, cache))}
     unasked = "was not looked into: --offline was given"
@@ -100,10 +115,12 @@ def look_into_all(candidates: Sequence[Candidate], cache: PageCache, *, offline:
                 gone = find_gone(candidate, web) if confirm else None
                 return gone or known.get(candidate.url) or look_into(candidate, web)
 
+            progress.line(f"looking into {', '.join(each.filename for each in asked)}")
             for candidate, future in zip(asked, begin(look_at, asked, threads=PARALLEL), strict=True):
                 found[candidate.url] = look = future.result()
                 if not isinstance(look, str) and not look.gone:
                     _keep(look, candidate, cache)
+        progress.line("")
     return found
 
 

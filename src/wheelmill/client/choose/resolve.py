@@ -35,6 +35,7 @@ from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, words_like
 from wheelmill.system import resources
 from wheelmill.system.plain_records import record_of
+from wheelmill.system.progress import QUIET, Progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,8 @@ class Search:
     """Whether to ask in any case for the files of wheels that are looked into: they are to be downloaded."""
     other_torch: bool = False
     """Whether to take a wheel for another torch where the target's torch has its symbols."""
+    progress: Progress = QUIET
+    """Is told what is waited for."""
 
     def target(self, environment: TargetEnvironment) -> TargetEnvironment:
         """The target, with what is accepted for it.
@@ -76,7 +79,9 @@ class Search:
         """
         if not self.use_cache:
             return read_sources(self.named, self.extra, cache)
-        published = PublishedSources(folder=cache_folder(), offline=self.offline, refresh=self.refresh, warn=warn)
+        published = PublishedSources(
+            folder=cache_folder(), offline=self.offline, refresh=self.refresh, warn=warn, progress=self.progress
+        )
         return read_sources(self.named, self.extra, cache, published.newer_at)
 
     def open_cache(self) -> PageCache:
@@ -121,7 +126,9 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
             return resolution
 
         look = (
-            inspect(choose_with, found.pages.cache, offline=search.offline, confirm=search.confirm)
+            inspect(
+                choose_with, found.pages.cache, offline=search.offline, confirm=search.confirm, progress=search.progress
+            )
             if search.look
             else None
         )
@@ -156,7 +163,7 @@ def open_finder(projects: Sequence[ProjectName], environment: TargetEnvironment,
     """
     with search.open_cache() as cache:
         facts = read_facts()
-        pages = Pages(cache, offline=search.offline, refresh=search.refresh)
+        pages = Pages(cache, offline=search.offline, refresh=search.refresh, progress=search.progress)
         found = Finder(
             sources=search.sources(cache, cache.warnings.append),
             facts=facts,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from wheelmill.client.records import Outcome
 from wheelmill.client.sources.github_pages import smaller_page
 from wheelmill.client.sources.page_cache import ABSENT, CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError
+from wheelmill.system.progress import QUIET, Progress
 from wheelmill.web.credential_stores import variable_for
 from wheelmill.web.credentials import github_api
 from wheelmill.web.origin import Origin, without_credentials
@@ -44,17 +45,21 @@ class PageOutcome:
 class Pages:
     """The pages of this run: each is asked for once at most."""
 
-    def __init__(self, cache: PageCache, *, offline: bool = False, refresh: bool = False) -> None:
+    def __init__(
+        self, cache: PageCache, *, offline: bool = False, refresh: bool = False, progress: Progress = QUIET
+    ) -> None:
         """Read pages.
 
         Args:
             cache: the cache of pages that were read before.
             offline: whether to do with what the cache has.
             refresh: whether to ask for pages that are still fresh, too.
+            progress: is told which servers are waited for.
         """
         self.cache = cache
         self.offline = offline
         self._refresh = refresh
+        self._progress = progress
         self._asked: set[str] = set()
         self._missed: dict[str, PageOutcome] = {}
         self.warnings = cache.warnings
@@ -115,6 +120,7 @@ class Pages:
             asked = dict(
                 zip(begin(lambda url: _answer(web, url, known[url]), urls, threads=PARALLEL), urls, strict=True)
             )
+            self._tell(asked.values(), len(urls))
             for future in as_completed(asked):
                 url = asked.pop(future)
                 try:
@@ -123,7 +129,13 @@ class Pages:
                     limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
                     outcome = Outcome.LIMITED if limited else Outcome.UNREACHABLE
                     self._miss(url, outcome, str(error).removeprefix(url).lstrip(": "))
+                self._tell(asked.values(), len(urls))
                 del future
+
+    def _tell(self, left: Collection[str], count: int) -> None:
+        """Show how many pages have come, and whose have not."""
+        servers = ", ".join(sorted({urlsplit(url).netloc for url in left}))
+        self._progress.line(f"{count - len(left)} of {count} pages read; waiting for {servers}" if left else "")
 
     def _miss(self, url: str, outcome: Outcome, detail: str) -> None:
         """Note that a page cannot be brought up to date, and why."""

@@ -19,6 +19,7 @@ from wheelmill.system import resources
 from wheelmill.system.files import sha256_of, sha256_of_bytes, write_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.plain_records import plain_of, record_of
+from wheelmill.system.progress import QUIET, Progress
 from wheelmill.web.credentials import github_api, keep_credential
 from wheelmill.web.origin import Origin
 
@@ -134,16 +135,20 @@ class PublishedSources:
     """Whether to ask in any case."""
     warn: Callable[[str], None]
     """Told when a site does not give its list; then the last one stays in use."""
+    progress: Progress = QUIET
+    """Told which site is asked."""
 
     def newer_at(self, site: str) -> Path | None:
         """The list of a site; None when none was ever read."""
         kept = self.folder / f"sources-{sha256_of_bytes(site.encode())[:16]}.yml"
         if not self.offline and (self.refresh or not _is_fresh(kept)):
+            self.progress.line(f"asking {site} for a newer list of sources")
             try:
                 _update(kept, site)
             except (WheelmillError, OSError) as error:
                 which = "last list of sources" if kept.exists() else "list of sources that ships"
                 self.warn(f"{site}: {error}; using the {which}")
+            self.progress.line("")
         return kept if kept.exists() else None
 
 
