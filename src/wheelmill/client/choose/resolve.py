@@ -15,7 +15,7 @@ from platformdirs import user_cache_path
 from wheelmill.client.choose.choice import choose, targets_of
 from wheelmill.client.choose.fit import group_fits
 from wheelmill.client.choose.inspection import Looks, inspect, with_looks
-from wheelmill.client.choose.torch_place import torch_index
+from wheelmill.client.choose.torch_place import TorchPlace
 from wheelmill.client.records import (
     Candidate,
     Outcome,
@@ -135,8 +135,8 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
         resolution = look.resolution if look else choose_with({})
         outcomes = tuple(each for name in projects for each in found.outcomes(name))
         chosen = resolution.environment
-        backend = (
-            found.facts.torch_backend(chosen.torch, chosen.cuda, chosen.platform)
+        place = (
+            TorchPlace.of(chosen.torch, chosen.cuda, chosen.platform, found.facts)
             if chosen.torch and chosen.cuda
             else None
         )
@@ -146,8 +146,8 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
                 name: replace(each, suggestion=found.name_meant(name) or each.suggestion)
                 for name, each in resolution.unresolved.items()
             },
-            torch_backend=backend,
-            torch_index=torch_index(backend, chosen.torch, found.facts) if backend and chosen.torch else None,
+            torch_backend=place.backend if place else None,
+            torch_index=place.index if place else None,
             warnings=(*found.warnings(outcomes), *resolution.warnings),
             sources=outcomes,
         )

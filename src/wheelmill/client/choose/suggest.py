@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.client.choose.fit import cudas_of, minimum_driver, mismatches, pythons_of
-from wheelmill.client.choose.torch_place import torch_command
+from wheelmill.client.choose.torch_place import TorchPlace
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
@@ -167,8 +168,10 @@ def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnviron
     """What to do where the target's torch is one without CUDA."""
     if target.interpreter is None or target.torch_release is None:
         return f"--torch {torch} --cuda {cuda}"
-    command = torch_command(torch, cuda, target.platform, facts, interpreter=target.interpreter)
-    return f"this command replaces it: {command}"
+    from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - for advice alone
+
+    commands = TorchPlace.of(torch, cuda, target.platform, facts).commands(target.interpreter, find_uv())
+    return f"this replaces it: {' && '.join(map(shlex.join, commands))}"
 
 
 def _torches_for(candidate: Candidate, target: TargetEnvironment, facts: Compatibility) -> list[TorchVersion]:

@@ -13,13 +13,14 @@ from packaging.pylock import is_valid_pylock_path
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from wheelmill.client.choose.torch_place import TorchPlace
 from wheelmill.client.environment.doctor.code_rules import NVIDIA
 from wheelmill.client.environment.doctor.defects import Defect, DefectCode
 from wheelmill.client.environment.doctor.examined import Examined
 from wheelmill.client.environment.doctor.import_path import OWN, PYTHONPATH, STARTED_IN, USER_SITE
 from wheelmill.client.environment.doctor.inventory import Installed
 from wheelmill.client.environment.doctor.rules import TORCH
-from wheelmill.client.environment.doctor.torch_choice import WantedTorch, torch_for_driver, torch_for_wheels
+from wheelmill.client.environment.doctor.torch_choice import torch_for_driver, torch_for_wheels
 from wheelmill.installers.uv import torch_options
 from wheelmill.names import ProjectName, project_name, read_requirement
 from wheelmill.wheel.libraries import cuda_majors_of
@@ -159,15 +160,13 @@ class Remedies:
         wanted = torch_for_driver(self.examined)
         return self._torch(wanted) if wanted else Remedy(advice="install a newer NVIDIA driver")
 
-    def _torch(self, wanted: WantedTorch) -> Remedy:
+    def _torch(self, wanted: TorchPlace) -> Remedy:
         """Install torch for a CUDA, and what is released with it."""
-        names = ["torch", *(name for name in _BESIDE_TORCH if name in self.examined.by_project)]
-        pinned = [f"torch{wanted.torch.pin}", *names[1:]]
-        if self.uv:
-            again = [word for name in names for word in ("--reinstall-package", name)]
-            return Remedy(commands=((*self._pip("install"), *pinned, *again, *torch_options(wanted.backend)),))
-        index = ("--index-url", wanted.index) if wanted.index else ()
-        return Remedy(commands=(self._uninstall(*names), (*self._pip("install"), *pinned, *index)))
+        interpreter = self.examined.environment.interpreter
+        if interpreter is None:
+            return Remedy()
+        beside = [name for name in _BESIDE_TORCH if name in self.examined.by_project]
+        return Remedy(commands=wanted.commands(interpreter, self.uv, beside=beside))
 
     def _one_runtime(self, defect: Defect) -> Remedy:
         """Remove the libraries of a CUDA that nothing requires; else what requires them is for the wrong CUDA."""

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from packaging.version import Version
 
 from wheelmill.client.choose.fit import cudas_of, minimum_driver
+from wheelmill.client.choose.torch_place import TorchPlace
 from wheelmill.client.environment.doctor.examined import Examined
-from wheelmill.names import CudaTag, CudaVersion, StableTorch, TorchNeed, TorchVersion
+from wheelmill.names import CudaVersion, StableTorch, TorchNeed, TorchVersion
 
 
-@dataclass(frozen=True, kw_only=True)
-class WantedTorch:
-    """A torch, and where it is."""
-
-    torch: TorchVersion
-    backend: CudaTag | None
-    """Of the index that has it; None where the usual one has."""
-    index: str | None
-    """The URL of that index."""
-
-
-def torch_for_wheels(examined: Examined) -> WantedTorch:
+def torch_for_wheels(examined: Examined) -> TorchPlace:
     """The newest torch that something installed was built for, and a CUDA that its label names, or its major."""
     installed = [each.distribution for each in examined.by_project.values()]
     needs = [each.torch for each in installed if each.torch]
@@ -35,15 +23,15 @@ def torch_for_wheels(examined: Examined) -> WantedTorch:
     fitting = [cuda for cuda in _published(torch, examined) if not majors or cuda.major in majors]
     usual = examined.facts.torch[torch].default_cuda
     best = [cuda for cuda in fitting if cuda in named] or [cuda for cuda in fitting if cuda == usual] or fitting
-    return _wanted(torch, max(best, default=None), examined)
+    return TorchPlace.of(torch, max(best, default=None), examined.environment.platform, examined.facts)
 
 
-def torch_for_driver(examined: Examined) -> WantedTorch | None:
+def torch_for_driver(examined: Examined) -> TorchPlace | None:
     """The installed torch for the newest CUDA that the driver runs; None where there is none."""
     torch = examined.environment.torch
     if torch is None or not (older := _published(torch, examined)):
         return None
-    return _wanted(torch, max(older), examined)
+    return TorchPlace.of(torch, max(older), examined.environment.platform, examined.facts)
 
 
 def _published(torch: TorchVersion, examined: Examined) -> list[CudaVersion]:
@@ -54,12 +42,6 @@ def _published(torch: TorchVersion, examined: Examined) -> list[CudaVersion]:
         for cuda in (cudas_of(release, examined.environment.platform) if release else ())
         if driver is None or Version(driver) >= Version(minimum_driver(cuda, examined.facts) or "0")
     ]
-
-
-def _wanted(torch: TorchVersion, cuda: CudaVersion | None, examined: Examined) -> WantedTorch:
-    backend = examined.facts.torch_backend(torch, cuda, examined.environment.platform) if cuda else None
-    index = examined.facts.torch.index.replace("{cuda}", backend.removeprefix("cu")) if backend else None
-    return WantedTorch(torch=torch, backend=backend, index=index)
 
 
 def _admits(need: TorchNeed, torch: TorchVersion) -> bool:
