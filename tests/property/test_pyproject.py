@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.client.lock.pins import Index, Pin
-from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.project.index_tables import UvPyproject
 from wheelmill.names import project_name
 
 DEMO = project_name("demo-gpu")
@@ -50,8 +50,8 @@ def document(lines: list[str], tail: list[str]) -> str:
     return "".join(('# about\n[project]\nname = "x"  # name\ndependencies = [\n', *lines, "]\n\n", "\n".join(tail)))
 
 
-def read(text: str) -> Pyproject:
-    return Pyproject(Path("pyproject.toml"), tomlkit.parse(text))
+def read(text: str) -> UvPyproject:
+    return UvPyproject(Path("pyproject.toml"), tomlkit.parse(text))
 
 
 def besides_ours(text: str) -> dict[str, Any]:

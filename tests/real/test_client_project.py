@@ -40,18 +40,6 @@ dependencies = [
 [tool.ruff]
 line-length = 100 # wide
 """,
-    "poetry": """\
-[tool.poetry]
-name = "poems"
-version = "3.0"
-description = "old style"
-authors = ["A <a@example.org>"]
-package-mode = false
-
-[tool.poetry.dependencies]
-python = "^3.11"
-rich-text = "^1.0"
-""",
 }
 
 Wheelmill = Callable[..., subprocess.CompletedProcess[str]]

@@ -19,7 +19,7 @@ from wheelmill.cli.client.change import (
     undoable,
 )
 from wheelmill.cli.client.downloads import download_bars, wheel_cache
-from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, split_targets
+from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, targets_for
 from wheelmill.cli.client.resolve import RequirementsArgument, resolution_content
 from wheelmill.cli.client.search import SearchOptions
 from wheelmill.cli.shared.options import SignerOption, with_groups
@@ -111,6 +111,8 @@ def remove(
     names = projects_of(projects)
     found = project_of(project, target)
     with alone(found.root):
+        if not no_sync:
+            found.check_install()
         edit = found.remove(names)
         environment = None if no_sync else environment_of(found, target)
         if dry_run:
@@ -170,9 +172,11 @@ def _add(
 ) -> None:
     from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415 - only what changes things
 
+    if not no_sync:
+        project.check_install()
     torch = find_torch_pin(project.requirements)
     resolutions = resolve_for_all(
-        asked, split_targets(target), search, torch, build=build, require_attestation=require_attestation
+        asked, targets_for(project, target), search, torch, build=build, require_attestation=require_attestation
     )
     edit = project.add(asked, resolutions)
     environment = None if no_sync else environment_of(project, target)

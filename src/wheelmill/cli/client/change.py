@@ -120,12 +120,21 @@ def undoable(root: Path, files: Sequence[Path], environment: Place | None) -> It
     outcome.changes = Outcome.between(before, packages_of(environment)).changes
 
 
-def environment_of(project: Project | None, target: TargetOptions) -> Place:
-    """Where packages are installed.
+def environment_of(project: Project, target: TargetOptions) -> Place | None:
+    """Where packages of a project are installed; None where there is no environment yet that anybody knows.
 
-    Args:
-        project: a project, which may know its environment; None for an environment that is no project's.
-        target: the options that name the interpreter otherwise.
+    Raises:
+        UsageError: its interpreter does not run.
+    """
+    from wheelmill.client.install.places import Place  # noqa: PLC0415 - only what changes things
+
+    if project.environment:
+        return Place.of_environment(project.environment)
+    return Place.of_interpreter(target.python_path) if target.python_path else None
+
+
+def environment_here(target: TargetOptions) -> Place:
+    """Where packages are installed that are no project's.
 
     Raises:
         UsageError: there is no interpreter, or it does not run.
@@ -133,8 +142,6 @@ def environment_of(project: Project | None, target: TargetOptions) -> Place:
     from wheelmill.client.install.places import Place  # noqa: PLC0415 - only what changes things
     from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415
 
-    if project and project.environment:
-        return Place.of_environment(project.environment)
     if interpreter := target.python_path or find_interpreter(Path.cwd()):
         return Place.of_interpreter(interpreter)
     raise UsageError("no interpreter to install for", hint="make one with 'uv venv', or name one with --python-path")

@@ -11,7 +11,7 @@ from wheelmill.cli.client.change import (
     DryRunOption,
     Outcome,
     alone,
-    environment_of,
+    environment_here,
     forecast,
     packages_of,
     undoable,
@@ -63,7 +63,7 @@ def install(
         _print_installation(installed, outcome, "install", as_json=as_json)
         return
     asked = requirements_of(requirements or ())
-    place = environment_of(None, target)
+    place = environment_here(target)
     with alone(place.base):
         (resolution,) = resolve_for_all(asked, [target], search, require_attestation=require_attestation)
         interpreter = interpreter_of(resolution.environment)
@@ -108,7 +108,7 @@ def _install_locked(
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
     from wheelmill.client.lock.files import read_lock  # noqa: PLC0415
 
-    locked, place = read_lock(path), environment_of(None, target)
+    locked, place = read_lock(path), environment_here(target)
     with alone(place.base):
         environment = target.detect()
         interpreter = interpreter_of(environment)

@@ -15,7 +15,7 @@ from packaging.version import Version
 
 from wheelmill.cli.client.change import DryRunOption, Outcome, alone
 from wheelmill.cli.client.downloads import wheel_cache
-from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, split_targets
+from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, targets_for
 from wheelmill.cli.client.resolve import demand_attestations
 from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import SignerOption, with_groups
@@ -27,6 +27,7 @@ from wheelmill.names import ProjectName, TorchVersion
 if TYPE_CHECKING:
     from packaging.pylock import Pylock
 
+    from wheelmill.client.lock.environments import EnvironmentLock
     from wheelmill.client.project.project import Project
     from wheelmill.client.records import Resolution
 
@@ -73,7 +74,7 @@ def lock(
     --python and --platform take several values, with commas: one lock then serves all of them.
     """
     from wheelmill.client.lock.environments import lock_environments  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.client.lock.files import merge, pylock_text, requirements_text  # noqa: PLC0415
+    from wheelmill.client.lock.files import merge  # noqa: PLC0415
     from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415
     from wheelmill.system.files import write_if_new  # noqa: PLC0415
 
@@ -83,12 +84,12 @@ def lock(
     written = output or found.root / form.filename
     known = None if upgrade else _earlier_lock(written, form, found)
     torch = find_torch_pin(found.requirements)
-    resolutions = _resolutions(asked, known, split_targets(target), search, torch)
+    resolutions = _resolutions(asked, known, targets_for(found, target), search, torch)
     demand_attestations(resolutions, require_attestation)
     with wheel_cache(search) as (cache, shown):
         locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
     merged = merge(locks)
-    content = pylock_text(merged) if form is LockFormat.PYLOCK else requirements_text(locks)
+    content = _content_of(written, form, locks, merged)
     if check or dry_run:
         changed = not written.exists() or written.read_bytes() != content
         Outcome(plan={written: content} if changed else {}).tell()
@@ -101,6 +102,16 @@ def lock(
         print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
     if check and changed:
         raise FindingsError(f"{written} is not what would be locked now", hint="'wheelmill lock' writes it")
+
+
+def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock], merged: Pylock) -> bytes:
+    """What a lock is written as; of a file of requirements, what a person wrote stays."""
+    from wheelmill.client.lock.files import pylock_text, requirements_text  # noqa: PLC0415 - only what makes a lock
+    from wheelmill.client.project.requirements_file import put_lock  # noqa: PLC0415 - the same
+
+    if form is LockFormat.PYLOCK:
+        return pylock_text(merged)
+    return put_lock(written, requirements_text(locks).decode(), [package.name for package in merged.packages])
 
 
 def _needs_of(project: Project) -> tuple[list[Requirement], list[Requirement]]:

@@ -17,6 +17,7 @@ from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.choose.resolve import resolve
 from wheelmill.client.records import Resolution
+from wheelmill.errors import UsageError
 from wheelmill.names import TorchVersion
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 ProjectOption = Annotated[
     Path | None,
     typer.Option(
-        "--project", help="The pyproject.toml; the nearest one, else a new one in this folder.", metavar="FILE"
+        "--project", help="Its file or folder, or an environment; the nearest one, else a new one here.", metavar="PATH"
     ),
 ]
 
@@ -40,11 +41,24 @@ def project_of(given: Path | None, target: TargetOptions) -> Project:
     return find_project(given, target.python_path) if undone else found
 
 
-def split_targets(target: TargetOptions) -> list[TargetOptions]:
-    """One for each Python and platform; both options take several, with commas."""
+def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
+    """One for each Python and platform; both options take several, with commas. The interpreter is the project's.
+
+    Raises:
+        UsageError: no Python of this machine fits the project, and none was named.
+    """
     pythons = target.python.split(",") if target.python else [None]
     platforms = target.platform.split(",") if target.platform else [None]
-    return [replace(target, python=python, platform=platform) for python in pythons for platform in platforms]
+    targets = [replace(target, python=python, platform=platform) for python in pythons for platform in platforms]
+    if all(each.overrides().is_complete for each in targets):
+        return targets
+    interpreter = project.find_python()
+    if interpreter is None and target.python is None:
+        raise UsageError(
+            f"no Python of this machine fits {project.path}",
+            hint="install one with 'uv python install', or name one with --python-path or --python",
+        )
+    return [replace(each, python_path=interpreter) for each in targets]
 
 
 def resolve_for_all(

@@ -36,6 +36,15 @@ class Installer(Protocol):
         """
         ...
 
+    def install_file(self, path: Path) -> None:
+        """Install what a requirements file says, and uninstall nothing else.
+
+        Raises:
+            InstallError: it could not be done.
+            IntegrityError: bytes differ from what was promised.
+        """
+        ...
+
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
         """Remove what is installed under these names; what is not there is passed over."""
         ...
@@ -57,6 +66,10 @@ class Uv:
         """Install wheels; see `Installer`."""
         with _requirements_file(wheels, requirements) as file:
             self._pip("install", *_alone_options(alone=alone), *torch_options(torch_place), "--requirements", file)
+
+    def install_file(self, path: Path) -> None:
+        """Install what a file says; see `Installer`. As with pip, the newest version of all indexes counts."""
+        self._pip("install", "--index-strategy", "unsafe-best-match", "--requirements", path)
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
         """Remove projects; see `Installer`."""
@@ -86,6 +99,10 @@ class Pip:
             )
         with _requirements_file(wheels, requirements) as file:
             self._pip("install", *_alone_options(alone=alone), "--requirement", file)
+
+    def install_file(self, path: Path) -> None:
+        """Install what a file says; see `Installer`."""
+        self._pip("install", "--requirement", path)
 
     def uninstall(self, projects: Sequence[ProjectName]) -> None:
         """Remove projects; see `Installer`."""

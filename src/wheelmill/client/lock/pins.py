@@ -48,7 +48,7 @@ class Pin:
         return replace(self, requirement=str(requirement), marker=marker)
 
 
-def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, ...]]:
+def pins_of(resolutions: Sequence[Resolution], *, named_indexes: bool = True) -> dict[ProjectName, tuple[Pin, ...]]:
     """What a project has to write down so that each environment gets the wheels that were chosen for it.
 
     A wheel of an index is pinned by its version and the index is named, for its links carry hashes; any other wheel is
@@ -56,6 +56,8 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
 
     Args:
         resolutions: the choices for each environment.
+        named_indexes: whether the project can say from which index one dependency comes; else every wheel is named by
+            its URL and its hash.
 
     Returns:
         By the name each is installed under. One pin where one serves all environments, else one for each.
@@ -66,7 +68,7 @@ def pins_of(resolutions: Sequence[Resolution]) -> dict[ProjectName, tuple[Pin, .
     found: dict[ProjectName, list[Pin]] = {}
     for resolution in resolutions:
         for choice in resolution.choices.values():
-            found.setdefault(choice.candidate.project, []).append(_pin(choice))
+            found.setdefault(choice.candidate.project, []).append(_pin(choice, named_indexes=named_indexes))
         if torch := resolution.torch:
             found.setdefault(ProjectName("torch"), []).append(_torch_pin(torch, resolution))
     markers = None
@@ -86,9 +88,9 @@ def _torch_pin(torch: TorchVersion, resolution: Resolution) -> Pin:
     return Pin(requirement=f"torch{torch.pin}", index=index)
 
 
-def _pin(choice: Choice) -> Pin:
+def _pin(choice: Choice, *, named_indexes: bool) -> Pin:
     candidate = choice.candidate
-    if candidate.source.kind is SourceKind.SIMPLE:
+    if named_indexes and candidate.source.kind is SourceKind.SIMPLE:
         name = candidate.source.name.partition("://")[2] or candidate.source.name
         index = Index(name=f"wheelmill-{name}", url=candidate.source.url)
         return Pin(requirement=f"{choice.name_with_extras}=={candidate.version}", index=index)

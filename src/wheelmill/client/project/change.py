@@ -11,71 +11,86 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from wheelmill.client.lock.pins import Pin, pins_of
+from wheelmill.client.project.index_tables import UvPyproject
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.project.pyproject import TORCH, Pyproject
 from wheelmill.client.project.table import complete_project_table
 from wheelmill.client.records import Resolution
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName, TorchVersion, project_name
+from wheelmill.names import ProjectName, TorchVersion
 
-_TORCH: Final = project_name("torch")
 _MINOR_LENGTH: Final = 2
 """Numbers in a minor release."""
 
 
-def add_wheels(path: Path, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+def add_wheels(pyproject: Pyproject, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
     """Make a project depend on wheels that were chosen.
 
     Args:
-        path: its ``pyproject.toml``, which is made when there is none.
+        pyproject: its ``pyproject.toml``, which need not be there yet.
         asked: what was asked for; kept in ``tool.wheelmill`` for updates.
         resolutions: what was chosen, for each environment of the project.
 
     Raises:
         UsageError: the file cannot be changed, or asks for another torch.
     """
-    pyproject = Pyproject.read(path)
     notes = [*complete_project_table(pyproject, [each.environment.python for each in resolutions])]
-    for project, pins in pins_of(resolutions).items():
-        if project == _TORCH:
+    pyproject.ask(asked)
+    for project, pins in pins_of(resolutions, named_indexes=pyproject.names_indexes).items():
+        if project == TORCH:
+            choices = [choice for each in resolutions for choice in each.choices.values()]
+            pyproject.keep_torch_for(choice.candidate.project for choice in choices if choice.needs_torch)
             notes += _pin_torch(pyproject, pins, resolutions)
         else:
             pyproject.pin(project, pins)
-    pyproject.ask(asked)
-    return Edit.of(path, pyproject.text.encode(), notes)
+    if any(each.url for each in pyproject.requirements):
+        notes += _allow_urls(pyproject)
+    return Edit.of(pyproject.path, pyproject.text.encode(), notes)
 
 
 def new_project_text(resolution: Resolution, name: ProjectName) -> str:
     """The ``pyproject.toml`` of a project that depends on chosen wheels and on nothing else."""
-    pyproject = Pyproject.empty(Path(name) / "pyproject.toml")
+    pyproject = UvPyproject.empty(Path(name) / "pyproject.toml")
     complete_project_table(pyproject, [resolution.environment.python])
     for project, pins in pins_of([resolution]).items():
         pyproject.pin(project, pins)
     return pyproject.text
 
 
-def remove_packages(path: Path, projects: Sequence[ProjectName]) -> Edit:
-    """Take dependencies away from a project.
+def remove_packages(pyproject: Pyproject, projects: Sequence[ProjectName]) -> Edit:
+    """Take dependencies away from a project, and what was added for them alone.
 
     Raises:
         UsageError: it does not depend on one of them.
     """
-    pyproject = Pyproject.read(path)
-    dependencies = {canonicalize_name(each.name) for each in pyproject.requirements}
+    check_depends(pyproject.path, pyproject.requirements, projects)
+    for project in projects:
+        pyproject.drop(project)
+        pyproject.forget(project)
+    pyproject.release_torch(projects)
+    text = pyproject.text
+    if not pyproject.asked:  # the blank line above our table goes with it
+        text = text.rstrip() + ("\r\n" if text.endswith("\r\n") else "\n")
+    return Edit.of(pyproject.path, text.encode())
+
+
+def check_depends(path: Path, requirements: Iterable[Requirement], projects: Iterable[ProjectName]) -> None:
+    """Refuse to remove what a project does not depend on.
+
+    Raises:
+        UsageError: names it, and what there is.
+    """
+    dependencies = {canonicalize_name(each.name) for each in requirements}
     if missing := [project for project in projects if project not in dependencies]:
         raise UsageError(
             f"{path} does not depend on {', '.join(missing)}",
             hint=f"it depends on {', '.join(sorted(dependencies)) or 'nothing'}",
         )
-    for project in projects:
-        pyproject.drop(project)
-        pyproject.forget(project)
-    return Edit.of(path, pyproject.text.encode())
 
 
 def find_torch_pin(requirements: Iterable[Requirement]) -> TorchVersion | None:
     """The torch that a project pins: ``torch==2.11.0``, ``torch==2.11.*`` or ``torch~=2.11.0``; None for any other."""
-    requirement = next((each for each in requirements if canonicalize_name(each.name) == _TORCH), None)
+    requirement = next((each for each in requirements if canonicalize_name(each.name) == TORCH), None)
     for specifier in requirement.specifier if requirement else ():
         version = Version(specifier.version.removesuffix(".*"))
         release = version.release
@@ -91,25 +106,44 @@ def _pin_torch(pyproject: Pyproject, pins: Sequence[Pin], resolutions: Sequence[
     A dependency that already admits no other minor release stays as it is, and so does a source of its own.
     """
     wanted = {resolution.environment.torch for resolution in resolutions} - {None}
-    had = [each for each in pyproject.requirements if canonicalize_name(each.name) == _TORCH]
-    for requirement in had:
-        for torch in sorted(each for each in wanted if each):
-            if not _admits(requirement, torch):
-                raise UsageError(
-                    f"{pyproject.path} depends on {requirement}, but the wheels are for torch {torch}",
-                    hint="change that dependency, or choose with --torch",
-                )
+    had = [each for each in pyproject.requirements if canonicalize_name(each.name) == TORCH]
+    check_torch(pyproject.path, pyproject.torch_by_hand, resolutions)
     narrow = had and all(_admits_only(requirement, wanted) for requirement in had)
     if not narrow:
-        pyproject.depend(_TORCH, pins)
-        for requirement in had:
+        pyproject.depend(TORCH, pins)
+        for requirement in pyproject.torch_by_hand:
             pinned = ", ".join(pin.dependency for pin in pins)
             yield f"{requirement} was changed to {pinned}: the wheels are linked to that torch"
-    if not pyproject.has_source_by_hand(_TORCH):
-        pyproject.draw_from(_TORCH, pins)
+    if not pyproject.has_source_by_hand(TORCH):
+        pyproject.draw_from(TORCH, pins)
     elif any(pin.index for pin in pins):
         cuda = ", ".join(sorted({str(resolution.environment.cuda) for resolution in resolutions}))
         yield f"torch keeps its source in {pyproject.path.name}, which must be one for CUDA {cuda}"
+
+
+def _allow_urls(pyproject: Pyproject) -> Iterator[str]:
+    """Let hatchling build a project that names a wheel by its URL: https://hatch.pypa.io/latest/config/metadata/."""
+    backend = (pyproject.table("build-system") or {}).get("build-backend")
+    allowed = (pyproject.table("tool", "hatch", "metadata") or {}).get("allow-direct-references")
+    if backend == "hatchling.build" and not allowed:
+        pyproject.make_table("tool", "hatch", "metadata")["allow-direct-references"] = True
+        yield f"{pyproject.path.name}: tool.hatch.metadata.allow-direct-references was set, which hatchling needs"
+
+
+def check_torch(path: Path, had: Iterable[Requirement], resolutions: Iterable[Resolution]) -> None:
+    """Refuse wheels for a torch that a project's own dependencies exclude.
+
+    Raises:
+        UsageError: names the dependency.
+    """
+    wanted = {resolution.environment.torch for resolution in resolutions if resolution.torch} - {None}
+    for requirement in had:
+        for torch in sorted(each for each in wanted if each):
+            if canonicalize_name(requirement.name) == TORCH and not _admits(requirement, torch):
+                raise UsageError(
+                    f"{path} depends on {requirement}, but the wheels are for torch {torch}",
+                    hint="change that dependency, or choose with --torch",
+                )
 
 
 def _admits(requirement: Requirement, torch: TorchVersion) -> bool:

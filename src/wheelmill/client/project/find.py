@@ -3,26 +3,133 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
+from wheelmill.client.project.hatch_project import HatchProject
+from wheelmill.client.project.pdm_project import PdmProject
+from wheelmill.client.project.plain_project import PlainProject
+from wheelmill.client.project.poetry_project import PoetryProject
 from wheelmill.client.project.project import Project
-from wheelmill.client.project.uv_project import UvProject
+from wheelmill.client.project.requirements_project import RequirementsProject
+from wheelmill.client.project.toml_tables import TomlTables
+from wheelmill.client.project.uv_project import UvProject, find_workspace, is_made_by_uv
+from wheelmill.client.target.interpreter import active_environment
+from wheelmill.errors import UsageError
 from wheelmill.installers.uv import find_uv
+
+_FOREIGN: Final = {
+    "Pipfile": "Pipenv",
+    "pixi.toml": "pixi",
+    "environment.yml": "conda",
+    "setup.py": "setup.py",
+    "setup.cfg": "setup.cfg",
+}
+"""Files that say what a folder depends on, and that wheelmill does not change."""
+_LOCKS: Final = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock"}
+"""The lock of each tool, in the order in which they decide where a folder has several."""
+_REQUIREMENTS: Final = "requirements.txt"
+_BARE: Final = "wheelmill-requirements.txt"
+"""Where an environment of no project keeps what was added to it."""
 
 
 def find_project(given: Path | None, python: Path | None = None) -> Project:
     """Find the project that was named, or that this folder or the nearest above it is; else a new one here.
 
     Args:
-        given: its file or its folder; None looks for it.
+        given: its file or its folder, or the folder of an environment; None looks for it.
         python: the interpreter that was named by hand; None takes the project's own.
+
+    Raises:
+        UsageError: it is of a kind that wheelmill does not change.
     """
-    return UvProject(path=project_file(given), uv=find_uv(), python=python)
+    path = given.absolute() if given else _nearest(Path.cwd())
+    if path and _is_environment(path):
+        return _bare_environment(path, python)
+    if path and path.is_dir():
+        path = _file_in(path) or path / "pyproject.toml"
+    if path is None:
+        prefix = python.parent.parent if python else _environment_beside(Path.cwd())
+        if prefix and _is_environment(prefix) and (python or not _is_conda_base(prefix)):
+            return _bare_environment(prefix, python)
+        path = Path.cwd() / "pyproject.toml"
+    if path.suffix in (".txt", ".in"):
+        return RequirementsProject(
+            kind="requirements file", path=path, environment=_environment_beside(path.parent), python=python
+        )
+    return _pyproject(path, python)
 
 
-def project_file(given: Path | None) -> Path:
-    """The ``pyproject.toml`` that was named, or is in this folder or the nearest above it, or could be made here."""
-    if given:
-        return given / "pyproject.toml" if given.is_dir() else given
-    here = Path.cwd()
-    found = next((path for folder in (here, *here.parents) if (path := folder / "pyproject.toml").exists()), None)
-    return found or here / "pyproject.toml"
+def _nearest(folder: Path) -> Path | None:
+    """The file of the nearest project in or above a folder."""
+    return next((found for each in (folder, *folder.parents) if (found := _file_in(each))), None)
+
+
+def _file_in(folder: Path) -> Path | None:
+    """What says the dependencies of a folder: requirements, where its ``pyproject.toml`` holds settings alone.
+
+    Raises:
+        UsageError: something that wheelmill does not change says it.
+    """
+    pyproject, requirements = folder / "pyproject.toml", folder / _REQUIREMENTS
+    tables = TomlTables.read(pyproject) if pyproject.exists() else None
+    if tables and (tables.table("project") is not None or tables.table("tool", "poetry") is not None):
+        return pyproject
+    if requirements.exists():
+        return requirements
+    for name, kind in _FOREIGN.items():
+        if (folder / name).exists():
+            raise UsageError(
+                f"{folder / name} says what this folder depends on, and wheelmill does not change files of {kind}",
+                hint=f"'wheelmill install' changes its environment alone; --project {_REQUIREMENTS} begins such a file",
+            )
+    return pyproject if tables else None
+
+
+def _pyproject(path: Path, python: Path | None) -> Project:
+    """The kind of project that a ``pyproject.toml`` is: by its lock, else its tool's table, else its environment.
+
+    Raises:
+        UsageError: it is of a kind that wheelmill does not change.
+    """
+    folder, tables, uv = path.parent, TomlTables.read(path), find_uv()
+    tool = next((each for each in _LOCKS if (folder / _LOCKS[each]).exists()), None)
+    tool = tool or next((each for each in (*_LOCKS, "pixi") if tables.table("tool", each) is not None), None)
+    workspace = find_workspace(folder)
+    if workspace or tool == "uv":
+        if uv is None:
+            raise UsageError(f"{path} is a project of uv, which is not on PATH", hint="install uv first")
+        return UvProject(path=path, python=python, uv=uv, workspace=workspace)
+    if tool == "pixi":
+        raise UsageError(
+            f"{path} is a project of pixi, which wheelmill does not change",
+            hint="'wheelmill install' puts wheels into its environment",
+        )
+    if tool:
+        return (PoetryProject if tool == "poetry" else PdmProject)(path=path, python=python)
+    if tables.table("tool", "hatch", "envs") is not None:
+        return HatchProject(path=path, python=python)
+    named = python.parent.parent if python else None
+    environment = named if named and _is_environment(named) else _environment_beside(folder)
+    if uv and (environment is None or is_made_by_uv(environment)):
+        return UvProject(path=path, python=python, uv=uv)
+    return PlainProject(path=path, python=python, environment=environment)
+
+
+def _bare_environment(prefix: Path, python: Path | None) -> Project:
+    kind = "conda environment" if (prefix / "conda-meta").is_dir() else "virtual environment"
+    return RequirementsProject(kind=kind, path=prefix / _BARE, environment=prefix, python=python)
+
+
+def _environment_beside(folder: Path) -> Path | None:
+    """The environment in a folder, else the active one."""
+    beside = (folder / name for name in (".venv", "venv", "env"))
+    return next(filter(_is_environment, beside), None) or active_environment()
+
+
+def _is_environment(folder: Path) -> bool:
+    return (folder / "pyvenv.cfg").exists() or (folder / "conda-meta").is_dir()
+
+
+def _is_conda_base(prefix: Path) -> bool:
+    """Whether it is conda's own environment, in which many shells begin."""
+    return (prefix / "condabin").is_dir()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -37,6 +37,13 @@ class Edit:
             write_bytes(path, content)
 
 
+def note_torch_index(edit: Edit, path: Path, resolutions: Sequence[Resolution]) -> Edit:
+    """Add where torch is when that is no usual place, for a file that cannot say it."""
+    places = {each.torch_index: each.environment.cuda for each in resolutions if each.torch and each.torch_index}
+    notes = [f"{path.name} cannot say that torch for CUDA {cuda} is at {place}" for place, cuda in places.items()]
+    return replace(edit, notes=(*edit.notes, *notes))
+
+
 class Project(Protocol):
     """A place that depends on wheels: files that say so, and the environment that they are installed in."""
 
@@ -63,6 +70,21 @@ class Project(Protocol):
     @property
     def environment(self) -> Path | None:
         """The folder of its environment, which need not be there yet; None while only its tool knows where."""
+        ...
+
+    def find_python(self) -> Path | None:
+        """The interpreter that its wheels are for: the one that was named, else what its tool takes.
+
+        None where no Python of this machine fits what the project declares.
+        """
+        ...
+
+    def check_install(self) -> None:
+        """Refuse what `install` could not do, before anything is touched.
+
+        Raises:
+            UsageError: says what is missing.
+        """
         ...
 
     @property

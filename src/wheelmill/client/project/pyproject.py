@@ -1,31 +1,28 @@
-"""A project's ``pyproject.toml``: its dependencies, where uv takes them from, and what was asked for."""
+"""A project's ``pyproject.toml``: its dependencies, and what was asked for (PEP 621)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import ClassVar, Final
 
 import tomlkit
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from tomlkit.items import AoT, Array, InlineTable, Table
+from tomlkit.items import Array
 
-from wheelmill.client.lock.pins import Index, Pin
-from wheelmill.client.project.toml_tables import TomlTables, set_key
+from wheelmill.client.lock.pins import Pin
+from wheelmill.client.project.toml_tables import TomlTables
 from wheelmill.errors import UsageError
-from wheelmill.names import ProjectName, read_requirement
+from wheelmill.names import ProjectName, project_name, read_requirement
 
-_OURS: Final = "wheelmill-"
-"""The names of indexes that wheelmill adds begin with this."""
-_INDEX_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
-"""What uv allows in one."""
+TORCH: Final = project_name("torch")
 
 
 class Pyproject(TomlTables):
-    """A project: what it depends on, what ``tool.uv`` says about where that is, and what wheelmill was asked for.
+    """A project: what it depends on, and what wheelmill was asked for. A tool that says more has a class of its own."""
 
-    https://docs.astral.sh/uv/concepts/indexes/#pinning-a-package-to-an-index
-    """
+    names_indexes: ClassVar[bool] = False
+    """Whether it can say from which index one dependency comes; else every wheel is named by its URL."""
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -47,42 +44,40 @@ class Pyproject(TomlTables):
 
     def depend(self, project: ProjectName, pins: Sequence[Pin]) -> None:
         """Make pins the only dependencies on a project, in the place of those that it had."""
+        had = [each for each in self.requirements if canonicalize_name(each.name) == project]
+        self.write_dependencies(project, [pin.in_place_of(had).dependency for pin in pins])
+
+    def dependencies_on(self, project: ProjectName) -> list[str]:
+        """The dependencies on a project, as they are written."""
         array = self._dependency_array()
-        had = {place: found for place, found in self._dependencies() if canonicalize_name(found.name) == project}
-        pins = [pin.in_place_of(list(had.values())) for pin in pins]
-        places = list(had)
-        for place in reversed(places[len(pins) :]):
+        return [str(array[place]) for place, found in self._dependencies() if canonicalize_name(found.name) == project]
+
+    def write_dependencies(self, project: ProjectName, texts: Sequence[str]) -> None:
+        """Make texts the only dependencies on a project, in the place of those that it had."""
+        array = self._dependency_array()
+        places = [place for place, found in self._dependencies() if canonicalize_name(found.name) == project]
+        for place in reversed(places[len(texts) :]):
             del array[place]
-        for number, pin in enumerate(pins):
+        for number, text in enumerate(texts):
             if number < len(places):
-                array[places[number]] = pin.dependency
+                array[places[number]] = text
             else:
-                array.insert(places[-1] + 1 if places else len(array), pin.dependency)
+                array.insert(places[-1] + 1 if places else len(array), text)
                 places.append(places[-1] + 1 if places else len(array) - 1)
 
     def drop(self, project: ProjectName) -> bool:
-        """Take every dependency on a project away, and where uv was told to find it; False when there was none."""
+        """Take every dependency on a project away, and where it comes from; False when there was none."""
         had = self.requirement_on(project) is not None
         if had:
             self.pin(project, [])
         return had
 
     def draw_from(self, project: ProjectName, pins: Sequence[Pin]) -> None:
-        """Say which indexes have a project, and that they are for nothing else; pins of URLs have none."""
-        key = self._source_key(project)
-        indexed = [(pin, pin.index) for pin in pins if pin.index]
-        if indexed:
-            sources = self.make_table("tool", "uv", "sources")
-            entries = [self._source_entry(pin, index) for pin, index in indexed]
-            set_key(sources, key, entries[0] if len(entries) == 1 else entries)
-        else:
-            self.prune("tool", "uv", "sources", key)
-        self._drop_unused_indexes()
+        """Say which indexes have a project, and that they are for nothing else; PEP 621 has no words for that."""
 
-    def has_source_by_hand(self, project: ProjectName) -> bool:
+    def has_source_by_hand(self, project: ProjectName) -> bool:  # noqa: ARG002 - for tools that have sources
         """Whether somebody else said where a project comes from."""
-        entries = _entries((self.table("tool", "uv", "sources") or {}).get(self._source_key(project), []))
-        return any(not str(entry.get("index", "")).startswith(_OURS) for entry in entries)
+        return False
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
@@ -110,6 +105,36 @@ class Pyproject(TomlTables):
         """Keep no longer that a project was asked for."""
         if self.table("tool", "wheelmill") is not None:
             self._write_asked([str(each) for each in self.asked if canonicalize_name(each.name) != project])
+
+    def keep_torch_for(self, linked: Iterable[ProjectName]) -> None:
+        """Note which wheels torch is pinned for, and how the project depended on it before the first of them."""
+        ours = self.make_table("tool", "wheelmill")
+        if "torch-was" not in ours:
+            ours["torch-was"] = self.dependencies_on(TORCH)
+        ours["torch-for"] = sorted({*ours.get("torch-for", ()), *linked})
+
+    @property
+    def torch_by_hand(self) -> list[Requirement]:
+        """How the project depended on torch before wheelmill pinned it; as it does now where somebody changed that."""
+        now = self.dependencies_on(TORCH)
+        was = (self.table("tool", "wheelmill") or {}).get("torch-was")
+        return [read_requirement(str(text)) for text in (now if was is None or not _are_pins_of_ours(now) else was)]
+
+    def release_torch(self, removed: Collection[ProjectName]) -> None:
+        """Undo what was done for wheels that are linked to torch, when the last of them goes."""
+        ours = self.table("tool", "wheelmill") or {}
+        if "torch-for" not in ours:
+            return
+        if left := [each for each in ours["torch-for"] if each not in removed]:
+            ours["torch-for"] = left
+            return
+        was = list(ours.get("torch-was", ()))
+        self.prune("tool", "wheelmill", "torch-for")
+        self.prune("tool", "wheelmill", "torch-was")
+        if _are_pins_of_ours(self.dependencies_on(TORCH)):
+            self.write_dependencies(TORCH, was)
+        if not self.has_source_by_hand(TORCH):
+            self.draw_from(TORCH, [])
 
     def _write_asked(self, texts: list[str]) -> None:
         array = tomlkit.array()
@@ -145,60 +170,7 @@ class Pyproject(TomlTables):
             except ValueError as error:
                 raise UsageError(f"{self.path}: {key}[{place}]: {error}") from None
 
-    def _source_key(self, project: ProjectName) -> str:
-        """How a project is spelled where uv is told about it."""
-        sources = self.table("tool", "uv", "sources") or {}
-        return next((key for key in sources if canonicalize_name(key) == project), project)
 
-    def _source_entry(self, pin: Pin, index: Index) -> InlineTable:
-        entry = tomlkit.inline_table()
-        entry["index"] = self._index_named(index)
-        if pin.marker:
-            entry["marker"] = pin.marker
-        return entry
-
-    def _index_named(self, wanted: Index) -> str:
-        """The name of the index with a URL, which is added where it is missing."""
-        indexes = self._indexes()
-        for index in indexes:
-            if str(index.get("url", "")).rstrip("/") == wanted.url.rstrip("/"):
-                return str(index["name"])
-        words = "".join(c if c in _INDEX_NAME else " " for c in wanted.name.lower()).split()
-        name = "-".join(words)
-        taken = {str(index.get("name")) for index in indexes}
-        free = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
-        uv = self.make_table("tool", "uv")
-        if "index" not in uv:
-            uv["index"] = tomlkit.aot()
-        added: Table | InlineTable
-        if isinstance(uv["index"], AoT):
-            added = tomlkit.table()
-            added.trivia.indent = "\n"  # else it stands right below what is before it
-        else:
-            added = tomlkit.inline_table()
-        added.update({"name": free, "url": wanted.url, "explicit": True})
-        uv["index"].append(added)
-        return free
-
-    def _indexes(self) -> Sequence[MutableMapping[str, Any]]:
-        indexes = (self.table("tool", "uv") or {}).get("index", [])
-        if not isinstance(indexes, list) or not all(isinstance(index, MutableMapping) for index in indexes):
-            raise UsageError(f"{self.path}: tool.uv.index: expected an array of tables")
-        return indexes
-
-    def _drop_unused_indexes(self) -> None:
-        """Remove explicit indexes of ours that nothing is taken from any more."""
-        sources = (self.table("tool", "uv", "sources") or {}).values()
-        used = {entry.get("index") for source in sources for entry in _entries(source)}
-        indexes = self._indexes()
-        for place in reversed(range(len(indexes))):
-            index = indexes[place]
-            if index.get("explicit") and str(index.get("name")).startswith(_OURS) and index["name"] not in used:
-                del indexes[place]  # type: ignore[attr-defined]  # tomlkit's arrays are lists
-        if not indexes:
-            self.prune("tool", "uv", "index")
-
-
-def _entries(source: Any) -> list[MutableMapping[str, Any]]:  # noqa: ANN401 - TOML
-    """A source is one table, or one for each marker."""
-    return source if isinstance(source, list) else [source]
+def _are_pins_of_ours(texts: Iterable[str]) -> bool:
+    """Whether dependencies on torch have the form that wheelmill writes, so that nobody has changed them since."""
+    return all(str(Requirement(text).specifier).endswith(".*") for text in texts)

@@ -1,134 +1,135 @@
-"""A project that uv manages: its environment is brought to what its ``pyproject.toml`` says.
+"""A project that uv manages, alone or as a member of a workspace: uv locks it and brings its environment to that.
 
 https://docs.astral.sh/uv/concepts/projects/sync/
+https://docs.astral.sh/uv/concepts/projects/workspaces/
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from wheelmill.client.install.chosen import install_chosen, interpreter_of
-from wheelmill.client.install.installer import installer_for
 from wheelmill.client.install.wheel_cache import WheelCache
-from wheelmill.client.project.change import add_wheels, remove_packages
+from wheelmill.client.project.index_tables import UvPyproject
 from wheelmill.client.project.project import Edit
-from wheelmill.client.project.pyproject import Pyproject
-from wheelmill.client.records import Candidate, Resolution
-from wheelmill.client.target.interpreter import find_interpreter
-from wheelmill.errors import IntegrityError
-from wheelmill.installers.uv import run_installer
+from wheelmill.client.project.toml_tables import TomlTables
+from wheelmill.client.project.tool_project import ToolProject
+from wheelmill.client.records import Resolution
+from wheelmill.client.target.interpreter import declared_python, python_in
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.installers.uv import installer_environment, run_installer
 from wheelmill.names import ProjectName
+from wheelmill.system import process
 from wheelmill.system.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
-class UvProject:
+class UvProject(ToolProject):
     """A folder with a ``pyproject.toml``; see `Project`."""
 
-    path: Path
-    uv: Path | None
-    """None where uv is not there: then pip installs, which locks nothing."""
-    python: Path | None
-    """The interpreter that was named by hand."""
+    uv: Path
+    workspace: Path | None = None
+    """The folder of the workspace that it is a member of."""
+
+    pyproject = UvPyproject
+    lock_name = "uv.lock"
 
     @property
     def kind(self) -> str:
         """What it is, in words."""
-        return "uv project"
+        return "uv workspace member" if self.workspace else "uv project"
 
     @property
     def root(self) -> Path:
-        """The folder of its ``pyproject.toml``."""
-        return self.path.parent
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Its own file and uv's lock."""
-        return self.path, self.root / "uv.lock"
+        """The folder of its lock: the workspace's, else its own."""
+        return self.workspace or self.path.parent
 
     @property
     def environment(self) -> Path:
-        """Its ``.venv``."""
-        return self.root / ".venv"
+        """What ``UV_PROJECT_ENVIRONMENT`` says, else the ``.venv`` of the root."""
+        return self.root / (os.environ.get("UV_PROJECT_ENVIRONMENT") or ".venv")
 
-    @property
-    def asked(self) -> tuple[Requirement, ...]:
-        """What ``tool.wheelmill.packages`` says."""
-        return Pyproject.read(self.path).asked
+    def find_python(self) -> Path | None:
+        """The interpreter that uv takes."""
+        return self.python or declared_python(self.path.parent)
 
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What ``project.dependencies`` says."""
-        return Pyproject.read(self.path).requirements
+    def check_install(self) -> None:
+        """There is nothing to refuse: uv makes the environment."""
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
         """Write wheels into its file; see `Project`."""
-        return add_wheels(self.path, asked, resolutions)
-
-    def remove(self, projects: Sequence[ProjectName]) -> Edit:
-        """Take dependencies out of its file; see `Project`."""
-        return remove_packages(self.path, projects)
+        tables = TomlTables.read(self.path)
+        if tables.table("tool", "uv", "workspace") is not None and tables.table("project") is None:
+            raise UsageError(
+                f"{self.path} is a workspace without a project of its own",
+                hint="name one of its members with --project",
+            )
+        return super().add(asked, resolutions)
 
     def install(self, resolutions: Sequence[Resolution], cache: WheelCache, progress: Progress) -> None:
         """Lock it, compare what was locked with what was chosen, and install it; see `Project`."""
-        if self.uv is None:
-            installer = installer_for(interpreter_of(resolutions[0].environment), progress, offline=cache.offline)
-            install_chosen(resolutions[0], cache, installer, progress=progress)
-            return
-        chosen = [choice.candidate for each in resolutions for choice in each.choices.values()]
-        options = ["--directory", str(self.root)]
-        if python := self._python_for(resolutions[0]):
-            options += ["--python", python]
-        if cache.offline:
-            options.append("--offline")
-        self._sync(self.uv, options, chosen, progress, offline=cache.offline)
+        options = [*self._python_option(resolutions[0]), *(["--offline"] if cache.offline else [])]
+        chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}
+        # uv may have read a page of their index before they were on it.
+        anew = [] if cache.offline else [word for each in sorted(chosen) for word in ("--refresh-package", each)]
+        keeping = self._keeping()
+        self._run(progress, "lock", *options, *anew)
+        self._check_lock(resolutions)
+        self._run(progress, "sync", *options, *keeping)
 
     def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
         """Lock it and bring its environment to that; see `Project`."""
-        if self.uv:
-            self._sync(self.uv, ["--directory", str(self.root)], [], progress)
-        elif interpreter := self.python or find_interpreter(self.root):
-            installer_for(interpreter, progress).uninstall(projects)
+        keeping = self._keeping()
+        self._run(progress, "lock")
+        self._run(progress, "sync", *keeping)
+        if keeping and (python := python_in(self.environment)):
+            self._uninstall_unlocked(projects, python, progress)
 
-    def _sync(
-        self, uv: Path, options: list[str], chosen: Sequence[Candidate], progress: Progress, *, offline: bool = False
-    ) -> None:
-        # uv may have read a page of their index before they were on it.
-        anew = [] if offline else [word for each in chosen for word in ("--refresh-package", each.project)]
-        run_installer([uv, "lock", *options, *anew], progress)
-        check_lock(self.root / "uv.lock", chosen)
-        run_installer([uv, "sync", *options], progress)
+    def _run(self, progress: Progress, command: str, *options: str) -> None:
+        run_installer([self.uv, command, "--directory", self.path.parent, *options], progress)
 
-    def _python_for(self, resolution: Resolution) -> str | None:
-        """Which Python uv shall take; None for the one of the project's own environment."""
-        environment = resolution.environment
-        interpreter = environment.interpreter
+    def _keeping(self) -> list[str]:
+        """What keeps uv from uninstalling: an environment with more than the lock says, or not uv's own, keeps it all.
+
+        What other members of a workspace need is no surplus, and neither are extras and groups that were synced before.
+        """
+        if self.workspace or (self.environment.exists() and not is_made_by_uv(self.environment)):
+            return ["--inexact"]
+        argv: list[str | Path] = [self.uv, "sync", "--directory", self.path.parent, "--frozen", "--check"]
+        try:
+            with installer_environment() as variables:
+                process.run(argv, env=variables)
+        except ProcessError:
+            return ["--inexact"]
+        return []
+
+    def _python_option(self, resolution: Resolution) -> list[str]:
+        """Which Python uv shall take; nothing for that of the project's own environment."""
+        interpreter = resolution.environment.interpreter
         if interpreter is None:
-            return str(environment.python)
-        return None if interpreter.is_relative_to(self.environment) else str(interpreter)
+            return ["--python", str(resolution.environment.python)]
+        return [] if interpreter.is_relative_to(self.environment) else ["--python", str(interpreter)]
 
 
-def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
-    """Compare the hashes in a ``uv.lock`` with those of the wheels that were chosen.
+def is_made_by_uv(environment: Path) -> bool:
+    """Whether uv made an environment: it writes its version into ``pyvenv.cfg``."""
+    configuration = environment / "pyvenv.cfg"
+    return configuration.exists() and "\nuv = " in configuration.read_text(encoding="utf-8")
 
-    Raises:
-        IntegrityError: one is missing, or has another hash.
-    """
-    packages = tomllib.loads(path.read_text(encoding="utf-8")).get("package", [])
-    for candidate in chosen:
-        hashes = {
-            str(wheel.get("hash", ""))
-            for package in packages
-            if package.get("name") == candidate.project
-            for wheel in package.get("wheels", ())
-        }
-        if candidate.sha256 and f"sha256:{candidate.sha256}" not in hashes:
-            raise IntegrityError(
-                f"{path.name} has no {candidate.filename} with sha256 {candidate.sha256}: "
-                f"it has {', '.join(sorted(hashes)) or 'no wheel of that name'}"
+
+def find_workspace(folder: Path) -> Path | None:
+    """The folder of the uv workspace that a project's folder is a member of; None when it is in none."""
+    for above in folder.parents:
+        path = above / "pyproject.toml"
+        workspace = TomlTables.read(path).table("tool", "uv", "workspace") if path.exists() else None
+        if workspace is not None:
+            members, excluded = (
+                {each for pattern in workspace.get(key, ()) for each in above.glob(str(pattern))}
+                for key in ("members", "exclude")
             )
+            return above if folder in members - excluded else None
+    return None

@@ -13,6 +13,7 @@ from packaging.version import Version
 
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import ProcessError, UsageError
+from wheelmill.installers.uv import find_uv
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.system import process
 from wheelmill.wheel.platforms import Libc
@@ -22,18 +23,60 @@ _PROBE: Final = Path(__file__).with_name("probe.py")
 
 
 def find_interpreter(folder: Path) -> Path | None:
-    """The interpreter of the nearest project's ``.venv``, the active environment's, or the first on PATH."""
+    """The interpreter for what is done in a folder.
+
+    It is what ``UV_PYTHON`` says, else that of the nearest project's ``.venv``, the active environment's, what
+    ``.python-version`` or ``requires-python`` say, and where nothing says anything the first on PATH.
+    """
+    if os.environ.get("UV_PYTHON"):
+        return declared_python(folder)
     projects = [path for path in (folder, *folder.parents) if (path / "pyproject.toml").exists()]
     environments = [(path / ".venv") for path in (folder, *projects[:1])]
-    active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
-    for environment in (*environments, *(Path(name) for name in active if name)):
+    for environment in (*environments, *filter(None, [active_environment()])):
         if (python := python_in(environment)) and not _is_ours(python):
             return python
+    if projects or any((path / ".python-version").exists() for path in (folder, *folder.parents)):
+        return declared_python(folder)
     for directory in os.get_exec_path():
         for name in ("python3", "python"):
             if (path := shutil.which(name, path=directory)) and not _is_ours(Path(path)):
                 return Path(path)
     return None
+
+
+def active_environment() -> Path | None:
+    """The environment that the shell is in, unless wheelmill is installed there."""
+    active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    return next((Path(name) for name in active if name and not _is_ours(Path(name, "bin", "python"))), None)
+
+
+def declared_python(folder: Path) -> Path | None:
+    """What uv takes for a project: by ``UV_PYTHON``, its ``.venv``, ``.python-version`` and ``requires-python``.
+
+    Without uv, the first Python on PATH of the version that is named. None where no Python of this machine fits.
+    """
+    request = os.environ.get("UV_PYTHON")
+    if uv := find_uv():
+        active = ("VIRTUAL_ENV", "CONDA_PREFIX")  # it is no project's
+        argv: list[str | Path] = [
+            uv,
+            "python",
+            "find",
+            *filter(None, [request]),
+            "--directory",
+            folder,
+            "--no-python-downloads",
+        ]
+        variables = {name: value for name, value in os.environ.items() if name not in active}
+        try:
+            return Path(process.run(argv, env=variables).splitlines()[-1])
+        except (ProcessError, IndexError):
+            return None
+    if request is None:
+        files = (path / ".python-version" for path in (folder, *folder.parents))
+        request = next((file.read_text().strip() for file in files if file.exists()), "3")
+    found = shutil.which(request) or shutil.which(f"python{'.'.join(request.split('.')[:2])}")
+    return Path(found) if found else None
 
 
 def python_in(environment: Path) -> Path | None:

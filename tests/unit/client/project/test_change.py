@@ -1,9 +1,15 @@
 """What a project's own pin on torch says."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from packaging.requirements import Requirement
 
-from wheelmill.client.project.change import find_torch_pin
+from tests.unit.client.targets import INDEX, LINUX, candidate, resolution
+from wheelmill.client.project.change import add_wheels, find_torch_pin, remove_packages
+from wheelmill.client.project.index_tables import UvPyproject
+from wheelmill.names import CudaVersion, TorchVersion, project_name
 
 
 @pytest.mark.parametrize(
@@ -21,3 +27,64 @@ from wheelmill.client.project.change import find_torch_pin
 def test_a_project_that_pins_torch_says_which(requirement: str, torch: str | None) -> None:
     found = find_torch_pin([Requirement("rich"), Requirement(requirement)])
     assert (str(found) if found else None) == torch
+
+
+PROJECT = """\
+[project]
+name = "mine"
+version = "1"
+dependencies = [
+    {torch}
+]
+
+[tool.ruff]
+line-length = 100
+"""
+
+
+@pytest.mark.parametrize("torch", ["", '"torch>=2",  # any', '"torch==2.11.0",'])
+def test_removing_undoes_adding(torch: str, tmp_path: Path) -> None:
+    """The pin on torch and its index go with the last wheel that needs them; what was there comes back."""
+    path = tmp_path / "pyproject.toml"
+    before = PROJECT.format(torch=torch)
+    path.write_text(before)
+    names = ("flash_attn-2.8.3+cu130torch2.11", "mamba_ssm-2.3+cu130torch2.11")
+    chosen = resolution(*(candidate(f"{name}-cp312-cp312-linux_x86_64.whl", source=INDEX) for name in names))
+    chosen = replace(chosen, torch_backend=CudaVersion(13, 0).tag, torch_index="https://torch.example/cu130")
+    asked = [Requirement("flash-attn"), Requirement("mamba-ssm")]
+    add_wheels(UvPyproject.read(path), asked, [chosen]).write()
+    assert "torch.example" in path.read_text()
+    remove_packages(UvPyproject.read(path), [project_name("flash-attn")]).write()
+    assert "torch==2.11" in path.read_text()
+    assert "torch.example" in path.read_text()
+    remove_packages(UvPyproject.read(path), [project_name("mamba-ssm")]).write()
+    assert path.read_text() == before
+
+
+def test_a_torch_that_was_changed_by_hand_stays(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(PROJECT.format(torch=""))
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
+    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)]).write()
+    path.write_text(path.read_text().replace("torch==2.11.*", "torch>=2.11"))
+    remove_packages(UvPyproject.read(path), [project_name("flash-attn")]).write()
+    assert '"torch>=2.11"' in path.read_text()
+
+
+def test_a_pin_of_ours_gives_way_to_another_torch(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(PROJECT.format(torch='"torch>=2.5",'))
+    for environment, label in ((LINUX, "2.11"), (replace(LINUX, torch=TorchVersion(2, 12)), "2.12")):
+        wheel = candidate(f"flash_attn-2.8.3+cu130torch{label}-cp312-cp312-linux_x86_64.whl")
+        chosen = resolution(wheel, environment=environment)
+        add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [chosen]).write()
+        assert f'"torch=={label}.*"' in path.read_text()
+
+
+def test_hatchling_is_told_that_urls_are_meant(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(PROJECT.format(torch="") + '[build-system]\nbuild-backend = "hatchling.build"\n')
+    wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
+    edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)])
+    assert b"allow-direct-references = true" in edit.contents[path]
+    assert any("hatchling" in note for note in edit.notes)

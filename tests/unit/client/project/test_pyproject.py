@@ -8,6 +8,7 @@ from packaging.requirements import Requirement
 from tests.unit.client.targets import ARM, INDEX, LINUX, LINUX_313, SHA, candidate, resolution
 from wheelmill.client.lock.pins import Pin, pins_of
 from wheelmill.client.project.change import add_wheels
+from wheelmill.client.project.index_tables import UvPyproject
 from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.errors import UsageError
@@ -33,7 +34,7 @@ line-length = 100 # wide
 
 def read(tmp_path: Path, text: str) -> Pyproject:
     (tmp_path / "pyproject.toml").write_text(text)
-    return Pyproject.read(tmp_path / "pyproject.toml")
+    return UvPyproject.read(tmp_path / "pyproject.toml")
 
 
 def test_a_dependency_is_replaced_where_it_stands_and_comments_stay(tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ def test_a_new_project_is_for_every_python_that_was_asked_for(tmp_path: Path) ->
         resolution(candidate(f"flash_attn-2.8.3-{tag}-linux_x86_64.whl"), environment=environment)
         for environment, tag in tags
     ]
-    add_wheels(path, [Requirement("flash-attn")], resolutions).write()
+    add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], resolutions).write()
     assert tomllib.loads(path.read_text())["project"]["requires-python"] == ">=3.12,<3.14"
 
 
@@ -148,7 +149,7 @@ def test_lines_end_as_they_did(tmp_path: Path) -> None:
     path.write_bytes(COMMENTED.replace("\n", "\r\n").encode().replace(b"torch==2.5.0", b"torch"))
     wheel = candidate("flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl", source=INDEX)
     for changed in (True, False):
-        edit = add_wheels(path, [Requirement("flash-attn")], [resolution(wheel)])
+        edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [resolution(wheel)])
         edit.write()
         assert bool(edit.contents) is changed
         content = path.read_bytes()
@@ -173,7 +174,7 @@ def test_each_platform_gets_its_wheel_by_a_marker(tmp_path: Path) -> None:
 
 def test_what_was_asked_for_is_kept_and_forgotten(tmp_path: Path) -> None:
     pyproject = read(tmp_path, "")
-    wanted = Pyproject.read(tmp_path / "other.toml")
+    wanted = UvPyproject.read(tmp_path / "other.toml")
     wanted.make_table("tool", "wheelmill")["packages"] = ["flash-attn>=2.7", "mamba-ssm"]
     pyproject.ask(wanted.asked)
     assert pyproject.text == '[tool.wheelmill]\npackages = ["flash-attn>=2.7", "mamba-ssm"]\n'
@@ -206,7 +207,7 @@ def add_for_another_cuda(path: Path) -> Edit:
         candidate("flash_attn-2.8.3+cu126torch2.8-cp312-cp312-linux_x86_64.whl"), environment=OTHER_CUDA
     )
     chosen = replace(chosen, torch_backend=CudaVersion(12, 6).tag, torch_index=TORCH_INDEX)
-    edit = add_wheels(path, [Requirement("flash-attn")], [chosen])
+    edit = add_wheels(UvPyproject.read(path), [Requirement("flash-attn")], [chosen])
     edit.write()
     return edit
 

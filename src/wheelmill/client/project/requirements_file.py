@@ -1,0 +1,144 @@
+"""A requirements file that a person keeps: what wheelmill adds stands between two marks, and the rest is never touched.
+
+https://pip.pypa.io/en/stable/reference/requirements-file-format/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from wheelmill.errors import UsageError
+
+_BEGIN = "# >>> wheelmill {command}: what stands between this line and the next mark is replaced"
+_END = "# <<< wheelmill {command}"
+_ASKED = "# asked for: "
+_TORCH_FOR = "# torch for: "
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementsFile:
+    """The lines of a file: those of a person before and after ours."""
+
+    path: Path
+    command: str
+    """Whose lines are ours: ``add`` or ``lock``."""
+    before: tuple[str, ...] = ()
+    ours: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path, command: str = "add") -> Self:
+        """Read a file; one that is not there is empty.
+
+        Raises:
+            UsageError: it is no text, or has one mark without the other.
+        """
+        try:
+            lines = path.read_bytes().decode().splitlines(keepends=True) if path.exists() else []
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path} is not UTF-8: {error}") from None
+        begin, end = _marks_of(command)
+        bare = [line.strip() for line in lines]
+        marks = [place for place, line in enumerate(bare) if line in (begin, end)]
+        if not marks:
+            return cls(path=path, command=command, before=tuple(lines))
+        if [bare[place] for place in marks] != [begin, end]:
+            raise UsageError(f"{path}: expected one line {begin!r}, and one {end!r} below it")
+        first, last = marks
+        return cls(
+            path=path,
+            command=command,
+            before=tuple(lines[:first]),
+            ours=tuple(bare[first + 1 : last]),
+            after=tuple(lines[last + 1 :]),
+        )
+
+    def with_ours(self, lines: Sequence[str]) -> bytes:
+        """The content of the file with other lines between the marks; without any, the marks go too."""
+        before, after = "".join(self.before), "".join(self.after)
+        end = "\r\n" if "\r\n" in before + after else "\n"
+        if lines and before and not before.endswith("\n"):
+            before += end
+        begin, close = _marks_of(self.command)
+        block = "".join(f"{line}{end}" for line in (begin, *lines, close)) if lines else ""
+        return f"{before}{block}{after}".encode()
+
+    @property
+    def asked(self) -> tuple[Requirement, ...]:
+        """What wheelmill was asked for."""
+        return tuple(Requirement(line.removeprefix(_ASKED)) for line in self.ours if line.startswith(_ASKED))
+
+    @property
+    def torch_for(self) -> frozenset[str]:
+        """The wheels that torch is pinned for."""
+        return frozenset(line.removeprefix(_TORCH_FOR) for line in self.ours if line.startswith(_TORCH_FOR))
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """The requirements between the marks, as they are written."""
+        return tuple(line for line in self.ours if line and not line.startswith(("#", "-")))
+
+    @property
+    def indexes(self) -> tuple[str, ...]:
+        """The indexes that were added for torch."""
+        option = "--extra-index-url "
+        return tuple(line.removeprefix(option) for line in self.ours if line.startswith(option))
+
+    @property
+    def by_hand(self) -> tuple[tuple[int, Requirement], ...]:
+        """The requirements that a person wrote, each with the number of its line; URLs without a name are left out."""
+        marked = len(self.ours) + 2 if self.ours else 0
+        lines = (*enumerate(self.before, 1), *enumerate(self.after, len(self.before) + marked + 1))
+        return tuple((number, requirement) for number, line in lines if (requirement := _requirement_in(line)))
+
+    @property
+    def has_hashes(self) -> bool:
+        """Whether a person pinned hashes, so that pip wants one for every line."""
+        return any("--hash=" in line or "--require-hashes" in line for line in (*self.before, *self.after))
+
+
+def block(
+    asked: Iterable[Requirement], torch_for: Iterable[str], indexes: Iterable[str], pins: Iterable[str]
+) -> Iterator[str]:
+    """The lines that stand between the marks."""
+    yield from (f"{_ASKED}{each}" for each in asked)
+    yield from (f"{_TORCH_FOR}{each}" for each in sorted(torch_for))
+    yield from (f"--extra-index-url {each}" for each in indexes)
+    yield from pins
+
+
+def _marks_of(command: str) -> tuple[str, str]:
+    return _BEGIN.format(command=command), _END.format(command=command)
+
+
+def _requirement_in(line: str) -> Requirement | None:
+    text = line.partition(" #")[0].partition(" --")[0].strip().removesuffix("\\").strip()
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
+
+
+def put_lock(path: Path, locked: str, names: Collection[str]) -> bytes:
+    """The content of a requirements file with a lock between its marks.
+
+    Args:
+        path: the file, which need not be there.
+        locked: every package with its hashes.
+        names: the projects that are locked.
+
+    Raises:
+        UsageError: a person's line has no hash, which pip wants of all lines then, or is on a project that is locked.
+    """
+    file = RequirementsFile.read(path, "lock")
+    for number, requirement in file.by_hand:
+        if not file.has_hashes or canonicalize_name(requirement.name) in names:
+            what = "is locked, too" if file.has_hashes else "has no hash, and with a lock pip wants one of every line"
+            raise UsageError(f"{path}:{number}: {requirement} {what}", hint="write the lock to another file: --output")
+    return file.with_ours(locked.splitlines())

@@ -1,0 +1,105 @@
+"""What projects with a ``pyproject.toml`` and a tool of their own have in common."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from packaging.requirements import Requirement
+
+from wheelmill.client.install.installer import installer_for
+from wheelmill.client.project.change import add_wheels, remove_packages
+from wheelmill.client.project.project import Edit
+from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.records import Candidate, Resolution
+from wheelmill.errors import IntegrityError
+from wheelmill.names import ProjectName
+from wheelmill.system.progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolProject:
+    """A ``pyproject.toml`` that a tool locks and installs; see `Project`."""
+
+    path: Path
+    python: Path | None
+    """The interpreter that was named by hand."""
+
+    pyproject: ClassVar[type[Pyproject]] = Pyproject
+    """Reads the file, and knows where its tool keeps indexes."""
+    lock_name: ClassVar[str | None] = None
+    """The name of the tool's own lock; None for a tool that locks nothing."""
+
+    @property
+    def root(self) -> Path:
+        """The folder of its ``pyproject.toml``."""
+        return self.path.parent
+
+    @property
+    def lock(self) -> Path | None:
+        """The tool's own lock, which need not be there yet."""
+        return self.root / self.lock_name if self.lock_name else None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Its own file and the tool's lock."""
+        return (self.path, self.lock) if self.lock else (self.path,)
+
+    @property
+    def asked(self) -> tuple[Requirement, ...]:
+        """What ``tool.wheelmill.packages`` says."""
+        return self._read().asked
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What it depends on, by its ``pyproject.toml``."""
+        return self._read().requirements
+
+    def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:
+        """Write wheels into its file; see `Project`."""
+        return add_wheels(self._read(), asked, resolutions)
+
+    def remove(self, projects: Sequence[ProjectName]) -> Edit:
+        """Take dependencies out of its file; see `Project`."""
+        return remove_packages(self._read(), projects)
+
+    def _read(self) -> Pyproject:
+        return self.pyproject.read(self.path)
+
+    def _check_lock(self, resolutions: Iterable[Resolution]) -> None:
+        if self.lock:
+            check_lock(self.lock, [each.candidate for one in resolutions for each in one.choices.values()])
+
+    def _uninstall_unlocked(self, projects: Sequence[ProjectName], python: Path, progress: Progress) -> None:
+        """Uninstall what nothing in the lock needs any longer: most tools leave that."""
+        locked = {package.get("name") for package in _packages_of(self.lock)} if self.lock else set()
+        installer_for(python, progress).uninstall([each for each in projects if each not in locked])
+
+
+def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
+    """Compare the hashes in the lock of uv, Poetry or PDM with those of the wheels that were chosen.
+
+    Raises:
+        IntegrityError: one is missing, or has another hash.
+    """
+    packages = _packages_of(path)
+    for candidate in chosen:
+        hashes = {
+            str(wheel.get("hash", ""))
+            for package in packages
+            if package.get("name") == candidate.project
+            for wheel in (*package.get("wheels", ()), *package.get("files", ()))
+        }
+        if candidate.sha256 and f"sha256:{candidate.sha256}" not in hashes:
+            raise IntegrityError(
+                f"{path.name} has no {candidate.filename} with sha256 {candidate.sha256}: "
+                f"it has {', '.join(sorted(hashes)) or 'no wheel of that name'}"
+            )
+
+
+def _packages_of(lock: Path) -> list[dict[str, Any]]:
+    packages: list[dict[str, Any]] = tomllib.loads(lock.read_text(encoding="utf-8")).get("package", [])
+    return packages

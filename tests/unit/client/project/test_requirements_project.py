@@ -1,0 +1,82 @@
+"""A requirements file is edited between two marks; what a person wrote is never touched."""
+
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.unit.client.targets import INDEX, SHA, candidate, resolution
+from wheelmill.client.project.requirements_file import put_lock
+from wheelmill.client.project.requirements_project import RequirementsProject
+from wheelmill.errors import UsageError
+from wheelmill.names import project_name
+
+WHEEL = "flash_attn-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"
+BY_HAND = "# mine\r\nrich>=1  # tables\r\n-r other.txt\r\ntorch>=2"
+
+
+def project(tmp_path: Path, content: str) -> RequirementsProject:
+    path = tmp_path / "requirements.txt"
+    path.write_bytes(content.encode())
+    return RequirementsProject(kind="requirements file", path=path, environment=None, python=None)
+
+
+def test_what_is_added_stands_between_marks_and_goes_again(tmp_path: Path) -> None:
+    found = project(tmp_path, BY_HAND + "\r\n")
+    chosen = [resolution(candidate(WHEEL, source=INDEX))]
+    for _ in range(2):
+        found.add([Requirement("flash-attn>=2")], chosen).write()
+        content = found.path.read_bytes().decode()
+        assert content.startswith(BY_HAND + "\r\n# >>> wheelmill add")
+        assert content.count("\n") == content.count("\r\n")
+        assert f"#sha256={SHA}\r\ntorch==2.11.*\r\n" in content
+        assert content.count("flash-attn @ https://wheels.example/simple/") == 1
+    assert [str(each) for each in found.asked] == ["flash-attn>=2"]
+    found.remove([project_name("flash-attn")]).write()
+    assert found.path.read_bytes().decode() == BY_HAND + "\r\n"
+
+
+def test_torch_stays_as_long_as_a_wheel_needs_it(tmp_path: Path) -> None:
+    found = project(tmp_path, "")
+    other = candidate("mamba_ssm-2.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl")
+    found.add([Requirement("flash-attn"), Requirement("mamba-ssm")], [resolution(candidate(WHEEL), other)]).write()
+    found.remove([project_name("flash-attn")]).write()
+    assert "torch==2.11.*" in found.path.read_text()
+    found.remove([project_name("mamba-ssm")]).write()
+    assert found.path.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("torch==2.9.0\n", "depends on torch==2.9.0"),
+        ("rich\nflash-attn==2.7.0\n", "requirements.txt:2: flash-attn==2.7.0"),
+        ("rich==1 --hash=sha256:00\n", "has hashes"),
+        ("# <<< wheelmill add\n", "expected one line"),
+    ],
+)
+def test_what_pip_would_refuse_is_refused_first(tmp_path: Path, content: str, message: str) -> None:
+    found = project(tmp_path, content)
+    with pytest.raises(UsageError, match=message):
+        found.add([Requirement("flash-attn")], [resolution(candidate(WHEEL))])
+
+
+def test_what_a_person_wrote_is_not_removed(tmp_path: Path) -> None:
+    found = project(tmp_path, "rich\n")
+    with pytest.raises(UsageError, match="does not depend on rich"):
+        found.remove([project_name("rich")])
+
+
+def test_a_lock_does_not_overwrite_requirements(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text("rich\n")
+    with pytest.raises(UsageError, match="rich has no hash"):
+        put_lock(path, "demo==1 \\\n    --hash=sha256:00\n", ["demo"])
+    path.write_text("rich==1 --hash=sha256:11\n")
+    for locked in ("demo==1 \\\n    --hash=sha256:00\n", "demo==2 \\\n    --hash=sha256:22\n"):
+        path.write_bytes(put_lock(path, locked, ["demo"]))
+        assert path.read_text().startswith("rich==1 --hash=sha256:11\n# >>> wheelmill lock")
+        assert locked in path.read_text()
+    assert "demo==1" not in path.read_text()
+    with pytest.raises(UsageError, match="is locked, too"):
+        put_lock(path, "rich==2 --hash=sha256:33\n", ["rich"])
