@@ -171,7 +171,7 @@ def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnviron
     from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - for advice alone
 
     commands = TorchPlace.of(torch, cuda, target.platform, facts).commands(target.interpreter, find_uv())
-    return f"this replaces it: {' && '.join(map(shlex.join, commands))}"
+    return f"put torch for CUDA {cuda} in its place: {' && '.join(map(shlex.join, commands))}"
 
 
 def _torches_for(candidate: Candidate, target: TargetEnvironment, facts: Compatibility) -> list[TorchVersion]:

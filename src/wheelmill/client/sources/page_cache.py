@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from wheelmill.client.sources.links import LinkGroup
-from wheelmill.names import ProjectName
 from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import Link
 
@@ -142,11 +141,11 @@ class PageCache:
         for number, *group in self._run(lambda database: database.execute(query, (page, project)).fetchall()):
             yield number, LinkGroup(*group)
 
-    def projects_below(self, url: str) -> set[ProjectName]:
-        """The projects that pages list whose URLs begin with this one."""
+    def projects_below(self, url: str) -> list[str]:
+        """What pages whose URLs begin with this one list wheels of; file names may begin with anything."""
         query = "SELECT DISTINCT project FROM groups JOIN pages ON page = id WHERE substr(url, 1, ?) = ?"
         rows = self._run(lambda database: database.execute(query, (len(url), url)).fetchall())
-        return {ProjectName(project) for (project,) in rows}
+        return [project for (project,) in rows]
 
     def lists_wheels(self, page: int) -> bool:
         """Whether a page has any wheel that can be read, of whatever project."""

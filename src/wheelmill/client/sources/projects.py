@@ -34,7 +34,7 @@ def known_projects(
         if source.projects:
             found |= source.projects
             continue
-        found |= cache.projects_below(source.url.partition("{")[0])
+        found |= set(_project_names(cache.projects_below(source.url.partition("{")[0])))
         if source.kind is SourceKind.SIMPLE:
             found |= _listed_at(source.url, cache, ask=source in answering and "{" not in source.url)
     return found

@@ -20,7 +20,7 @@ def test_the_command_of_uv_replaces_it(resolved: Resolve, monkeypatch: pytest.Mo
     (missing,) = resolved(WHEELS, "demo", target=CPU).unresolved.values()
     assert missing.reason.startswith("torch 2.8.0+cpu, which is installed, is built without CUDA; 2 wheels, none for ")
     found, command = (missing.suggestion or "").split(": ", 1)
-    assert found == "this replaces it"
+    assert found == "put torch for CUDA 12.8 in its place"
     words = ["uv", "pip", "install", "--python", "/env/bin/python", "torch==2.8.*", "--reinstall-package", "torch"]
     assert shlex.split(command) == words  # the usual index has torch 2.8 for CUDA 12.8
     (other,) = resolved(WHEELS[:1], "demo", target=CPU).unresolved.values()
@@ -33,7 +33,7 @@ def test_the_command_of_pip_names_the_index(resolved: Resolve, monkeypatch: pyte
     (missing,) = resolved(WHEELS[:1], "demo", target=CPU).unresolved.values()
     pip = "/env/bin/python -m pip"
     install = f"{pip} install 'torch==2.8.*' --index-url https://mirror.example/cu126"
-    assert missing.suggestion == f"this replaces it: {pip} uninstall --yes torch && {install}"
+    assert missing.suggestion == f"put torch for CUDA 12.6 in its place: {pip} uninstall --yes torch && {install}"
 
 
 def test_a_torch_that_was_only_asked_for_is_asked_for_with_cuda(resolved: Resolve) -> None:

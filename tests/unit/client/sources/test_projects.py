@@ -62,7 +62,7 @@ def test_a_shell_is_offered_what_is_known(
 ) -> None:
     monkeypatch.setenv("_WHEELMILL_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_CWORD", "2")
-    server.pages["/wheels/"] = Answer(links_page(WHEEL))
+    server.pages["/wheels/"] = Answer(links_page(WHEEL, "flash$(touch x)-1.0-py3-none-any.whl"))
     page = f"find-links:{server.url}/wheels/"
 
     def offered(command: str, typed: str, sources: str = page) -> list[str]:
