@@ -18,7 +18,7 @@ TORCH: Final = ("torch", "pt")
 CXX11_ABI: Final = "cxx11abi"
 
 _WORDS: Final = (*CUDA, *TORCH, CXX11_ABI, *ACCELERATORS)
-_HEXADECIMAL: Final = frozenset("0123456789abcdef")
+_DIGITS: Final = "0123456789abcdef"
 _SHORTEST_COMMIT: Final = 6
 """Characters of a commit or a date that stands between dots."""
 
@@ -26,8 +26,8 @@ _SHORTEST_COMMIT: Final = 6
 def read_words(local: str) -> Iterator[tuple[str, str]]:
     """Read a local version from its start to its end.
 
-    A word stands at the start, behind another one, or behind what may be a number or a commit: ``fd27788pt2.5.0cu121``.
-    In other letters nothing is looked for: ``opt2`` and ``nocuda12`` say neither torch nor CUDA.
+    A word stands at the start, behind another one, behind what is no letter, or glued to a commit:
+    ``fd2778apt2.5.0cu121``. In other letters nothing is looked for: ``adept2.5`` and ``nocuda12`` say neither.
 
     Args:
         local: the local version in lower case, its parts joined by dots (PEP 440).
@@ -35,14 +35,15 @@ def read_words(local: str) -> Iterator[tuple[str, str]]:
     Yields:
         Each word, with all that stands behind it; a dot between the two is left out.
     """
-    rest = ".".join(part for part in local[:MAX_FILENAME].split(".") if not _is_commit_or_date(part))
-    while rest:
-        if word := next(filter(rest.startswith, _WORDS), None):
-            rest = rest[len(word) :]
-            yield word, rest.removeprefix(".")
-        else:
-            letters = "" if rest[0] in _HEXADECIMAL else "".join(takewhile(str.isalpha, rest))
-            rest = rest[max(len(letters), 1) :]
+    text = ".".join(part for part in local[:MAX_FILENAME].split(".") if not _is_commit_or_date(part))
+    position = end = 0
+    while position < len(text):
+        may_begin = position == end or not text[position - 1].isalpha() or _ends_with_commit(text[:position])
+        word = next((word for word in _WORDS if text.startswith(word, position)), None) if may_begin else None
+        position += len(word) if word else 1
+        if word:
+            end = position
+            yield word, text[end:].removeprefix(".")
 
 
 def number_in_front(text: str) -> str:
@@ -53,4 +54,8 @@ def number_in_front(text: str) -> str:
 
 def _is_commit_or_date(part: str) -> bool:
     """Whether a part between dots is one, as in ``20260330.cu128torch2110.98024f``: no number of what precedes."""
-    return len(part) >= _SHORTEST_COMMIT and _HEXADECIMAL.issuperset(part)
+    return len(part) >= _SHORTEST_COMMIT and not part.strip(_DIGITS)
+
+
+def _ends_with_commit(text: str) -> bool:
+    return len(text) - len(text.rstrip(_DIGITS)) >= _SHORTEST_COMMIT

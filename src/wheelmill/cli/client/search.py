@@ -12,6 +12,7 @@ from wheelmill.cli.shared.output import JsonOption, Waiting, print_json, say
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.sources.projects import known_projects
 from wheelmill.errors import UsageError, WheelmillError
+from wheelmill.wheel.findings import some_of
 
 
 def _option(name: str, text: str, metavar: str | None = None) -> object:
@@ -117,5 +118,8 @@ def search(
         say("no source matches all of these words")
     for source in sources:
         gpus = " ".join(architecture.sm for architecture in source.gpus)
-        print(f"{', '.join(sorted(source.projects)) or 'any package'}: {source.description or source.name}")  # noqa: T201
+        meant_first = sorted(
+            source.projects, key=lambda name: (not any(word.lower() in name for word in words or ()), name)
+        )
+        print(f"{some_of(meant_first) or 'any package'}: {source.description or source.name}")  # noqa: T201
         print(f"    {source.kind} {source.url}{f', for {gpus} only' if gpus else ''}")  # noqa: T201

@@ -16,6 +16,7 @@ from wheelmill.client.sources.github_pages import LARGEST
 from wheelmill.client.sources.links import SUFFIX, LinkGroup
 from wheelmill.client.sources.pages import PageOutcome, Pages
 from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.sources import PLACEHOLDERS
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.web.pages import Link, absolute
@@ -162,13 +163,13 @@ def _places(
     for target in targets:
         known = facts.torch.get(target.torch) if target.torch else None
         release = known.release if known else None
-        values = {
-            "cuda": str(target.cuda.tag).removeprefix("cu") if target.cuda else None,
-            "torch": str(target.torch) if target.torch else None,
-            "torch_release": release,
-            "torch_packed": release.replace(".", "") if release else None,
-        }
-        named = {name: value for name, value in values.items() if f"{{{name}}}" in source.url}
+        values = (
+            str(target.cuda.tag).removeprefix("cu") if target.cuda else None,
+            str(target.torch) if target.torch else None,
+            release,
+            release.replace(".", "") if release else None,
+        )
+        named = {name: each for name, each in zip(PLACEHOLDERS, values, strict=True) if f"{{{name}}}" in source.url}
         if None not in named.values():  # else the URL names what the target does not have
             url = source.url
             for name, value in named.items():

@@ -70,13 +70,8 @@ def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
     """
     kind, _, rest = text.partition(":")
     match kind:
-        case "simple" | "find-links":
+        case "simple" | "find-links" | "github" | "huggingface":
             return (_source_at(SourceKind(kind), rest),)
-        case "github" | "huggingface":
-            try:
-                return (Source(name=rest, kind=SourceKind(kind), url=listing_url(kind, rest)),)
-            except ValueError as error:
-                raise UsageError(f"--source {text}: {error}") from None
         case _ if rest.startswith("//"):
             is_simple = urlsplit(_keep_credential("--source", text)).path.rstrip("/").endswith("simple")
             return (_source_at(SourceKind.SIMPLE if is_simple else SourceKind.FIND_LINKS, text),)
@@ -85,8 +80,12 @@ def _sources_at(text: str, cache: PageCache) -> tuple[Source, ...]:
 
 
 def _source_at(kind: SourceKind, text: str) -> Source:
-    url = _keep_credential(f"--source {kind}", text)
-    return Source(name=url, kind=kind, url=url)
+    is_url = kind in (SourceKind.SIMPLE, SourceKind.FIND_LINKS)
+    place = _keep_credential(f"--source {kind}", text) if is_url else text
+    try:
+        return Source(name=place, kind=kind, url=listing_url(kind.replace("-", "_"), place))
+    except ValueError as error:
+        raise UsageError(f"--source {kind}:{place}: {error}") from None
 
 
 def _keep_credential(given_by: str, text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from string import Formatter
 from typing import Annotated, Final
 
 from wheelmill.config.annotations import ConfigFile, Entry, Items, KeyPath
@@ -13,6 +14,9 @@ from wheelmill.web.credentials import github_api
 
 PLACES: Final = ("github", "huggingface", "simple", "find_links")
 """The keys of an entry of which there must be one."""
+
+PLACEHOLDERS: Final = ("cuda", "torch", "torch_release", "torch_packed")
+"""What stands between braces in the URL of an index or a page of links."""
 
 _REPOSITORY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 
@@ -81,13 +85,16 @@ def listing_url(key: str, place: str) -> str:
         place: a repository where the key is a host of them, else the URL itself.
 
     Raises:
-        ValueError: a repository is not named as ``OWNER/REPOSITORY``.
+        ValueError: a repository is not named as ``OWNER/REPOSITORY``, or a URL has a placeholder that nothing fills.
     """
     urls = {
         "github": f"{github_api()}/repos/{place}/releases",
         "huggingface": f"https://huggingface.co/api/models/{place}/tree/main?recursive=true",
     }
     if key not in urls:
+        if unknown := {name for _, name, _, _ in Formatter().parse(place) if name is not None} - set(PLACEHOLDERS):
+            known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+            raise ValueError(f"expected {known} in a URL, not {{{min(unknown)}}}")
         return place
     parts = place.split("/")
     if len(parts) != 2 or not all(part and set(part) <= _REPOSITORY and part.strip(".") for part in parts):  # noqa: PLR2004

@@ -42,6 +42,11 @@ def read(*named: str, extra: tuple[str, ...] = ()) -> tuple[Source, ...]:
         ("https://host.test/wheels.html", SourceKind.FIND_LINKS, "https://host.test/wheels.html"),
         ("find-links:https://host.test/simple", SourceKind.FIND_LINKS, "https://host.test/simple"),
         ("github:owner/name", SourceKind.GITHUB, "https://api.github.com/repos/owner/name/releases"),
+        (
+            "huggingface:owner/name",
+            SourceKind.HUGGINGFACE,
+            "https://huggingface.co/api/models/owner/name/tree/main?recursive=true",
+        ),
     ],
 )
 def test_a_word_is_a_source(word: str, kind: SourceKind, url: str) -> None:
@@ -50,7 +55,18 @@ def test_a_word_is_a_source(word: str, kind: SourceKind, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["github:owner", "github:a/../b", "simple:ftp://host.test/", "ftp://host.test/", "no-such-file", "simple:"]
+    "word",
+    [
+        *(
+            "github:owner",
+            "github:a/../b",
+            "huggingface:a",
+            "simple:ftp://host.test/",
+            "ftp://host.test/",
+            "no-such-file",
+        ),
+        *("simple:", "simple:https://host.test/{version}/", "https://host.test/cu{cuda/"),
+    ],
 )
 def test_what_is_no_source_is_refused(word: str) -> None:
     with pytest.raises(UsageError, match="--source"):
@@ -102,6 +118,8 @@ def test_a_faulty_registry_is_named(tmp_path: Path, text: str) -> None:
         ("{}", "sources.a: expected one of github, huggingface, simple, find_links, found none"),
         ("{github: a/b, simple: 'https://c.test'}", "sources.a: expected one of"),
         ("{github: a}", "sources.a.github: expected OWNER/REPOSITORY"),
+        ("{huggingface: a/b/c}", "sources.a.huggingface: expected OWNER/REPOSITORY"),
+        ("{simple: 'https://c.test/{version}/'}", "sources.a.simple: expected {cuda}, {torch}, {torch_release}"),
         ("{github: a/b, gpu: ['9.0']}", "did you mean 'gpus'?"),
     ],
 )
