@@ -59,7 +59,9 @@ class _Journal:
     places: tuple[Path, ...]
     """The folders whose locks its writer had."""
     scratch: tuple[Path, ...] = ()
-    """The folders that snapshots lie in."""
+    """The folders that snapshots may lie in."""
+    marks: tuple[Path, ...] = ()
+    """Those that were made. Where one is gone, what was changed has been removed since; another may have its place."""
     files: tuple[_KeptFile, ...] = ()
     trees: tuple[_KeptTree, ...] = ()
 
@@ -134,18 +136,18 @@ def _begin(path: Path, root: Path, files: Sequence[Path], environment: Place | N
     """Write a journal: first where snapshots will be, so that those of a killed command are removed, then all of it."""
     bases = (root.resolve(), *([environment.base.resolve()] if environment else []))
     name = f".wheelmill-journal-{uuid.uuid4().hex}"
-    scratch = tuple(each / name for each in _scratch_places(environment))
-    journal = _Journal(format=_FORMAT, places=bases, scratch=scratch)
+    beside = [next(each for each in (bases[0], *bases[0].parents) if each.is_dir()) / name] if files else []
+    scratch = [each / name for each in _scratch_places(environment)]
+    journal = _Journal(format=_FORMAT, places=bases, scratch=tuple(dict.fromkeys(beside + scratch)))
     _write(path, journal)
-    trees: Sequence[_KeptTree] = ()
-    if environment and any(tree.is_dir() for tree in environment.trees):
-        folder = _make_one_of(scratch)
-        trees = [_take(tree.resolve(), folder / str(number)) for number, tree in enumerate(environment.trees)]
-        sync_folder(folder)
-    elif environment:
-        trees = [_KeptTree(path=tree.absolute()) for tree in environment.trees]
+    marks = [_make_one_of([each]) for each in beside]
+    trees = [_KeptTree(path=tree.resolve()) for tree in (environment.trees if environment else ())]
+    if any(tree.path.is_dir() for tree in trees):
+        marks.append(_make_one_of(scratch))
+        trees = [_take(tree.path, marks[-1] / str(number)) for number, tree in enumerate(trees)]
+        sync_folder(marks[-1])
     kept = tuple(each for file in files for each in _keep(file.absolute()))
-    journal = replace(journal, files=kept, trees=tuple(trees))
+    journal = replace(journal, marks=tuple(marks), files=kept, trees=tuple(trees))
     _write(path, journal)
     return journal
 
@@ -165,10 +167,10 @@ def _make_one_of(folders: Sequence[Path]) -> Path:
     place = folders[-1].parent
     for folder in folders:
         if folder.parent.stat().st_dev == place.stat().st_dev and os.access(folder.parent, os.W_OK):
-            folder.mkdir(mode=0o700)
+            folder.mkdir(mode=0o700, exist_ok=True)
             (folder / ".gitignore").write_text("*\n")  # until it is gone, git would tell of it
             return folder
-    raise UsageError(f"{place} cannot be written", hint="make an environment of your own with 'uv venv'")
+    raise UsageError(f"{place} cannot be written", hint="take a project and an environment of your own")
 
 
 def _take(tree: Path, snapshot: Path) -> _KeptTree:
@@ -194,18 +196,31 @@ def _undo_what_was_left(place: Path, say: Say) -> None:
         return
     with hold(_state("locks") / "undo", wait=wait_silently):  # two may come from two places of one journal
         for path in _journals_about(place):
-            if _undo(path, say):
+            journal = _read(path)
+            if journal.marks and all(folder.is_dir() for folder in journal.marks):
+                _save_what_is_there(journal, say)
+                _undo(path, say)
                 say(f"a command that was killed had left {place} half changed: it is as it was before")
+            else:  # it had changed nothing, or what it had changed is gone
+                _forget(path, journal)
 
 
-def _undo(path: Path, say: Say) -> bool:
-    """Do what a journal says, and remove it; if this is interrupted too, it is done again.
+def _save_what_is_there(journal: _Journal, say: Say) -> None:
+    """Keep copies of files that are to be put back: since the command was killed, somebody may have worked on them."""
+    for file in journal.files:
+        if not file.path.is_file() or file.path.is_symlink():
+            continue
+        content = file.path.read_bytes()
+        if file.content is None or content != base64.b64decode(file.content):
+            copy = _state("undone") / f"{sha256_of_bytes(content)[:12]}-{file.path.name}"
+            write_durably(copy, content)
+            say(f"{file.path} as it was left is kept as {copy}")
 
-    Returns:
-        Whether it said that anything may have changed.
-    """
+
+def _undo(path: Path, say: Say) -> None:
+    """Do what a journal says, and remove it; if this is interrupted too, it is done again."""
     if not path.exists():  # it was not written yet
-        return False
+        return
     journal = _read(path)
     for file in journal.files:
         _put_back(file)
@@ -217,7 +232,6 @@ def _undo(path: Path, say: Say) -> bool:
         else:  # the machine lost power before its disk had all
             say(f"{tree.path} could not be put back: its snapshot is not whole; make that environment anew")
     _forget(path, journal)
-    return bool(journal.files or journal.trees)
 
 
 def _put_back(file: _KeptFile) -> None:
@@ -237,7 +251,7 @@ def _put_back(file: _KeptFile) -> None:
 
 def _forget(path: Path, journal: _Journal) -> None:
     """Remove a journal and its snapshots; once it says nothing of files and trees, it is no longer undone."""
-    _write(path, replace(journal, files=(), trees=()))
+    _write(path, replace(journal, marks=(), files=(), trees=()))
     for folder in journal.scratch:
         remove_tree(folder)
     path.unlink()
