@@ -10,6 +10,7 @@ import pytest
 from tests.installed import FLASH_FILES, TORCH_FILES, install
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
+from tests.trees import content_of
 from tests.wheels import wheel_name, write_wheel
 from wheelmill.system import process
 from wheelmill.system.files import sha256_of
@@ -82,12 +83,13 @@ def test_fix_runs_the_command_and_examines_again(wheelmill: Command, environment
 
 
 def test_a_command_that_fails_is_run_once(wheelmill: Command, environment: Path, tmp_path: Path) -> None:
-    program = a_uv(tmp_path / "bin", does="echo no such index; exit 2")
+    program = a_uv(tmp_path / "bin", does=f'rm -r "{environment}/flash_attn"; echo no such index; exit 2')
+    before = content_of(environment)
     path = f"{program.parent}:/usr/bin:/bin"
     done = wheelmill("doctor", "--fix", "--yes", "--offline", exit_code=9, PATH=path)
     assert "no such index" in done.stderr
     assert (program.parent / "asked").read_text().count("pip install") == 1
-    assert environment.exists()
+    assert content_of(environment) == before
 
 
 def test_nobody_is_asked_where_nobody_is(wheelmill: Command, environment: Path) -> None:

@@ -1,7 +1,10 @@
 """What would change is shown and nothing is changed; then it is changed, and told."""
 
 import json
+import os
 import platform
+import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +15,8 @@ from tests.commands import Done
 from tests.integration.conftest import Command
 from tests.trees import content_of
 from tests.wheel_site import write_site
+from wheelmill.client.install.places import Place
+from wheelmill.client.project.journal import have_alone, undo_on_failure
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
 from wheelmill.names import PythonVersion
@@ -111,3 +116,19 @@ def test_locks(run: Callable[..., Done], project: Path) -> None:
     done = run("install", "demo-gpu", "--dry-run")
     assert "~ would be upgraded: demo-gpu 1.0+cu130torch2.11 -> 1.1+cu130torch2.11" in done.stderr
     assert content_of(project) != before_sync
+
+
+def test_what_a_killed_command_left_is_undone_before_it_is_looked_at(
+    run: Callable[..., Done], project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    before, environment = content_of(project), project / ".venv"
+    child = os.fork()
+    if child == 0:
+        with have_alone(environment, print), undo_on_failure(environment, (), Place.of_environment(environment), print):
+            shutil.rmtree(environment / "lib")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert content_of(project) != before
+    assert "half changed: it is as it was" in run("list").stderr
+    assert content_of(project) == before

@@ -103,6 +103,16 @@ def alone(place: Path) -> AbstractContextManager[None]:
     return have_alone(place, say)
 
 
+def settle(target: TargetOptions) -> None:
+    """Undo what a killed command left of the environment that options name, before that is looked at."""
+    from wheelmill.client.install.places import Place  # noqa: PLC0415 - seldom needed
+    from wheelmill.client.project.journal import is_anything_left, undo_what_was_left  # noqa: PLC0415 - the same
+    from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415 - the same
+
+    if is_anything_left() and (interpreter := target.python_path or find_interpreter(Path.cwd())):
+        undo_what_was_left(Place.of_interpreter(interpreter).base, say)
+
+
 @contextmanager
 def undoable(root: Path, files: Sequence[Path], environment: Place | None) -> Iterator[Outcome]:
     """Let the context change files and an environment: all of it, or nothing when it fails.
@@ -118,6 +128,14 @@ def undoable(root: Path, files: Sequence[Path], environment: Place | None) -> It
     with undo_on_failure(root, files, environment, say):
         yield outcome
     outcome.changes = Outcome.between(before, packages_of(environment)).changes
+
+
+@contextmanager
+def undoable_environment(target: TargetOptions) -> Iterator[Outcome]:
+    """Let the context change the environment that options name: all of it, or nothing when it fails."""
+    place = environment_here(target)
+    with alone(place.base), undoable(place.base, (), place) as outcome:
+        yield outcome
 
 
 def environment_of(project: Project, target: TargetOptions) -> Place | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wheelmill.cli.client.change import settle, undoable_environment
 from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of
 from wheelmill.cli.client.resolve import no_wheel_error, print_resolution
@@ -59,10 +61,11 @@ def doctor(
             return _examine_choice(packages, target, search)
         return _examine(target, search, project, lock, all_hashes=all_hashes)
 
+    settle(target)
     found = look()
     _tell(found)
     if fix:
-        found = _mend(found, look, ask=not yes)
+        found = _mend(found, look, target, ask=not yes)
     if as_json:
         faults = [
             {"code": each.code, "subject": each.subject, "detail": each.detail, "mended_by": list(remedy.lines)}
@@ -78,8 +81,6 @@ def _examine(
     target: TargetOptions, search: SearchOptions, project: Path | None, lock: Path | None, *, all_hashes: bool
 ) -> Examination:
     """Examine what is installed, and what a project and its lock say of it."""
-    from contextlib import nullcontext  # noqa: PLC0415
-
     from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415 - help needs none of these
     from wheelmill.client.environment.doctor.examination import examine  # noqa: PLC0415
     from wheelmill.client.environment.doctor.examined import read_environment  # noqa: PLC0415
@@ -134,8 +135,11 @@ def _tell(found: Examination) -> None:
             say(f"  {'mend' if remedy.commands else 'by hand'}: {line}")
 
 
-def _mend(found: Examination, look: Callable[[], Examination], *, ask: bool) -> Examination:
-    """Run the commands that mend faults, and examine again after each; none is run twice."""
+def _mend(found: Examination, look: Callable[[], Examination], target: TargetOptions, *, ask: bool) -> Examination:
+    """Run the commands that mend faults, and examine again after each; none is run twice.
+
+    Where one of the commands for a fault fails, what the others did is undone; our own commands see to that themselves.
+    """
     from wheelmill.client.environment.doctor.remedies import started_as  # noqa: PLC0415 - only what mends
     from wheelmill.installers.uv import run_installer  # noqa: PLC0415 - the same
 
@@ -145,7 +149,8 @@ def _mend(found: Examination, look: Callable[[], Examination], *, ask: bool) -> 
         if ask and not typer.confirm(f"run {' && '.join(remedy.lines)}?", err=True):
             continue
         try:
-            with download_bars() as shown:
+            ours = any(command[0] == "wheelmill" for command in remedy.commands)
+            with nullcontext() if ours else undoable_environment(target), download_bars() as shown:
                 for command, line in zip(remedy.commands, remedy.lines, strict=True):
                     say(f"running {line}")
                     run_installer(started_as(command), shown)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from wheelmill.cli.client.change import settle
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
@@ -35,6 +36,7 @@ def test(
     from wheelmill.config.load import load_config  # noqa: PLC0415
     from wheelmill.system import resources  # noqa: PLC0415 - reads YAML
 
+    settle(target)
     environment = target.detect()
     interpreter = interpreter_of(environment)
     installed = _select_packages(projects, versions_in(interpreter))
@@ -77,6 +79,7 @@ def list(  # noqa: A001 - the command's name
     projects: ProjectsArgument = None, *, target: TargetOptions, as_json: JsonOption = False
 ) -> None:
     """List installed wheels that name a CUDA or a torch, and what they were built for."""
+    settle(target)
     installed = {each.project: each for each in reversed(distributions_of(interpreter_of(target.detect())))}
     selected = _select_packages(projects, {project: each.version for project, each in installed.items()})
     packages = []

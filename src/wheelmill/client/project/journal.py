@@ -88,6 +88,11 @@ def have_alone(place: Path, say: Say) -> Iterator[None]:
         yield
 
 
+def is_anything_left() -> bool:
+    """Whether a command is changing any place, or was killed when it did."""
+    return any(_all_journals())
+
+
 def undo_what_was_left(place: Path, say: Say) -> bool:
     """Undo what a killed command left of a place that is only read; one that is being changed is left alone.
 
@@ -280,11 +285,15 @@ def _read(path: Path) -> _Journal:
 def _journals_about(place: Path) -> list[Path]:
     """The journals of this user that have a place among theirs."""
     found = []
-    for path in sorted((user_state_path("wheelmill") / "journals").glob("*.json")):
+    for path in sorted(_all_journals()):
         with suppress(FileNotFoundError):  # its writer has just ended
             if path.lstat().st_uid == os.getuid() and str(place.resolve()) in json.loads(path.read_bytes())["places"]:
                 found.append(path)
     return found
+
+
+def _all_journals() -> Iterator[Path]:
+    return (user_state_path("wheelmill") / "journals").glob("*.json")
 
 
 def _lock_of(place: Path) -> Path:
