@@ -10,7 +10,7 @@ from wheelmill.client.sources.plain_html import sort_plain_links
 from wheelmill.errors import UnreadableError
 from wheelmill.web.html_pages import read_html
 from wheelmill.web.json_pages import read_project_detail, read_releases, read_tree
-from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Link, Page, with_sound_links
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Form, Link, Page, with_sound_links
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Listing:
 
 def read_listing(content: bytes, content_type: str, address: str) -> Listing:
     """Read and sort the wheels of a page; see `read_page`."""
-    if content_type in HTML_TYPES and (plain := sort_plain_links(content, address)) is not None:
+    if content_type in HTML_TYPES and (plain := sort_plain_links(content, address)):
         return Listing(base=address, groups=plain)
     page = read_page(content, content_type, address)
     return Listing(base=page.base, groups=group_links(page.links), faults=page.faults)
@@ -53,4 +53,7 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
             raise UnreadableError(f"expected JSON of PEP 691, or a host's list of files: {error}") from None
     else:
         raise UnreadableError(f"expected HTML or {JSON_TYPE}, not {content_type or 'an answer without Content-Type'}")
-    return with_sound_links(page, (SUFFIX,))
+    sound = with_sound_links(page, (SUFFIX,))
+    if page.form is Form.HTML and not sound.links and b"<form" in content.lower():
+        raise UnreadableError("expected a list of wheels, not a page with a form and none, such as one to sign in")
+    return sound

@@ -34,6 +34,9 @@ ANSWERS = {
     "come back in an hour": (Answer(status=429, headers={"Retry-After": "3600"}), Outcome.LIMITED),
     "a picture": (Answer(b"GIF89a", headers={"Content-Type": "image/gif"}), Outcome.NOT_AN_INDEX),
     "a way to nowhere": (Answer(status=302, headers={"Location": "ftp://host.test/"}), Outcome.UNREACHABLE),
+    "a page to sign in": (Answer(b'<form><input type="password"></form><a href="/">home</a>'), Outcome.NOT_AN_INDEX),
+    "a list of wheels below a form": (Answer(b"<FORM></FORM>" + links_page(WHEEL)), Outcome.FOUND),
+    "a list of nothing": (Answer(links_page()), Outcome.HAS_NONE),
     "another status": (Answer(status=418), Outcome.UNREACHABLE),
 }
 
