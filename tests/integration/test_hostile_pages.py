@@ -53,7 +53,7 @@ def test_each_page_that_is_wrong_is_named_and_the_honest_wheel_is_found(
             assert [each["filename"] for each in content["candidates"]] == [WHEEL]
         case _:
             honest = {"cuda": "12.8", "torch": "2.8", "torch_abi": None, "pythons": ["cp312"]}
-            assert honest in content["projects"]["demo"]
+            assert any(honest.items() <= each.items() for each in content["projects"]["demo"])
 
 
 def test_nothing_wrong_is_taken_where_nothing_else_is(wheelmill: Command, sources: str) -> None:
