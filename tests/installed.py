@@ -28,6 +28,7 @@ def install(
     tag: str = "cp312-cp312-manylinux_2_28_x86_64",
     requires: Sequence[str] = (),
     origin: str | None = None,
+    installer: str = "uv",
 ) -> Path:
     """Put a project into a folder of packages, and return its ``.dist-info``."""
     folder = f"{project.replace('-', '_')}-{version}.dist-info"
@@ -36,6 +37,7 @@ def install(
         **files,
         f"{folder}/METADATA": "\n".join(["Metadata-Version: 2.1", *lines, ""]).encode(),
         f"{folder}/WHEEL": f"Wheel-Version: 1.0\nTag: {tag}\n".encode(),
+        f"{folder}/INSTALLER": f"{installer}\n".encode(),
     }
     if origin:
         members[f"{folder}/direct_url.json"] = json.dumps({"url": origin}).encode()

@@ -32,6 +32,7 @@ def shared_object(
     defined: Sequence[str] = (),
     soname: str = "",
     machine: int = 62,
+    sm: int = 0,
 ) -> bytes:
     """A shared object that says so much and holds no code: the same on every machine, and made at once.
 
@@ -41,6 +42,7 @@ def shared_object(
         defined: the symbols that it defines.
         soname: the name that others need it by.
         machine: the number of its processor: 62 is x86_64, 183 aarch64.
+        sm: the GPU that it says to have machine code for, such as 90; 0 for none.
     """
     texts = bytearray(1)
 
@@ -61,17 +63,24 @@ def shared_object(
     )
     head = struct.pack("<HHIII", 1, len(versions), text("libc.so.6"), 16, 0) if versions else b""
     links = [(1, text(name)) for name in needed] + ([(14, text(soname))] if soname else []) + [(0, 0)]
-    sections = [  # kind, link, content
-        (0, 0, b""),
-        (11, 5, symbols),
-        (0x6FFFFFFF, 1, struct.pack(f"<{len(numbers)}H", *numbers)),
-        (0x6FFFFFFE, 5, head + chain),
-        (6, 5, b"".join(struct.pack("<QQ", *link) for link in links)),
-        (3, 0, bytes(texts)),
+    fatbin = (
+        text(".nv_fatbin"),
+        1,
+        0,
+        struct.pack("<22I", 0xBA55ED50, 0x00100001, 72, 0, 2, 64, 8, *[0] * 4, sm, *[0] * 10),
+    )
+    sections = [  # name, kind, link, content
+        (0, 0, 0, b""),
+        (0, 11, 5, symbols),
+        (0, 0x6FFFFFFF, 1, struct.pack(f"<{len(numbers)}H", *numbers)),
+        (0, 0x6FFFFFFE, 5, head + chain),
+        (0, 6, 5, b"".join(struct.pack("<QQ", *link) for link in links)),
+        (0, 3, 0, bytes(texts)),
+        *([fatbin] if sm else []),
     ]
     start, headers, body = 64, b"", b""
-    for kind, link, content in sections:
-        headers += struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, start + len(body), len(content), link, 0, 1, 0)
+    for name, kind, link, content in sections:
+        headers += struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, start + len(body), len(content), link, 0, 1, 0)
         body += content
     ident = b"\x7fELF\2\1\1" + bytes(9)
     header = struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 0, start + len(body), 0, 64, 0, 0, 64, len(sections), 5)

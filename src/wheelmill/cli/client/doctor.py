@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,7 @@ from wheelmill.errors import FindingsError, UsageError, WheelmillError
 if TYPE_CHECKING:
     from wheelmill.client.environment.doctor.examination import Examination
     from wheelmill.client.environment.doctor.remedies import Remedy
+    from wheelmill.client.project.project import Project
 
 
 @with_groups
@@ -53,19 +55,24 @@ def doctor(
 
     Exits with 9 when anything is wrong. Nothing is changed without --fix.
     """
+    if yes and not fix:
+        raise UsageError("--yes is for --fix")
     if fix and not yes and not sys.stdin.isatty():
         raise UsageError("--fix asks before it runs a command, and nobody is there", hint="give --yes, too")
+
+    belongs_to = None if packages else _project(project, target)
+    chosen = _with_interpreter_of(belongs_to, target)
+    settle(chosen)
 
     def look() -> Examination:
         if packages:
             return _examine_choice(packages, target, search)
-        return _examine(target, search, project, lock, all_hashes=all_hashes)
+        return _examine(chosen, search, belongs_to, lock, all_hashes=all_hashes)
 
-    settle(target)
     found = look()
     _tell(found)
     if fix:
-        found = _mend(found, look, target, ask=not yes)
+        found = _mend(found, look, chosen, ask=not yes)
     if as_json:
         faults = [
             {"code": each.code, "subject": each.subject, "detail": each.detail, "mended_by": list(remedy.lines)}
@@ -78,7 +85,7 @@ def doctor(
 
 
 def _examine(
-    target: TargetOptions, search: SearchOptions, project: Path | None, lock: Path | None, *, all_hashes: bool
+    target: TargetOptions, search: SearchOptions, project: Project | None, lock: Path | None, *, all_hashes: bool
 ) -> Examination:
     """Examine what is installed, and what a project and its lock say of it."""
     from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415 - help needs none of these
@@ -92,7 +99,25 @@ def _examine(
             environment, read_facts(), started_in=Path.cwd(), all_hashes=all_hashes, progress=shown
         )
     with nullcontext() if search.offline else Web() as web:
-        return examine(examined, project_of(project, target), lock, web, uv=_uv())
+        return examine(examined, project, lock, web, uv=_uv())
+
+
+def _project(given: Path | None, target: TargetOptions) -> Project | None:
+    """The project that the environment belongs to; None for one that wheelmill cannot read, unless it was named."""
+    try:
+        return project_of(given, target)
+    except UsageError as error:
+        if given:
+            raise
+        say(f"note: only the environment is examined: {error}")
+        return None
+
+
+def _with_interpreter_of(project: Project | None, target: TargetOptions) -> TargetOptions:
+    """The target, with the interpreter that a project's own tool takes where none was named."""
+    if project is None or not project.path.exists() or target.python_path or target.overrides().is_complete:
+        return target
+    return replace(target, python_path=project.find_python())
 
 
 def _examine_choice(packages: Sequence[str], target: TargetOptions, search: SearchOptions) -> Examination:
@@ -149,11 +174,13 @@ def _mend(found: Examination, look: Callable[[], Examination], target: TargetOpt
         if ask and not typer.confirm(f"run {' && '.join(remedy.lines)}?", err=True):
             continue
         try:
-            ours = any(command[0] == "wheelmill" for command in remedy.commands)
-            with nullcontext() if ours else undoable_environment(target), download_bars() as shown:
+            undone = nullcontext() if remedy.is_ours else undoable_environment(target)
+            with undone as outcome, download_bars() as shown:
                 for command, line in zip(remedy.commands, remedy.lines, strict=True):
                     say(f"running {line}")
                     run_installer(started_as(command), shown)
+            if outcome:
+                outcome.tell()
         except WheelmillError as error:
             say(f"it failed: {error.explained}")
         found = look()

@@ -21,7 +21,7 @@ from wheelmill.client.environment.doctor.promises import (
     promises_are_kept,
     promises_of_lock,
     promises_of_project,
-    promises_of_uv_lock,
+    promises_of_tool_lock,
 )
 from wheelmill.client.environment.doctor.remedies import Remedies, Remedy
 from wheelmill.client.lock.files import read_lock
@@ -67,12 +67,14 @@ def defects_of_environment(examined: Examined) -> Iterator[Defect]:
         told.update((each.code, each.subject) for each in found)
 
 
-def examine(examined: Examined, project: Project, lock: Path | None, web: Web | None, *, uv: str | None) -> Examination:
+def examine(
+    examined: Examined, project: Project | None, lock: Path | None, web: Web | None, *, uv: str | None
+) -> Examination:
     """Look for what is wrong with an environment, and with the project and the lock that say what it should hold.
 
     Args:
         examined: the environment.
-        project: the project that it belongs to, which need not be there.
+        project: the project that it belongs to, which need not be there yet; None for none that could be read.
         lock: a lock (PEP 751); None takes the ``pylock.toml`` beside the project where there is one.
         web: asks whether wheels are where they were; None asks no server.
         uv: the program that mends; None where pip must do.
@@ -80,42 +82,53 @@ def examine(examined: Examined, project: Project, lock: Path | None, web: Web | 
     Raises:
         UsageError: a file of the project cannot be read.
     """
-    beside = project.root / "pylock.toml"
-    pylock = lock or (beside if beside.exists() else None)
-    uv_lock = project.root / "uv.lock"
-    read = [path for path in (project.path, pylock, uv_lock) if path and path.exists()]
-    defects = [*defects_of_environment(examined), *_of_project(examined, project, pylock, uv_lock, web)]
+    if project and not project.path.exists():
+        project = None
+    beside = project.root / "pylock.toml" if project else None
+    pylock = lock or (beside if beside and beside.exists() else None)
+    defects = [*defects_of_environment(examined), *_of_project(examined, project, pylock, web)]
     remedies = Remedies(
         examined=examined,
         uv=uv,
-        project=project.path if project.path.exists() else None,
-        asked=frozenset(canonicalize_name(each.name) for each in project.asked),
+        project=project.path if project else None,
+        asked=frozenset(canonicalize_name(each.name) for each in project.asked) if project else frozenset(),
     )
     return Examination(
-        looked_at={**_describe(examined), "project": ", ".join(map(str, read)) or "none"},
+        looked_at={**_describe(examined), "project": _describe_files(project, pylock)},
         faults=[(defect, remedies.remedy_of(defect)) for defect in defects],
     )
 
 
-def _of_project(
-    examined: Examined, project: Project, pylock: Path | None, uv_lock: Path, web: Web | None
-) -> Iterator[Defect]:
-    if project.path.name == "pyproject.toml":
-        yield from defects_of_project(Pyproject.read(project.path))
-    promises = list(promises_of_project(project.requirements, project.path, examined.environment))
+def _of_project(examined: Examined, project: Project | None, pylock: Path | None, web: Web | None) -> Iterator[Defect]:
+    promises: list[Promise] = []
+    if project:
+        if project.kind.startswith("uv"):
+            yield from defects_of_project(Pyproject.read(project.path))
+        promises += promises_of_project(project.requirements, project.path, examined.environment)
     locked = read_lock(pylock) if pylock else None
     if locked and pylock:
         try:
             promises += promises_of_lock(locked, pylock, examined.environment)
         except NoWheelError as error:
             yield Defect(code=DefectCode.LOCK, subject=pylock.name, detail=str(error), place=pylock)
-    elif uv_lock.exists():
-        promises += promises_of_uv_lock(uv_lock)
+    elif own := _lock_of(project):
+        promises += promises_of_tool_lock(own)
     if examined.environment.interpreter:
         yield from promises_are_kept(_each_once(promises), examined)
-    if web:
+    if web and project:
         yield from defects_of_project_urls(project.requirements, project.path, web)
-        yield from defects_of_lock(locked, web) if locked else ()
+    if web and locked:
+        yield from defects_of_lock(locked, web)
+
+
+def _lock_of(project: Project | None) -> Path | None:
+    """The lock that a project's own tool writes, where there is one."""
+    return next((path for path in project.files if path.suffix == ".lock" and path.exists()), None) if project else None
+
+
+def _describe_files(project: Project | None, pylock: Path | None) -> str:
+    kind = [f"{project.kind} {project.path}"] if project else []
+    return ", ".join([*kind, *(str(path) for path in (pylock, _lock_of(project)) if path)]) or "none"
 
 
 def _each_once(promises: Sequence[Promise]) -> Iterator[Promise]:

@@ -24,8 +24,8 @@ from wheelmill.wheel.torch_need import torch_requirement
 
 _SMALL: Final = 1 << 20
 """Bytes. Larger files are compared by their size, unless all hashes are asked for: torch and CUDA have gigabytes."""
-_REWRITTEN_BY: Final = frozenset({"conda"})
-"""Installers that write paths of the environment into files, so that hashes and sizes are others."""
+_LEAVE_RECORD: Final = frozenset({"", "conda"})
+"""Installers that change and move files and leave RECORD as it was: systems' own, which give no name, and conda."""
 
 
 @dataclass(kw_only=True)
@@ -109,6 +109,9 @@ class Reader:
         except (OSError, UnreadableError) as error:
             return Installed(distribution=distribution, unreadable=str(error))
         missing, changed = self._compare(rows, folder)
+        if _installer_of(folder) in _LEAVE_RECORD:
+            changed = []
+            missing = missing if len(missing) == sum(bool(row.digest) for row in rows) else []
         code, corrupt = self._read_code([row for row in rows if row.name not in missing], folder.parent)
         return Installed(
             distribution=distribution,
@@ -123,7 +126,6 @@ class Reader:
 
     def _compare(self, rows: Sequence[RecordRow], folder: Path) -> tuple[Sequence[str], Sequence[str]]:
         """Compare files with RECORD: those that are gone, and those that are others."""
-        rewritten = _installer_of(folder) in _REWRITTEN_BY
         missing, changed = [], []
         for row in rows:
             path = self._place(row, folder.parent)
@@ -135,8 +137,7 @@ class Reader:
             except OSError:
                 missing.append(row.name)
                 continue
-            is_file = stat.S_ISREG(found.st_mode)
-            if not rewritten and not (is_file and self._is_as_recorded(path, row, found.st_size)):
+            if not (stat.S_ISREG(found.st_mode) and self._is_as_recorded(path, row, found.st_size)):
                 changed.append(row.name)
         return missing, changed
 

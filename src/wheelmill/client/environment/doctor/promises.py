@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote, urlsplit
 
 from packaging.pylock import Pylock
@@ -28,6 +28,10 @@ from wheelmill.wheel.name import WheelName
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
+
+
+_IS_NO_WHEEL: Final = frozenset(("editable", "virtual", "directory", "git", "path"))
+"""How locks say that something is built from a source tree."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +75,10 @@ def promises_of_project(
             yield Promise(project=name.project, version=name.version, place=path, is_needed=True)
 
 
-def promises_of_uv_lock(path: Path) -> Iterator[Promise]:
-    """The versions in a ``uv.lock`` that are the same for every environment.
+def promises_of_tool_lock(path: Path) -> Iterator[Promise]:
+    """The versions in the lock of uv, Poetry or PDM that are the same for every environment.
 
-    https://docs.astral.sh/uv/concepts/projects/layout/#the-lockfile
+    All three have a table ``package`` with name and version, and say where a package comes from if it is no index.
 
     Raises:
         UsageError: it is none.
@@ -84,12 +88,13 @@ def promises_of_uv_lock(path: Path) -> Iterator[Promise]:
         content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         for package in content.get("package", ()):
             source = package.get("source", {})
-            if "registry" in source or "url" in source:
-                wheel = _name_in(str(source.get("url", "")))
-                version = wheel.version if wheel else Version(package["version"])
-                found.setdefault(canonicalize_name(package["name"]), set()).add(version)
+            if _IS_NO_WHEEL & {*package, *source, source.get("type")}:
+                continue
+            wheel = _name_in(str(source.get("url") or package.get("url", "")))
+            version = wheel.version if wheel else Version(package["version"])
+            found.setdefault(canonicalize_name(package["name"]), set()).add(version)
     except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
-        raise UsageError(f"{path} is not a lock of uv: {error}") from None
+        raise UsageError(f"{path} is no lock that can be read: {error}") from None
     for project, versions in found.items():
         if len(versions) == 1:
             yield Promise(project=project, version=versions.pop(), place=path, is_needed=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -39,6 +39,11 @@ class Remedy:
     """To be run one after the other."""
     advice: str | None = None
     """What only a person can do: change a variable of the shell, a file of their own, or the driver."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether one of the commands is wheelmill's own, which undoes itself when it fails."""
+        return any(command[0] == _PROGRAM for command in self.commands)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -124,10 +129,12 @@ class Remedies:
         return Remedy(commands=((*self._pip("install"), *again, what, *place),))
 
     def _one_of_two(self, defect: Defect) -> Remedy:
+        """Install the newer one again, for which uv removes all that are there; pip removes one at a time."""
         both = [each for each in self.examined.installed if each.distribution.project == defect.project]
         kept = max(both, key=lambda each: _as_version(each.distribution.version))
         again = self._reinstall(kept)
-        return Remedy(commands=(self._uninstall(kept.distribution.project), *again.commands), advice=again.advice)
+        first = () if self.uv else (self._uninstall(kept.distribution.project),)
+        return replace(again, commands=(*first, *again.commands))
 
     def _as_named(self, defect: Defect) -> Remedy:
         """Install what a lock or a project names."""
@@ -144,9 +151,14 @@ class Remedies:
                 str(self.examined.environment.interpreter),
             )
             return Remedy(commands=(lock,))
+        root = str(place.parent)
         if self.uv and place.with_name("uv.lock").exists():
-            options = ("--project", str(place.parent), "--inexact", "--reinstall-package", project)
+            options = ("--project", root, "--frozen", "--inexact", "--reinstall-package", project)
             return Remedy(commands=((self.uv, "sync", *options),))
+        if place.with_name("poetry.lock").exists():
+            return Remedy(commands=(("poetry", "install", "--directory", root),))
+        if place.with_name("pdm.lock").exists():
+            return Remedy(commands=(("pdm", "sync", "--project", root),))
         return self._choose(project)
 
     def _cleaned(self, defect: Defect) -> Remedy:

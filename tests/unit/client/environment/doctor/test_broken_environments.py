@@ -13,7 +13,8 @@ from tests.unit.client.environment.doctor.conftest import TARGET, Examine, named
 from wheelmill.client.environment.doctor.defects import DefectCode
 from wheelmill.client.environment.doctor.import_path import PYTHONPATH, USER_SITE, SearchFolder
 from wheelmill.client.environment.doctor.remedies import Remedies
-from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.records import Gpu, TargetEnvironment
+from wheelmill.names import Architecture
 
 CPU = replace(TARGET, cuda=None, cpu_only=True, torch_release="2.11.0+cpu")
 NO_TORCH = replace(TARGET, torch=None, torch_release=None, cuda=None, cxx11_abi=None)
@@ -177,7 +178,7 @@ CASES = {
         change=put("flash-attn", "2.7.4", FLASH_FILES),
         code=DefectCode.DUPLICATE,
         says="are both installed",
-        mends="uninstall --python /env/bin/python flash-attn",
+        mends="wheelmill install flash-attn",
     ),
     "a-wheel-for-another-python": Broken(
         change=put("demo", "1.0", {"demo.py": b""}, tag="cp311-cp311-manylinux_2_28_x86_64"),
@@ -253,6 +254,13 @@ CASES = {
         says="libcudart.so.12 of nvidia-cuda-runtime-cu12 is installed beside another CUDA's: torch is for CUDA 13.0",
         mends="uninstall --python /env/bin/python nvidia-cuda-runtime-cu12",
     ),
+    "code-for-another-gpu": Broken(
+        change=extension(shared_object(needed=["libtorch.so"], sm=90)),
+        environment=replace(TARGET, gpus=(Gpu(capability=Architecture(12, 0)),)),
+        code=DefectCode.GPU,
+        says="has no machine code for sm_120",
+        mends="wheelmill install demo",
+    ),
     "an-old-driver": Broken(
         change=lambda _: None,
         environment=replace(TARGET, driver="535.104.05"),
@@ -287,8 +295,13 @@ BITSANDBYTES = {
     "bitsandbytes/libcuda13.so": shared_object(needed=["libcudart.so.13"]),
 }
 BY_CONDA = (
-    write(f"flash_attn-{FLASH}.dist-info/INSTALLER", b"conda\n"),
-    write("flash_attn/__init__.py", b"PREFIX = '/env'\n"),
+    put("demo", "1.0", {"demo/__init__.py": b"PREFIX = '/build'\n"}, installer="conda"),
+    write("demo/__init__.py", b"PREFIX = '/env'\n"),
+)
+BY_DEBIAN = (
+    put("demo", "1.0", {"demo/__init__.py": b"", "scripts/demo": b"", "demo/_C.so": shared_object()}, installer=""),
+    write("demo/_C.so", shared_object(defined=["stripped"])),
+    delete("scripts"),
 )
 SOUND: dict[str, tuple[TargetEnvironment, tuple[Change, ...]]] = {
     "cuda-13": (TARGET, (install_sound,)),
@@ -299,6 +312,7 @@ SOUND: dict[str, tuple[TargetEnvironment, tuple[Change, ...]]] = {
         (install_sound, put("bitsandbytes", "0.48", BITSANDBYTES, requires=["torch"])),
     ),
     "what-conda-rewrote": (TARGET, (install_sound, *BY_CONDA)),
+    "what-debian-stripped-and-moved": (TARGET, (install_sound, *BY_DEBIAN)),
     "a-linker-script": (TARGET, (install_sound, put("demo", "1.0", {"demo/libdemo.so": b"INPUT(libdemo.so.1)\n"}))),
 }
 

@@ -14,7 +14,7 @@ from wheelmill.client.environment.doctor.promises import (
     promises_are_kept,
     promises_of_lock,
     promises_of_project,
-    promises_of_uv_lock,
+    promises_of_tool_lock,
 )
 from wheelmill.client.environment.doctor.remedies import Remedies
 from wheelmill.client.lock.files import read_lock
@@ -129,15 +129,15 @@ def test_versions_of_uvs_lock_are_those_that_all_environments_have(
 ) -> None:
     path = tmp_path / "uv.lock"
     path.write_text(UV_LOCK.format(NAME.format("2.8.3+cu130torch2.10")))
-    (found,) = broken(list(promises_of_uv_lock(path)), site, examined)
+    (found,) = broken(list(promises_of_tool_lock(path)), site, examined)
     assert (found.code, found.project) == (DefectCode.LOCK, "flash-attn")
     (line,) = Remedies(examined=examined(), uv="uv").remedy_of(found).lines
-    assert line == f"uv sync --project {tmp_path} --inexact --reinstall-package flash-attn"
+    assert line == f"uv sync --project {tmp_path} --frozen --inexact --reinstall-package flash-attn"
 
 
 @pytest.mark.parametrize("text", ["package = 1", "[[package]]\nsource = 1", "no TOML", "package = [1]"])
 def test_what_is_no_lock_of_uv_is_told(text: str, tmp_path: Path) -> None:
     path = tmp_path / "uv.lock"
     path.write_text(text)
-    with pytest.raises(UsageError, match="is not a lock of uv"):
-        list(promises_of_uv_lock(path))
+    with pytest.raises(UsageError, match="is no lock that can be read"):
+        list(promises_of_tool_lock(path))
