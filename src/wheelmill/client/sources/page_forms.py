@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from wheelmill.client.sources.links import SUFFIX, LinkGroup, group_links
 from wheelmill.client.sources.plain_html import sort_plain_links
+from wheelmill.client.sources.plain_releases import sort_plain_releases
 from wheelmill.errors import UnreadableError
 from wheelmill.web.html_pages import read_html
 from wheelmill.web.json_pages import read_project_detail, read_releases, read_tree
@@ -26,7 +27,11 @@ class Listing:
 
 def read_listing(content: bytes, content_type: str, address: str) -> Listing:
     """Read and sort the wheels of a page; see `read_page`."""
-    if content_type in HTML_TYPES and (plain := sort_plain_links(content, address)):
+    if content_type in HTML_TYPES:
+        plain = sort_plain_links(content, address)
+    else:
+        plain = sort_plain_releases(content, address) if content.startswith(b"[") else None
+    if plain:
         return Listing(base=address, groups=plain)
     page = read_page(content, content_type, address)
     return Listing(base=page.base, groups=group_links(page.links), faults=page.faults)
