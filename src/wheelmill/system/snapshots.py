@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from contextlib import suppress
 from pathlib import Path
 
 from wheelmill.system.folders import remove_tree
@@ -26,16 +25,15 @@ def take_snapshot(folder: Path, snapshot: Path) -> int:
         How many entries the snapshot has, by which one that is not whole is known.
     """
     snapshot.mkdir()
-    count = 0
+    count, around = 0, str(snapshot.parent)
     for entry in os.scandir(folder):
-        path, copy = Path(entry.path), snapshot / entry.name
-        if path == snapshot.parent:
+        if entry.path == around:
             continue
         count += 1
         if entry.is_dir(follow_symlinks=False):
-            count += take_snapshot(path, copy)
+            count += take_snapshot(Path(entry.path), snapshot / entry.name)
         else:
-            _double(path, copy)
+            _double(entry.path, f"{snapshot}/{entry.name}")
     snapshot.chmod(stat.S_IMODE(folder.stat().st_mode))  # at last: nothing can be put into a folder that is closed
     return count
 
@@ -64,7 +62,7 @@ def restore_snapshot(folder: Path, snapshot: Path) -> None:
             restore_snapshot(path, Path(entry.path))
         elif not _is_same(path, Path(entry.path)):
             remove_entry(path)
-            _double(Path(entry.path), path)
+            _double(entry.path, str(path))
     folder.chmod(stat.S_IMODE(snapshot.stat().st_mode))
 
 
@@ -76,11 +74,11 @@ def remove_entry(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _double(path: Path, copy: Path) -> None:
-    with suppress(OSError):  # another file system, one that has no hard links, a file of another user
+def _double(path: str, copy: str) -> None:
+    try:
         os.link(path, copy, follow_symlinks=False)
-        return
-    shutil.copy2(path, copy, follow_symlinks=False)
+    except OSError:  # another file system, one that has no hard links, a file of another user
+        shutil.copy2(path, copy, follow_symlinks=False)
 
 
 def _is_same(path: Path, copy: Path) -> bool:

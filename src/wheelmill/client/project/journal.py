@@ -7,10 +7,8 @@ finds a journal about it undoes what that says: its writer, and all that this ha
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import stat
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,36 +19,17 @@ from typing import Final
 from platformdirs import user_state_path
 
 from wheelmill.client.install.places import Place
+from wheelmill.client.project.kept import KeptFile, KeptTree, keep_file, keep_tree
 from wheelmill.errors import UsageError
 from wheelmill.system.files import sha256_of_bytes, sync_folder, write_durably
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.plain_records import plain_of, record_of
-from wheelmill.system.snapshots import count_entries, remove_entry, restore_snapshot, take_snapshot
 
 _FORMAT: Final = 1
 """Raised when an older program would undo a journal wrongly."""
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _KeptFile:
-    path: Path
-    content: str | None = None
-    """In base64; None when there was none."""
-    mode: int = 0
-    link: str | None = None
-    """Where it leads, if it was a symbolic link."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _KeptTree:
-    path: Path
-    snapshot: Path | None = None
-    """None when there was no such folder."""
-    entries: int = 0
-    """In the snapshot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +41,8 @@ class _Journal:
     """The folders that snapshots may lie in."""
     marks: tuple[Path, ...] = ()
     """Those that were made. Where one is gone, what was changed has been removed since; another may have its place."""
-    files: tuple[_KeptFile, ...] = ()
-    trees: tuple[_KeptTree, ...] = ()
+    files: tuple[KeptFile, ...] = ()
+    trees: tuple[KeptTree, ...] = ()
 
 
 @contextmanager
@@ -146,12 +125,13 @@ def _begin(path: Path, root: Path, files: Sequence[Path], environment: Place | N
     journal = _Journal(format=_FORMAT, places=bases, scratch=tuple(dict.fromkeys(beside + scratch)))
     _write(path, journal)
     marks = [_make_one_of([each]) for each in beside]
-    trees = [_KeptTree(path=tree.resolve()) for tree in (environment.trees if environment else ())]
-    if any(tree.path.is_dir() for tree in trees):
+    folders = [tree.resolve() for tree in (environment.trees if environment else ())]
+    trees = [KeptTree(path=folder) for folder in folders]
+    if any(folder.is_dir() for folder in folders):
         marks.append(_make_one_of(scratch))
-        trees = [_take(tree.path, marks[-1] / str(number)) for number, tree in enumerate(trees)]
+        trees = [keep_tree(folder, marks[-1] / str(number)) for number, folder in enumerate(folders)]
         sync_folder(marks[-1])
-    kept = tuple(each for file in files for each in _keep(file.absolute()))
+    kept = tuple(each for file in files for each in keep_file(file.absolute()))
     journal = replace(journal, marks=tuple(marks), files=kept, trees=tuple(trees))
     _write(path, journal)
     return journal
@@ -178,24 +158,6 @@ def _make_one_of(folders: Sequence[Path]) -> Path:
     raise UsageError(f"{place} cannot be written", hint="take a project and an environment of your own")
 
 
-def _take(tree: Path, snapshot: Path) -> _KeptTree:
-    if not tree.is_dir():
-        return _KeptTree(path=tree)
-    return _KeptTree(path=tree, snapshot=snapshot, entries=take_snapshot(tree, snapshot))
-
-
-def _keep(path: Path) -> Iterator[_KeptFile]:
-    """What a file is now; of a link also what it leads to."""
-    if path.is_symlink():
-        yield _KeptFile(path=path, link=str(path.readlink()))
-        yield from _keep(path.resolve())
-    elif path.exists():
-        content = base64.b64encode(path.read_bytes()).decode()
-        yield _KeptFile(path=path, content=content, mode=stat.S_IMODE(path.stat().st_mode))
-    else:
-        yield _KeptFile(path=path)
-
-
 def _undo_what_was_left(place: Path, say: Say) -> None:
     if not _journals_about(place):
         return
@@ -213,10 +175,7 @@ def _undo_what_was_left(place: Path, say: Say) -> None:
 def _save_what_is_there(journal: _Journal, say: Say) -> None:
     """Keep copies of files that are to be put back: since the command was killed, somebody may have worked on them."""
     for file in journal.files:
-        if not file.path.is_file() or file.path.is_symlink():
-            continue
-        content = file.path.read_bytes()
-        if file.content is None or content != base64.b64decode(file.content):
+        if (content := file.other_content) is not None:
             copy = _state("undone") / f"{sha256_of_bytes(content)[:12]}-{file.path.name}"
             write_durably(copy, content)
             say(f"{file.path} as it was left is kept as {copy}")
@@ -228,30 +187,11 @@ def _undo(path: Path, say: Say) -> None:
         return
     journal = _read(path)
     for file in journal.files:
-        _put_back(file)
+        file.put_back()
     for tree in journal.trees:
-        if tree.snapshot is None:
-            remove_entry(tree.path)
-        elif count_entries(tree.snapshot) == tree.entries:
-            restore_snapshot(tree.path, tree.snapshot)
-        else:  # the machine lost power before its disk had all
+        if not tree.put_back():
             say(f"{tree.path} could not be put back: its snapshot is not whole; make that environment anew")
     _forget(path, journal)
-
-
-def _put_back(file: _KeptFile) -> None:
-    if file.link is not None:
-        if not file.path.is_symlink() or str(file.path.readlink()) != file.link:
-            remove_entry(file.path)
-            file.path.symlink_to(file.link)
-    elif file.content is None:
-        remove_entry(file.path)
-    else:
-        content = base64.b64decode(file.content)
-        if file.path.is_symlink() or not file.path.is_file() or file.path.read_bytes() != content:
-            remove_entry(file.path) if file.path.is_dir() else None
-            write_durably(file.path, content)
-        file.path.chmod(file.mode)
 
 
 def _forget(path: Path, journal: _Journal) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.kills import killed_at_every_step
 from tests.trees import content_of, environment_tree
 from wheelmill.client.install.places import Place
-from wheelmill.client.project import journal
+from wheelmill.client.project import kept
 from wheelmill.client.project.journal import have_alone, undo_on_failure, undo_what_was_left
 from wheelmill.errors import UsageError
 from wheelmill.system import process
@@ -354,7 +354,7 @@ def test_what_cannot_be_put_back_now_is_put_back_by_the_next_command(
 
     before = content_of(project)
     with monkeypatch.context() as patched:
-        patched.setattr(journal, "restore_snapshot", refuse)
+        patched.setattr(kept, "restore_snapshot", refuse)
         said = fail_after(lambda: change(project), project)
     assert "uv.lock: No space left on device; the next command" in said[0]
     with have_alone(project, print):
