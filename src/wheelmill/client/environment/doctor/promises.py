@@ -45,6 +45,13 @@ class Promise:
     """The file that names it."""
     is_needed: bool
     """Whether it must be installed, and is not for certain environments only."""
+    any_label: bool = False
+    """Whether a version without a label stands for those with one, too, as in ``==2.8.3`` (PEP 440)."""
+
+    def is_kept_by(self, version: str) -> bool:
+        """Whether an installed version is the one that is named."""
+        public, _, _label = version.partition("+")
+        return str(self.version) in ((version, public) if self.any_label else (version,))
 
 
 def promises_of_lock(lock: Pylock, path: Path, environment: TargetEnvironment) -> list[Promise]:
@@ -61,7 +68,7 @@ def promises_of_lock(lock: Pylock, path: Path, environment: TargetEnvironment) -
 def promises_of_project(
     requirements: Iterable[Requirement], path: Path, environment: TargetEnvironment
 ) -> Iterator[Promise]:
-    """The wheels that a project names by their URLs.
+    """The wheels that a project names by their URLs, and the versions that it pins.
 
     Args:
         requirements: all that it depends on.
@@ -70,9 +77,15 @@ def promises_of_project(
     """
     markers = cast("dict[str, str]", marker_environment(environment))
     for requirement in requirements:
-        is_for_it = requirement.marker is None or requirement.marker.evaluate(markers)
-        if requirement.url and is_for_it and (name := _name_in(requirement.url)):
+        if requirement.marker and not requirement.marker.evaluate(markers):
+            continue
+        name = _name_in(requirement.url) if requirement.url else None
+        pins = [clause.version for clause in requirement.specifier if clause.operator == "=="]
+        if name:
             yield Promise(project=name.project, version=name.version, place=path, is_needed=True)
+        elif pins and not pins[0].endswith(".*"):
+            project, version = canonicalize_name(requirement.name), Version(pins[0])
+            yield Promise(project=project, version=version, place=path, is_needed=True, any_label=True)
 
 
 def promises_of_tool_lock(path: Path) -> Iterator[Promise]:
@@ -128,7 +141,7 @@ def promises_are_kept(promises: Iterable[Promise], examined: Examined) -> Iterat
                 yield _broken(promise, DefectCode.LOCK, promise.project, f"is not installed, but {wanted}")
             continue
         version = installed.distribution.version
-        if version == str(promise.version):
+        if promise.is_kept_by(version):
             continue
         is_usual = promise.version.local is not None and version == promise.version.public
         code = DefectCode.UNLABELLED if is_usual else DefectCode.LOCK

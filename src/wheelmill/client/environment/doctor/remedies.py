@@ -152,14 +152,25 @@ class Remedies:
             )
             return Remedy(commands=(lock,))
         root = str(place.parent)
-        if self.uv and place.with_name("uv.lock").exists():
-            options = ("--project", root, "--frozen", "--inexact", "--reinstall-package", project)
-            return Remedy(commands=((self.uv, "sync", *options),))
-        if place.with_name("poetry.lock").exists():
-            return Remedy(commands=(("poetry", "install", "--directory", root),))
-        if place.with_name("pdm.lock").exists():
-            return Remedy(commands=(("pdm", "sync", "--project", root),))
-        return self._choose(project)
+        tools = {
+            "uv.lock": (
+                self.uv or "uv",
+                "sync",
+                "--project",
+                root,
+                "--frozen",
+                "--inexact",
+                "--reinstall-package",
+                project,
+            ),
+            "poetry.lock": ("poetry", "install", "--directory", root),
+            "pdm.lock": ("pdm", "sync", "--project", root),
+        }
+        if tool := next((command for lock, command in tools.items() if place.with_name(lock).exists()), None):
+            return Remedy(commands=(tool,))
+        if project in self.asked or not (self.uv or place.suffix == ".txt"):
+            return self._choose(project)
+        return Remedy(commands=((*self._pip("install"), "-r", str(place)),))
 
     def _cleaned(self, defect: Defect) -> Remedy:
         return Remedy(commands=(("rm", "-r", str(defect.place)),)) if defect.place else self._reinstalled(defect)

@@ -95,6 +95,28 @@ def test_a_project_names_wheels_by_their_urls(site: Path, examined: Examine, tmp
     assert [(each.code, each.subject) for each in found] == [(DefectCode.LOCK, f"flash-attn {FLASH}")]
 
 
+@pytest.mark.parametrize(
+    ("pin", "code"),
+    [
+        (f"flash-attn=={FLASH}", None),
+        ("flash-attn==2.8.3", None),
+        ("flash-attn==2.8.*", None),
+        ("flash-attn==2.9.0", DefectCode.LOCK),
+        ("flash-attn==2.8.3+cu130torch2.10", DefectCode.LOCK),
+        ("torch==2.11.0+cu130", DefectCode.UNLABELLED),
+        ("not-there==1", DefectCode.LOCK),
+    ],
+)
+def test_a_version_that_a_project_pins_is_compared(
+    pin: str, code: DefectCode | None, site: Path, examined: Examine, tmp_path: Path
+) -> None:
+    path = tmp_path / "requirements.txt"
+    found = broken(list(promises_of_project([Requirement(pin)], path, TARGET)), site, examined)
+    assert [each.code for each in found] == ([code] if code else [])
+    for each in found:
+        assert Remedies(examined=examined(), uv="uv").remedy_of(each).lines[0].endswith(f"-r {path}")
+
+
 UV_LOCK = """
 version = 1
 [[package]]
