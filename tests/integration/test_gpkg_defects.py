@@ -63,6 +63,8 @@ def test_01_a_token_is_sent_to_its_own_server(
     assert sent == [
         ("/links/", "127.0.0.1", None),
         ("/registered/", "127.0.0.1", None),
+        ("/simple/", "127.0.0.1", None),  # the names that may be meant
+        ("/simple/", "localhost", "Bearer own"),
         ("/simple/demo/", "127.0.0.1", None),
         ("/simple/demo/", "localhost", "Bearer own"),
     ]
@@ -73,7 +75,7 @@ def test_02_netrc_is_read(wheelmill: Command, hosts: Hosts, tmp_path: Path) -> N
     write_private(tmp_path / "netrc", "machine index.example login somebody password word\n")
     source = ("--source", "https://index.example/simple/")
     wheelmill("resolve", "demo", *TARGET, *source, exit_code=8, **hosts.environment)
-    assert hosts.asked == [("https://index.example", "Basic c29tZWJvZHk6d29yZA==")]
+    assert set(hosts.asked) == {("https://index.example", "Basic c29tZWJvZHk6d29yZA==")}
 
 
 def test_03_wheels_are_for_the_targets_processor(taken: Taken) -> None:
