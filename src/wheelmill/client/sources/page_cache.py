@@ -147,10 +147,13 @@ class PageCache:
         rows = self._run(lambda database: database.execute(query, (len(url), url)).fetchall())
         return [project for (project,) in rows]
 
-    def lists_wheels(self, page: int) -> bool:
-        """Whether a page has any wheel that can be read, of whatever project."""
+    def lists_wheels(self, page: int, project: str | None = None) -> bool:
+        """Whether a page has any wheel that can be read, of one project or of whatever one."""
         query = "SELECT 1 FROM groups WHERE page = ? LIMIT 1"
-        return self._run(lambda database: database.execute(query, (page,)).fetchone()) is not None
+        wanted: tuple[object, ...] = (page,)
+        if project:
+            query, wanted = "SELECT 1 FROM groups WHERE page = ? AND project = ? LIMIT 1", (page, project)
+        return self._run(lambda database: database.execute(query, wanted).fetchone()) is not None
 
     def links(self, group: int) -> Iterator[Link]:
         """The links of one group."""

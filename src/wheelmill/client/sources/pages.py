@@ -96,7 +96,7 @@ class Pages:
             return PageOutcome(outcome=Outcome.NOT_ASKED, url=url, detail="read, and lost with the cache")
         if chain[0].absent:
             return PageOutcome(outcome=Outcome.ABSENT, url=url, detail="there is no such page (404)")
-        if any(True for page in chain for _ in self.cache.groups(page.id, project)):
+        if any(self.cache.lists_wheels(page.id, project) for page in chain):
             return PageOutcome(outcome=Outcome.FOUND, url=url)
         lists_any = any(self.cache.lists_wheels(page.id) for page in chain)
         return PageOutcome(outcome=Outcome.HAS_NONE, url=url, detail="" if lists_any else "lists no wheel")
