@@ -30,7 +30,7 @@ def sources(server: PageServer) -> str:
     [
         ("resolve", "demo", "--no-look", "--json"),
         ("available", "demo", "--json"),
-        ("explain", "demo", "--fitting", "--json"),
+        ("explain", "demo", "--fitting", "--no-look", "--json"),
         ("add", "demo", "--no-look", "--no-sync", "--json"),
     ],
     ids=lambda command: command[0],
