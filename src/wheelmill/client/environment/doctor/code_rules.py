@@ -41,6 +41,9 @@ def labels_agree(examined: Examined) -> Iterator[Defect]:
         if environment.cuda and label.cuda_major and label.cuda_major != environment.cuda.major:
             detail = f"built for CUDA {label.cuda_major}, but the installed torch is for CUDA {environment.cuda}"
             yield against(each, DefectCode.CUDA, detail)
+        if environment.cuda and label.other_accelerator and distribution.project != TORCH:
+            detail = f"built for {label.other_accelerator}, but the installed torch is for CUDA {environment.cuda}"
+            yield against(each, DefectCode.CUDA, detail)
         if None not in (label.cxx11_abi, environment.cxx11_abi) and label.cxx11_abi != environment.cxx11_abi:
             yield against(each, DefectCode.ABI, "built with another C++ ABI than the installed torch")
 

@@ -90,6 +90,8 @@ class Remedies:
     def _chosen_anew(self, defect: Defect) -> Remedy:
         if defect.project == TORCH:
             return self._reinstalled(defect)
+        if defect.project in _BESIDE_TORCH:
+            return self._right_torch(defect)
         if defect.project:
             return self._choose(defect.project, adds=defect.place is not None)
         return Remedy(commands=((_PROGRAM, "lock"),)) if defect.place else Remedy()
@@ -104,9 +106,7 @@ class Remedies:
         if self.project and (adds or project in self.asked):
             command = "update" if project in self.asked else "add"
             return Remedy(commands=((_PROGRAM, command, project, "--project", str(self.project)),))
-        return Remedy(
-            commands=((_PROGRAM, "install", project, "--python-path", str(self.examined.environment.interpreter)),)
-        )
+        return Remedy(commands=((_PROGRAM, "install", project, *self._here),))
 
     def _reinstalled(self, defect: Defect) -> Remedy:
         installed = self.examined.by_project.get(defect.project) if defect.project else None
@@ -142,27 +142,10 @@ class Remedies:
         if project is None or place is None:
             return Remedy()
         if is_valid_pylock_path(place):
-            lock = (
-                _PROGRAM,
-                "install",
-                "--lock",
-                str(place),
-                "--python-path",
-                str(self.examined.environment.interpreter),
-            )
-            return Remedy(commands=(lock,))
-        root = str(place.parent)
+            return Remedy(commands=((_PROGRAM, "install", "--lock", str(place), *self._here),))
+        root, again = str(place.parent), ("--reinstall-package", project)
         tools = {
-            "uv.lock": (
-                self.uv or "uv",
-                "sync",
-                "--project",
-                root,
-                "--frozen",
-                "--inexact",
-                "--reinstall-package",
-                project,
-            ),
+            "uv.lock": (self.uv or "uv", "sync", "--project", root, "--frozen", "--inexact", *again),
             "poetry.lock": ("poetry", "install", "--directory", root),
             "pdm.lock": ("pdm", "sync", "--project", root),
         }
@@ -236,6 +219,10 @@ class Remedies:
 
     def _uninstall(self, *projects: str) -> Command:
         return (*self._pip("uninstall"), *(() if self.uv else ("--yes",)), *projects)
+
+    @property
+    def _here(self) -> Command:
+        return ("--python-path", str(self.examined.environment.interpreter))
 
     def _pip(self, command: str) -> Command:
         if self.uv:

@@ -14,6 +14,7 @@ from wheelmill.client.environment.doctor.inventory import Installed, needs_torch
 from wheelmill.client.records import Aspect
 from wheelmill.names import ProjectName, project_name
 from wheelmill.wheel.findings import some_of
+from wheelmill.wheel.label import BuiltFor
 
 TORCH: Final = project_name("torch")
 _OF_TAGS: Final = {
@@ -55,8 +56,7 @@ def torch_has_cuda(examined: Examined) -> Iterator[Defect]:
     environment = examined.environment
     if not environment.cpu_only:
         return
-    local = (environment.torch_release or "").partition("+")[2]
-    built = "ROCm" if local.startswith("rocm") else "Intel's GPUs" if local.startswith("xpu") else "the CPU alone"
+    built = BuiltFor.of_installed(environment.torch_release or "").other_accelerator or "the CPU alone"
     for name, each in examined.by_project.items():
         asks = each.distribution.label.cuda_major is not None or any(
             "torch_cuda" in lib or "c10_cuda" in lib for lib in each.needed

@@ -230,6 +230,12 @@ CASES = {
         says="built for CUDA 12, but the installed torch is for CUDA 13.0",
         mends="wheelmill install demo",
     ),
+    "a-torchvision-without-cuda": Broken(
+        change=put("torchvision", "0.26.0+cpu", {"torchvision/__init__.py": b""}, requires=["torch==2.11.0"]),
+        code=DefectCode.CUDA,
+        says="built for the CPU alone, but the installed torch is for CUDA 13.0",
+        mends="--reinstall-package torchvision",
+    ),
     "code-for-another-cuda": Broken(
         change=extension(shared_object(needed=["libtorch.so", "libcudart.so.12"]), version="1.0"),
         code=DefectCode.CUDA,
