@@ -15,7 +15,8 @@ Place = Literal["library", "programs", "elsewhere"]
 
 _SCHEMES: Final[Mapping[str, Place]] = {"purelib": "library", "platlib": "library", "scripts": "programs"}
 _PROGRAMS: Final = ("bin", "Scripts")
-_LIBRARY: Final = ("site-packages", "dist-packages")
+LIBRARIES: Final = ("site-packages", "dist-packages")
+"""What the folders of installed packages are called."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ def _place_of(parts: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
 def _place_in_prefix(parts: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
     """Look for the other places in the folder of the whole environment, which has them all."""
     for number, part in enumerate(parts[:-1]):
-        if part in _LIBRARY:
+        if part in LIBRARIES:
             return "library", parts[number + 1 :]
     if parts[0] in _PROGRAMS and len(parts) > 1:
         return "programs", parts[1:]

@@ -17,6 +17,7 @@ from wheelmill.client.records import Inside
 from wheelmill.errors import UnreadableError
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.elf import ELF_MAGIC, Budget, SharedObject
+from wheelmill.wheel.installed import LIBRARIES
 from wheelmill.wheel.limits import MAX_METADATA, MAX_RECORD
 from wheelmill.wheel.metadata import tags_of
 from wheelmill.wheel.record import RecordRow, digest_of, read_rows
@@ -214,7 +215,7 @@ def _installer_of(folder: Path) -> str:
 
 def broken_folders(path: Sequence[Path]) -> Iterator[Path]:
     """What an installation or a removal left that broke off: pip's ``~orch``, and a ``.dist-info`` without METADATA."""
-    for folder in path:
+    for folder in (each for each in path if each.name in LIBRARIES):  # a .pth file may add a person's own folder
         try:
             entries = sorted(
                 each for each in folder.iterdir() if each.name.startswith("~") or each.suffix == ".dist-info"

@@ -103,3 +103,8 @@ def test_it_is_said_what_is_read(site: Path) -> None:
     install(site, "demo", "1.0", {})
     read(site, progress=lines)
     assert lines.lines == ["reading demo (1 of 1)", ""]
+
+
+def test_a_persons_own_folder_that_a_pth_file_adds_is_not_offered_for_removal(tmp_path: Path) -> None:
+    (tmp_path / "src" / "~old").mkdir(parents=True)
+    assert list(broken_folders([tmp_path / "src"])) == []
