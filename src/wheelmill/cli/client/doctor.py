@@ -16,7 +16,7 @@ from wheelmill.cli.client.change import settle, undoable_environment
 from wheelmill.cli.client.downloads import download_bars, wheel_cache
 from wheelmill.cli.client.project import ProjectOption, project_of
 from wheelmill.cli.client.resolve import no_wheel_error, print_resolution
-from wheelmill.cli.client.search import SearchOptions
+from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 def doctor(
     packages: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Packages to choose, download and check instead, before there is a project.",
-            metavar="[REQUIREMENT...]",
-        ),
+        package_argument("Packages to choose, download and check instead, without a project.", "[REQUIREMENT...]"),
     ] = None,
     *,
     target: TargetOptions,

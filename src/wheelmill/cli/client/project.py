@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 ProjectOption = Annotated[
     Path | None,
     typer.Option(
-        "--project", help="Its file or folder, or an environment; the nearest one, else a new one here.", metavar="PATH"
+        "--project",
+        help="Project: its file, folder or environment; the nearest, else a new one here.",
+        metavar="PATH",
     ),
 ]
 

@@ -75,7 +75,7 @@ def test_a_shell_is_offered_what_is_known(
     assert offered("resolve", "fl") == []
     advice("other", page)
     asked = len(server.asked)
-    for command in ("resolve", "add", "install", "lock", "explain", "available"):
+    for command in ("resolve", "add", "install", "lock", "explain", "available", "doctor"):
         assert offered(command, "fl") == ["flash-attn"]
     assert offered("resolve", "x") == offered("resolve", "fl", "no-such-file.yml") == []
     assert len(server.asked) == asked
