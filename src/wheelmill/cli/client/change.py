@@ -106,7 +106,8 @@ def alone(place: Path) -> AbstractContextManager[None]:
 def settle(target: TargetOptions) -> None:
     """Undo what a killed command left of the environment that options name, before that is looked at."""
     from wheelmill.client.install.places import Place  # noqa: PLC0415 - seldom needed
-    from wheelmill.client.project.journal import is_anything_left, undo_what_was_left  # noqa: PLC0415 - the same
+    from wheelmill.client.project.journal import undo_what_was_left  # noqa: PLC0415 - the same
+    from wheelmill.client.project.journal_file import is_anything_left  # noqa: PLC0415 - the same
     from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415 - the same
 
     if is_anything_left() and (interpreter := target.python_path or find_interpreter(Path.cwd())):

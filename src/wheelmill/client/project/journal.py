@@ -7,42 +7,30 @@ finds a journal about it undoes what that says: its writer, and all that this ha
 
 from __future__ import annotations
 
-import json
 import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
-
-from platformdirs import user_state_path
 
 from wheelmill.client.install.places import Place
-from wheelmill.client.project.kept import KeptFile, KeptTree, keep_file, keep_tree
+from wheelmill.client.project.journal_file import (
+    Journal,
+    forget_journal,
+    journals_about,
+    lock_of,
+    name_of,
+    read_journal,
+    state_folder,
+    write_journal,
+)
+from wheelmill.client.project.kept import KeptTree, keep_file, keep_tree
 from wheelmill.errors import UsageError
 from wheelmill.system.files import sha256_of_bytes, sync_folder, write_durably
-from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
-from wheelmill.system.plain_records import plain_of, record_of
-
-_FORMAT: Final = 1
-"""Raised when an older program would undo a journal wrongly."""
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Journal:
-    format: int
-    places: tuple[Path, ...]
-    """The folders whose locks its writer had."""
-    scratch: tuple[Path, ...] = ()
-    """The folders that snapshots may lie in."""
-    marks: tuple[Path, ...] = ()
-    """Those that were made. Where one is gone, what was changed has been removed since; another may have its place."""
-    files: tuple[KeptFile, ...] = ()
-    trees: tuple[KeptTree, ...] = ()
 
 
 @contextmanager
@@ -62,14 +50,9 @@ def have_alone(place: Path, say: Say) -> Iterator[None]:
     def wait(holder: str) -> None:
         say(f"{place} is being changed by {holder or 'another command'}: waiting for it")
 
-    with hold(_lock_of(place), wait=wait, inherited=True):
+    with hold(lock_of(place), wait=wait, inherited=True):
         _undo_what_was_left(place, say)
         yield
-
-
-def is_anything_left() -> bool:
-    """Whether a command is changing any place, or was killed when it did."""
-    return any(_all_journals())
 
 
 def undo_what_was_left(place: Path, say: Say) -> bool:
@@ -78,9 +61,9 @@ def undo_what_was_left(place: Path, say: Say) -> bool:
     Returns:
         Whether there was anything.
     """
-    if not _journals_about(place):
+    if not journals_about(place):
         return False
-    with suppress(BlockingIOError), hold(_lock_of(place), wait=None):
+    with suppress(BlockingIOError), hold(lock_of(place), wait=None):
         _undo_what_was_left(place, say)
         return True
     return False
@@ -99,7 +82,7 @@ def undo_on_failure(root: Path, files: Sequence[Path], environment: Place | None
     Raises:
         UsageError: the environment cannot be written.
     """
-    path = _state("journals") / f"{_name_of(root)}.json"
+    path = state_folder("journals") / f"{name_of(root)}.json"
     with ExitStack() as held:
         if environment and environment.base.resolve() != root.resolve():
             held.enter_context(have_alone(environment.base, say))
@@ -113,17 +96,17 @@ def undo_on_failure(root: Path, files: Sequence[Path], environment: Place | None
                 reason = ": ".join(map(str, filter(None, (error.filename, error.strerror))))
                 say(f"not everything is as it was: {reason}; the next command of wheelmill here tries again")
             raise
-        _forget(path, journal)
+        forget_journal(path, journal)
 
 
-def _begin(path: Path, root: Path, files: Sequence[Path], environment: Place | None) -> _Journal:
+def _begin(path: Path, root: Path, files: Sequence[Path], environment: Place | None) -> Journal:
     """Write a journal: first where snapshots will be, so that those of a killed command are removed, then all of it."""
     bases = (root.resolve(), *([environment.base.resolve()] if environment else []))
     name = f".wheelmill-journal-{uuid.uuid4().hex}"
     beside = [next(each for each in (bases[0], *bases[0].parents) if each.is_dir()) / name] if files else []
     scratch = [each / name for each in _scratch_places(environment)]
-    journal = _Journal(format=_FORMAT, places=bases, scratch=tuple(dict.fromkeys(beside + scratch)))
-    _write(path, journal)
+    journal = Journal(places=bases, scratch=tuple(dict.fromkeys(beside + scratch)))
+    write_journal(path, journal)
     marks = [_make_one_of([each]) for each in beside]
     folders = [tree.resolve() for tree in (environment.trees if environment else ())]
     trees = [KeptTree(path=folder) for folder in folders]
@@ -133,7 +116,7 @@ def _begin(path: Path, root: Path, files: Sequence[Path], environment: Place | N
         sync_folder(marks[-1])
     kept = tuple(each for file in files for each in keep_file(file.absolute()))
     journal = replace(journal, marks=tuple(marks), files=kept, trees=tuple(trees))
-    _write(path, journal)
+    write_journal(path, journal)
     return journal
 
 
@@ -159,24 +142,24 @@ def _make_one_of(folders: Sequence[Path]) -> Path:
 
 
 def _undo_what_was_left(place: Path, say: Say) -> None:
-    if not _journals_about(place):
+    if not journals_about(place):
         return
-    with hold(_state("locks") / "undo", wait=wait_silently):  # two may come from two places of one journal
-        for path in _journals_about(place):
-            journal = _read(path)
+    with hold(state_folder("locks") / "undo", wait=wait_silently):  # two may come from two places of one journal
+        for path in journals_about(place):
+            journal = read_journal(path)
             if journal.marks and all(folder.is_dir() for folder in journal.marks):
                 _save_what_is_there(journal, say)
                 _undo(path, say)
                 say(f"a command that was killed had left {place} half changed: it is as it was before")
             else:  # it had changed nothing, or what it had changed is gone
-                _forget(path, journal)
+                forget_journal(path, journal)
 
 
-def _save_what_is_there(journal: _Journal, say: Say) -> None:
+def _save_what_is_there(journal: Journal, say: Say) -> None:
     """Keep copies of files that are to be put back: since the command was killed, somebody may have worked on them."""
     for file in journal.files:
         if (content := file.other_content) is not None:
-            copy = _state("undone") / f"{sha256_of_bytes(content)[:12]}-{file.path.name}"
+            copy = state_folder("undone") / f"{sha256_of_bytes(content)[:12]}-{file.path.name}"
             write_durably(copy, content)
             say(f"{file.path} as it was left is kept as {copy}")
 
@@ -185,76 +168,10 @@ def _undo(path: Path, say: Say) -> None:
     """Do what a journal says, and remove it; if this is interrupted too, it is done again."""
     if not path.exists():  # it was not written yet
         return
-    journal = _read(path)
+    journal = read_journal(path)
     for file in journal.files:
         file.put_back()
     for tree in journal.trees:
         if not tree.put_back():
             say(f"{tree.path} could not be put back: its snapshot is not whole; make that environment anew")
-    _forget(path, journal)
-
-
-def _forget(path: Path, journal: _Journal) -> None:
-    """Remove a journal and its snapshots; once it says nothing of files and trees, it is no longer undone."""
-    _write(path, replace(journal, marks=(), files=(), trees=()))
-    for folder in journal.scratch:
-        remove_tree(folder)
-    path.unlink()
-
-
-def _write(path: Path, journal: _Journal) -> None:
-    write_durably(path, json.dumps(plain_of(journal)).encode())
-
-
-def _read(path: Path) -> _Journal:
-    """Read a journal that this version or an older one wrote.
-
-    Raises:
-        UsageError: a newer one did.
-    """
-    content = json.loads(path.read_bytes())
-    if content["format"] > _FORMAT:
-        raise UsageError(
-            f"{path}: a newer wheelmill left {content['places'][0]} half changed",
-            hint="run a command of that one there; or put it right yourself, and remove the file",
-        )
-    journal: _Journal = record_of(_Journal, content)
-    return journal
-
-
-def _journals_about(place: Path) -> list[Path]:
-    """The journals of this user that have a place among theirs."""
-    found = []
-    for path in sorted(_all_journals()):
-        with suppress(FileNotFoundError):  # its writer has just ended
-            if path.lstat().st_uid == os.getuid() and str(place.resolve()) in json.loads(path.read_bytes())["places"]:
-                found.append(path)
-    return found
-
-
-def _all_journals() -> Iterator[Path]:
-    return (user_state_path("wheelmill") / "journals").glob("*.json")
-
-
-def _lock_of(place: Path) -> Path:
-    return _state("locks") / _name_of(place)
-
-
-def _name_of(place: Path) -> str:
-    return sha256_of_bytes(os.fsencode(place.resolve()))
-
-
-def _state(name: str) -> Path:
-    """A folder of this user's state, made when it is not there.
-
-    Raises:
-        UsageError: it cannot be made.
-    """
-    folder = user_state_path("wheelmill") / name
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"{folder}: {error.strerror}", hint="XDG_STATE_HOME names another folder for what changes need to be undone"
-        ) from None
-    return folder
+    forget_journal(path, journal)

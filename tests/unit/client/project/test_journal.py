@@ -333,6 +333,14 @@ def test_a_journal_of_a_newer_version_is_not_undone_and_nothing_goes_on(project:
     assert content_of(project) == left
 
 
+def test_a_damaged_journal_is_named(project: Path, state: Path) -> None:
+    kill_in_the_middle(project)
+    (written,) = (state / "journals").glob("*.json")
+    written.write_bytes(written.read_bytes()[:100])
+    with pytest.raises(UsageError, match=r"\.json is damaged"), have_alone(project, print):
+        raise AssertionError
+
+
 def test_a_snapshot_that_is_not_whole_removes_nothing(project: Path, state: Path) -> None:
     """The machine lost power, and the disk had the journal but not all of the snapshot."""
     kill_in_the_middle(project)

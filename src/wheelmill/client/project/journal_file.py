@@ -1,0 +1,119 @@
+"""Journals as files: with the user's own state, where nobody else can put one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from platformdirs import user_state_path
+
+from wheelmill.client.project.kept import KeptFile, KeptTree
+from wheelmill.errors import UsageError
+from wheelmill.system.files import sha256_of_bytes, write_durably
+from wheelmill.system.folders import remove_tree
+from wheelmill.system.plain_records import plain_of, record_of
+
+FORMAT: Final = 1
+"""Raised when an older program would undo a journal wrongly."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Journal:
+    """What is put back, and where it is kept."""
+
+    format: int = FORMAT
+    places: tuple[Path, ...]
+    """The folders whose locks its writer had."""
+    scratch: tuple[Path, ...] = ()
+    """The folders that snapshots may lie in."""
+    marks: tuple[Path, ...] = ()
+    """Those that were made. Where one is gone, what was changed has been removed since; another may have its place."""
+    files: tuple[KeptFile, ...] = ()
+    trees: tuple[KeptTree, ...] = ()
+
+
+def is_anything_left() -> bool:
+    """Whether a command is changing any place, or was killed when it did."""
+    return any(_all_journals())
+
+
+def forget_journal(path: Path, journal: Journal) -> None:
+    """Remove a journal and its snapshots; once it says nothing of files and trees, it is no longer undone."""
+    write_journal(path, replace(journal, marks=(), files=(), trees=()))
+    for folder in journal.scratch:
+        remove_tree(folder)
+    path.unlink()
+
+
+def write_journal(path: Path, journal: Journal) -> None:
+    """Have a journal on the disk before this returns."""
+    write_durably(path, json.dumps(plain_of(journal)).encode())
+
+
+def read_journal(path: Path) -> Journal:
+    """Read a journal that this version or an older one wrote.
+
+    Raises:
+        UsageError: a newer one did.
+    """
+    content = _load(path)
+    if content["format"] > FORMAT:
+        raise UsageError(
+            f"{path}: a newer wheelmill left {content['places'][0]} half changed",
+            hint="run a command of that one there; or put it right yourself, and remove the file",
+        )
+    journal: Journal = record_of(Journal, content)
+    return journal
+
+
+def journals_about(place: Path) -> list[Path]:
+    """The journals of this user that have a place among theirs."""
+    found = []
+    for path in sorted(_all_journals()):
+        with suppress(FileNotFoundError):  # its writer has just ended
+            if path.lstat().st_uid == os.getuid() and str(place.resolve()) in _load(path)["places"]:
+                found.append(path)
+    return found
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_bytes())
+    except ValueError:
+        raise UsageError(f"{path} is damaged, so what it is about cannot be put back", hint="remove it") from None
+    return content
+
+
+def _all_journals() -> Iterator[Path]:
+    return (user_state_path("wheelmill") / "journals").glob("*.json")
+
+
+def lock_of(place: Path) -> Path:
+    """The file whose lock is that of a place."""
+    return state_folder("locks") / name_of(place)
+
+
+def name_of(place: Path) -> str:
+    """What files about a place are called."""
+    return sha256_of_bytes(os.fsencode(place.resolve()))
+
+
+def state_folder(name: str) -> Path:
+    """A folder of this user's state, made when it is not there.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    folder = user_state_path("wheelmill") / name
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: {error.strerror}", hint="XDG_STATE_HOME names another folder for what changes need to be undone"
+        ) from None
+    return folder
