@@ -24,7 +24,7 @@ class LockedProject(ToolProject):
     """A ``pyproject.toml`` beside the lock of such a tool; see `Project`.
 
     Neither tool checks the hash in a URL, so the lock is compared with what was chosen before anything is installed.
-    What nobody needs any longer stays in the environment, but for what is removed.
+    Neither uninstalls what nobody needs any longer.
     """
 
     tool: ClassVar[str]
@@ -89,16 +89,18 @@ class LockedProject(ToolProject):
         interpreter = resolutions[0].environment.interpreter
         if self.own_python is None and interpreter:
             self.make_environment(interpreter, progress)
+        before = self._locked
         self._run(progress, *self.lock_arguments)
         self._check_lock(resolutions)
         self._run(progress, *self.install_arguments)
+        self._uninstall_unlocked(before, self.own_python, progress)
 
-    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
-        """Lock it, and uninstall what nothing in the lock needs any longer; see `Project`."""
+    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:  # noqa: ARG002 - the lock knows
+        """Lock it, and bring its environment to that; see `Project`."""
+        before = self._locked
         self._run(progress, *self.lock_arguments)
         self._run(progress, *self.install_arguments)
-        if self.own_python:
-            self._uninstall_unlocked(projects, self.own_python, progress)
+        self._uninstall_unlocked(before, self.own_python, progress)
 
     def _run(self, progress: Progress, *arguments: str | Path) -> None:
         run_installer([self.program, *arguments], progress, cwd=self.root)

@@ -16,7 +16,7 @@ from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import Pyproject
 from wheelmill.client.records import Candidate, Resolution
 from wheelmill.errors import IntegrityError
-from wheelmill.names import ProjectName
+from wheelmill.names import ProjectName, project_name
 from wheelmill.system.progress import Progress
 
 
@@ -73,10 +73,19 @@ class ToolProject:
         if self.lock:
             check_lock(self.lock, [each.candidate for one in resolutions for each in one.choices.values()])
 
-    def _uninstall_unlocked(self, projects: Sequence[ProjectName], python: Path, progress: Progress) -> None:
-        """Uninstall what nothing in the lock needs any longer: most tools leave that."""
-        locked = {package.get("name") for package in _packages_of(self.lock)} if self.lock else set()
-        installer_for(python, progress).uninstall([each for each in projects if each not in locked])
+    @property
+    def _locked(self) -> set[str]:
+        """The projects in the tool's lock; none where there is no lock."""
+        return {each["name"] for each in _packages_of(self.lock)} if self.lock and self.lock.exists() else set()
+
+    def _uninstall_unlocked(self, before: set[str], python: Path | None, progress: Progress) -> None:
+        """Uninstall what the lock held before and holds no longer, and nothing that somebody else installed.
+
+        An exact sync would take that away too, and what other members, groups and extras need.
+        """
+        gone = sorted(map(project_name, before - self._locked))
+        if python and gone:
+            installer_for(python, progress).uninstall(gone)
 
 
 def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:

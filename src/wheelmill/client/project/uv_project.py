@@ -20,10 +20,9 @@ from wheelmill.client.project.toml_tables import TomlTables
 from wheelmill.client.project.tool_project import ToolProject
 from wheelmill.client.records import Resolution
 from wheelmill.client.target.interpreter import declared_python, python_in
-from wheelmill.errors import ProcessError, UsageError
-from wheelmill.installers.uv import installer_environment, run_installer
+from wheelmill.errors import UsageError
+from wheelmill.installers.uv import run_installer
 from wheelmill.names import ProjectName
-from wheelmill.system import process
 from wheelmill.system.progress import Progress
 
 
@@ -76,36 +75,21 @@ class UvProject(ToolProject):
         chosen = {choice.candidate.project for each in resolutions for choice in each.choices.values()}
         # uv may have read a page of their index before they were on it.
         anew = [] if cache.offline else [word for each in sorted(chosen) for word in ("--refresh-package", each)]
-        keeping = self._keeping()
+        before = self._locked
         self._run(progress, "lock", *options, *anew)
         self._check_lock(resolutions)
-        self._run(progress, "sync", *options, *keeping)
+        self._run(progress, "sync", "--inexact", *options)
+        self._uninstall_unlocked(before, python_in(self.environment), progress)
 
-    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:
+    def uninstall(self, projects: Sequence[ProjectName], progress: Progress) -> None:  # noqa: ARG002 - the lock knows
         """Lock it and bring its environment to that; see `Project`."""
-        keeping = self._keeping()
+        before = self._locked
         self._run(progress, "lock")
-        self._run(progress, "sync", *keeping)
-        if keeping and (python := python_in(self.environment)):
-            self._uninstall_unlocked(projects, python, progress)
+        self._run(progress, "sync", "--inexact")
+        self._uninstall_unlocked(before, python_in(self.environment), progress)
 
     def _run(self, progress: Progress, command: str, *options: str) -> None:
         run_installer([self.uv, command, "--directory", self.path.parent, *options], progress)
-
-    def _keeping(self) -> list[str]:
-        """What keeps uv from uninstalling: an environment with more than the lock says, or not uv's own, keeps it all.
-
-        What other members of a workspace need is no surplus, and neither are extras and groups that were synced before.
-        """
-        if self.workspace or (self.environment.exists() and not is_made_by_uv(self.environment)):
-            return ["--inexact"]
-        argv: list[str | Path] = [self.uv, "sync", "--directory", self.path.parent, "--frozen", "--check"]
-        try:
-            with installer_environment() as variables:
-                process.run(argv, env=variables)
-        except ProcessError:
-            return ["--inexact"]
-        return []
 
     def _python_option(self, resolution: Resolution) -> list[str]:
         """Which Python uv shall take; nothing for that of the project's own environment."""

@@ -1,0 +1,272 @@
+"""Every kind of project x add, second add, update, remove, failing add, two at once, kill.
+
+Afterwards the project's own tool finds nothing wrong, or nothing has changed, byte for byte. Poetry, PDM and Hatch are
+real ones; wheels come from a server of this machine.
+"""
+
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.wheel_site import add_wheel, links, write_site
+from wheelmill.index.serve import serve_folder
+from wheelmill.installers.uv import own_uv
+from wheelmill.names import PythonVersion
+
+pytestmark = pytest.mark.real
+
+PYTHON = PythonVersion(*sys.version_info[:2])
+TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{platform.machine()}"
+BASE = Path(sys.base_prefix) / "bin" / f"python{PYTHON}"
+TOOLS = ("poetry==2.5.1", "pdm[locked]==2.29.3", "hatch==1.17.1")
+"""Each in an environment of its own: they do not fit together."""
+TARGET = ("--torch", "2.11", "--cuda", "13.0")
+
+PROJECT = f"""\
+[project]
+name = "mine"  # its name
+version = "1"
+requires-python = "=={PYTHON}.*"
+dependencies = [
+    "rich-text",  # tables
+]
+"""
+HATCHLING = '\n[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+PIP_SAYS = (".venv/bin/python", "-m", "pip")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of project: what lies in its folder, and how its tool looks for faults."""
+
+    files: dict[str, str]
+    sound: tuple[tuple[str, ...], ...]
+    """Commands that exit with 0 where nothing is wrong."""
+    edited: str = "pyproject.toml"
+    made: tuple[str, ...] | None = None
+    """Makes what is there before wheelmill comes."""
+    at: str = "."
+    """The folder that wheelmill runs in."""
+
+
+KINDS = {
+    "uv": Kind(
+        files={"pyproject.toml": PROJECT},
+        made=("uv", "sync"),
+        sound=(("uv", "lock", "--check"), ("uv", "sync", "--check")),
+    ),
+    "workspace": Kind(
+        files={
+            "pyproject.toml": PROJECT + '\n[tool.uv.workspace]\nmembers = ["a", "b"]\n',
+            "a/pyproject.toml": PROJECT.replace("mine", "a").replace("rich-text", "filelock"),
+            "b/pyproject.toml": PROJECT.replace("mine", "b"),
+        },
+        made=("uv", "sync", "--all-packages"),
+        sound=(("uv", "lock", "--check"), ("uv", "sync", "--all-packages", "--check")),
+        edited="a/pyproject.toml",
+        at="a",
+    ),
+    "poetry": Kind(
+        files={
+            "pyproject.toml": PROJECT + "\n[tool.poetry]\npackage-mode = false\n"
+            '\n[[tool.poetry.source]]\nname = "site"\nurl = "{site}simple/"\npriority = "primary"\n'
+        },
+        sound=(("poetry", "check", "--lock"),),
+    ),
+    "pdm": Kind(
+        files={
+            "pyproject.toml": PROJECT + "\n[tool.pdm]\ndistribution = false\n"
+            '\n[[tool.pdm.source]]\nname = "pypi"\nurl = "{site}simple/"\n'
+        },
+        sound=(("pdm", "lock", "--check"),),
+    ),
+    "hatch": Kind(
+        files={
+            "pyproject.toml": PROJECT
+            + '\n[tool.hatch.envs.default]\npath = ".venv"\n\n[tool.hatch.metadata]\nallow-direct-references = true\n'
+            + HATCHLING,
+            "mine/__init__.py": "",
+        },
+        sound=(("hatch", "run", "python", "-m", "pip", "check"),),
+    ),
+    "plain": Kind(
+        files={"pyproject.toml": PROJECT},
+        made=(str(BASE), "-m", "venv", ".venv"),
+        sound=((*PIP_SAYS, "check"),),
+    ),
+    "requirements": Kind(
+        files={"requirements.txt": "rich-text==1.0  # tables\n"},
+        made=(str(BASE), "-m", "venv", ".venv"),
+        sound=((*PIP_SAYS, "check"), (*PIP_SAYS, "install", "--dry-run", "--no-index", "rich-text==1.0")),
+        edited="requirements.txt",
+    ),
+    "environment": Kind(
+        files={},
+        made=(str(BASE), "-m", "venv", ".venv"),
+        sound=((*PIP_SAYS, "check"),),
+        edited=".venv/wheelmill-requirements.txt",
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with poetry, pdm and hatch, and the wheels that a project with hatchling is built with."""
+    folder = tmp_path_factory.mktemp("tools")
+    uv = own_uv()
+    (folder / "bin").mkdir()
+    for tool in TOOLS:
+        name = tool.partition("=")[0].partition("[")[0]
+        subprocess.run([uv, "venv", "--quiet", "--python", BASE, folder / name], check=True)
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", folder / name, tool], check=True)
+        (folder / "bin" / name).symlink_to(folder / name / "bin" / name)
+    wheels = ("hatchling", "editables")
+    subprocess.run([BASE, "-m", "pip", "download", "--quiet", "--dest", folder / "wheels", *wheels], check=True)
+    return folder
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    write_site(tmp_path / "site", TAG)
+    for name in ("more_gpu-1.0", "late_gpu-1.0"):
+        add_wheel(tmp_path / "site", f"{name}+cu130torch2.11-{TAG}.whl", requires=("torch==2.11.*",))
+    add_wheel(tmp_path / "site", f"lost_gpu-1.0+cu130torch2.11-{TAG}.whl", requires=("nobody-has-this",))
+    projects = ("demo-gpu", "more-gpu", "late-gpu", "lost-gpu")
+    found = [link for name in projects for link in links(tmp_path / "site", name, "files/")]
+    (tmp_path / "site" / "wheels.html").write_text("".join(found))
+    return tmp_path / "site"
+
+
+@pytest.fixture
+def variables(site: Path, tools: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """An environment in which this site is the only index, and every cache is empty."""
+    with serve_folder(site) as url:
+        foreign = ("UV_", "PIP_", "VIRTUAL_", "CONDA_", "POETRY_", "PDM_", "HATCH_")
+        path = (tools / "bin", own_uv().parent, BASE.parent, "/usr/bin", "/bin")
+        yield {
+            **{name: value for name, value in os.environ.items() if not name.startswith(foreign)},
+            "PATH": os.pathsep.join(map(str, path)),
+            "SITE": url,
+            "WHEELMILL_SOURCES": f"{url}wheels.html",
+            "UV_DEFAULT_INDEX": f"{url}simple/",
+            "UV_CACHE_DIR": str(tmp_path / "uv-cache"),
+            "PIP_INDEX_URL": f"{url}simple/",
+            "PIP_FIND_LINKS": str(tools / "wheels"),
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "POETRY_VIRTUALENVS_IN_PROJECT": "true",
+            "POETRY_CACHE_DIR": str(tmp_path / "poetry-cache"),
+            "PDM_CHECK_UPDATE": "0",
+            "PDM_CACHE_DIR": str(tmp_path / "pdm-cache"),
+            "HATCH_DATA_DIR": str(tmp_path / "hatch-data"),
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+        }
+
+
+def state_of(folder: Path) -> dict[str, bytes]:
+    """Every file of the project and its environment; what Python and tools write for themselves is left out."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and "__pycache__" not in path.parts and path.suffix != ".pyc"
+    }
+
+
+class Project:
+    """A project of some kind, and the commands that are run in it."""
+
+    def __init__(self, kind: Kind, folder: Path, variables: dict[str, str]) -> None:
+        self.kind, self.folder, self.variables = kind, folder, variables
+        for name, text in kind.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text.replace("{site}", variables["SITE"]))
+        if kind.made:
+            subprocess.run(kind.made, cwd=folder, env=variables, check=True, capture_output=True)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        argv = [sys.executable, "-m", "wheelmill", *arguments]
+        pipe = subprocess.PIPE
+        where = self.folder / self.kind.at
+        return subprocess.Popen(
+            argv, cwd=where, env=self.variables, stdout=pipe, stderr=pipe, text=True, process_group=0
+        )
+
+    def end(self, running: subprocess.Popen[str], exit_code: int = 0) -> str:
+        shown, told = running.communicate(timeout=120)
+        assert running.returncode == exit_code, shown + told
+        assert "Traceback" not in told
+        return told
+
+    def run(self, *arguments: str, exit_code: int = 0) -> str:
+        return self.end(self.start(*arguments), exit_code)
+
+    @property
+    def text(self) -> str:
+        path = self.folder / self.kind.edited
+        return path.read_text() if path.exists() else ""
+
+    def has(self, module: str) -> bool:
+        python = self.folder / ".venv" / "bin" / "python"
+        return subprocess.run([python, "-c", f"import {module}"], check=False, capture_output=True).returncode == 0
+
+    def check(self) -> None:
+        for command in self.kind.sound:
+            done = subprocess.run(
+                command, cwd=self.folder, env=self.variables, check=False, capture_output=True, text=True
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+
+
+def kill_when(project: Project, has_begun: Callable[[], bool], *arguments: str) -> None:
+    """Kill a command, with all that it started, as soon as something is the case."""
+    running = project.start(*arguments)
+    deadline = time.monotonic() + 60
+    while not has_begun() and running.poll() is None and time.monotonic() < deadline:
+        pass
+    os.killpg(running.pid, signal.SIGKILL)
+    running.communicate()
+    assert running.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_project_is_changed_by_its_own_tool_or_not_at_all(
+    kind: str, variables: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    project = Project(KINDS[kind], folder, variables)
+    before = project.text
+
+    both = [project.start("add", "demo-gpu<1.1", *TARGET), project.start("add", "more-gpu", *TARGET)]
+    for running in both:
+        project.end(running)
+    project.check()
+    assert all(map(project.has, ("demo_gpu", "more_gpu", "torch")))
+
+    once = state_of(folder)
+    project.run("add", "demo-gpu<1.1", *TARGET)
+    assert state_of(folder) == once
+
+    begun = project.text
+    kill_when(project, lambda: project.text != begun, "add", "late-gpu", *TARGET)
+    assert project.run("add", "lost-gpu", *TARGET, exit_code=2)
+    assert state_of(folder) == once
+
+    project.run("add", "demo-gpu", *TARGET)
+    project.run("update", *TARGET)
+    assert "demo_gpu-1.1%2B" in project.text
+    project.check()
+
+    project.run("remove", "demo-gpu", "more-gpu")
+    assert project.text == before
+    assert not project.has("demo_gpu")
+    project.check()
