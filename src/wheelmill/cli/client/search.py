@@ -12,7 +12,6 @@ from wheelmill.cli.shared.output import JsonOption, Waiting, print_json, say
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.sources.projects import known_projects
 from wheelmill.errors import UsageError, WheelmillError
-from wheelmill.wheel.findings import some_of
 
 
 def _option(name: str, text: str, metavar: str | None = None) -> object:
@@ -87,6 +86,8 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """List the sources that are looked in: packages, descriptions and places."""
+    from wheelmill.wheel.findings import some_of  # noqa: PLC0415 - not for commands that take the options alone
+
     options = where.search()
     with options.open_cache() as cache:
         known = options.sources(cache, cache.warnings.append)

@@ -13,7 +13,6 @@ from packaging.version import Version
 
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.installers.uv import find_uv
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
 from wheelmill.system import process
 from wheelmill.wheel.platforms import Libc
@@ -55,6 +54,8 @@ def declared_python(folder: Path) -> Path | None:
 
     Without uv, the first Python on PATH of the version that is named. None where no Python of this machine fits.
     """
+    from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - not where an interpreter is named
+
     request = os.environ.get("UV_PYTHON")
     if uv := find_uv():
         active = ("VIRTUAL_ENV", "CONDA_PREFIX")  # it is no project's
