@@ -76,6 +76,8 @@ def run(environment: Path, server: PageServer, tmp_path: Path) -> Run:
     own = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path / "config"), "WHEELMILL_SITE": ""}
     sources = {"WHEELMILL_SOURCES": f"find-links:{server.url}/wheels/", "NO_PROXY": "127.0.0.1"}
 
+    subprocess.run([sys.executable, "-m", "uv", "venv", "--quiet", tmp_path / ".venv"], check=True)
+
     def run_command(*words: str | Path, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
         argv = [environment / "bin" / "wheelmill", *words]
         env = os.environ | unreachable | own | sources
@@ -126,7 +128,7 @@ def test_a_wheel_is_chosen_installed_and_tried(run: Run, server: PageServer, tmp
         "/wheels/": Answer(links_page(wheel.name, sha256=None)),
         f"/wheels/{wheel.name}": in_pieces(wheel.read_bytes()),
     }
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / ".venv"], check=True)
+    subprocess.run([sys.executable, "-m", "uv", "venv", "--quiet", "--clear", "--seed", tmp_path / ".venv"], check=True)
     assert wheel.name in run("resolve", "demo", *TARGET, "--no-look").stdout
     run("install", "demo")
     assert "demo  0.1" in run("list", "demo").stdout

@@ -172,12 +172,12 @@ def _add(
 ) -> None:
     from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415 - only what changes things
 
-    if not no_sync:
-        project.check_install()
     torch = find_torch_pin(project.requirements)
     resolutions = resolve_for_all(
         asked, targets_for(project, target), search, torch, build=build, require_attestation=require_attestation
     )
+    if not no_sync:
+        project.check_install()
     edit = project.add(asked, resolutions)
     environment = None if no_sync else environment_of(project, target)
     for note in edit.notes:
