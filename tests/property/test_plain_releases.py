@@ -106,7 +106,12 @@ def test_plain_releases_take_no_parser(spaces: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{"draft": True}, {"assets": [asset(FILE), asset(FILE)]}, {"assets": [asset(FILE), asset(f"{FILE}.metadata")]}],
+    [
+        {"draft": True},
+        {"assets": [asset(FILE), asset(FILE)]},
+        {"assets": [asset(FILE), asset(f"{FILE}.metadata")]},
+        {"assets": [asset(FILE), asset(FILE.replace("1.0", "2.0"), uploader={"login": "x" * 2048})]},
+    ],
 )
 def test_what_counts_for_less_or_more_than_a_wheel_takes_a_parser(more: dict[str, object]) -> None:
     assert sort_plain_releases(json.dumps([release(asset(FILE)) | more]).encode(), ADDRESS) is None

@@ -25,7 +25,7 @@ _KINDS: Final = {
     "text": r'"[^"\\\0-\x1f]*+"|null',
     "number": r"(?:0|[1-9][0-9]{0,17}+)(?![0-9.eE])",
     "truth": "true|false",
-    "object": r"\{[^}]*+\}",
+    "object": r"\{[^}]{0,2048}+\}",  # or a page of objects without an end would be read to its end for each
 }
 _VALUES: Final = "|".join(f"(?P<{kind}>{form})" for kind, form in _KINDS.items())
 _TOKEN: Final = re.compile(rf'(?P<key>"[^"\\]*+")(?P<colon>\s*:\s*)(?:{_VALUES})?+|.', re.DOTALL)
