@@ -59,18 +59,12 @@ def declared_python(folder: Path) -> Path | None:
     request = os.environ.get("UV_PYTHON")
     if uv := find_uv():
         active = ("VIRTUAL_ENV", "CONDA_PREFIX")  # it is no project's
-        argv: list[str | Path] = [
-            uv,
-            "python",
-            "find",
-            *filter(None, [request]),
-            "--directory",
-            folder,
-            "--no-python-downloads",
-        ]
+        elsewhere = (each for each in os.get_exec_path() if not _is_ours(Path(each, "python")))
         variables = {name: value for name, value in os.environ.items() if name not in active}
+        variables["PATH"] = os.pathsep.join(elsewhere)
+        argv: list[str | Path] = [uv, "python", "find", "--directory", folder, "--no-python-downloads"]
         try:
-            return Path(process.run(argv, env=variables).splitlines()[-1])
+            return Path(process.run([*argv, *filter(None, [request])], env=variables).splitlines()[-1])
         except (ProcessError, IndexError):
             return None
     if request is None:

@@ -1,6 +1,7 @@
 """Interpreters as people have them, whole and broken."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -69,3 +70,18 @@ def test_a_system_that_no_wheels_are_chosen_for_is_named(tmp_path: Path) -> None
     program.chmod(0o755)
     with pytest.raises(UsageError, match="for Linux, Windows and macOS, and this Python is for freebsd_14_1"):
         environment_of(program)
+
+
+def test_what_a_project_declares_is_never_the_python_that_wheelmill_runs_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fresh project has no environment yet, and the shell may be in wheelmill's own."""
+    for name in ("UV_PYTHON", "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    ours = Path(sys.executable).parent
+    monkeypatch.setenv("VIRTUAL_ENV", str(ours.parent))
+    monkeypatch.setenv("PATH", os.pathsep.join((str(ours), f"{sys.base_prefix}/bin", "/usr/bin")))
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.8"\n')
+    found = find_interpreter(tmp_path)
+    assert found
+    assert found.parent.resolve() != ours.resolve()
