@@ -17,7 +17,7 @@ from wheelmill.cli.client.change import (
     undoable,
 )
 from wheelmill.cli.client.downloads import wheel_cache
-from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all
+from wheelmill.cli.client.project import ProjectOption, lock_folder, project_of, resolve_for_all
 from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
@@ -90,7 +90,7 @@ def sync(
     as_json: JsonOption = False,
 ) -> None:
     """Make an environment hold what a lock holds, and nothing else."""
-    path = lock or project_of(project, target).root / "pylock.toml"
+    path = lock or lock_folder(project_of(project, target)) / "pylock.toml"
     outcome, installed = _install_locked(path, target, search, exactly=True, dry_run=dry_run or check)
     _print_installation(installed, outcome, "sync", as_json=as_json)
     if check and outcome.changes:

@@ -15,7 +15,7 @@ from packaging.version import Version
 
 from wheelmill.cli.client.change import DryRunOption, Outcome, alone
 from wheelmill.cli.client.downloads import wheel_cache
-from wheelmill.cli.client.project import ProjectOption, project_of, resolve_for_all, targets_for
+from wheelmill.cli.client.project import ProjectOption, lock_folder, project_of, resolve_for_all, targets_for
 from wheelmill.cli.client.resolve import demand_attestations
 from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import SignerOption, with_groups
@@ -81,7 +81,7 @@ def lock(
     found = project_of(project, target)
     named = requirements_of(requirements or ())
     asked, beside = (named, []) if named else _needs_of(found)
-    written = output or found.root / form.filename
+    written = output or lock_folder(found) / form.filename
     known = None if upgrade else _earlier_lock(written, form, found)
     torch = find_torch_pin(found.requirements)
     resolutions = _resolutions(asked, known, targets_for(found, target), search, torch)
@@ -133,7 +133,7 @@ def _earlier_lock(written: Path, form: LockFormat, project: Project) -> Pylock |
 
     if form is LockFormat.PYLOCK:
         check_name(written)
-    earlier = written if form is LockFormat.PYLOCK else project.root / LockFormat.PYLOCK.filename
+    earlier = written if form is LockFormat.PYLOCK else lock_folder(project) / LockFormat.PYLOCK.filename
     return read_lock(earlier) if earlier.exists() else None
 
 

@@ -43,6 +43,11 @@ def project_of(given: Path | None, target: TargetOptions) -> Project:
     return find_project(given, target.python_path) if undone else found
 
 
+def lock_folder(project: Project) -> Path:
+    """Where a project's ``pylock.toml`` lies: beside its file; of an environment alone, in this folder."""
+    return Path.cwd() if project.root == project.environment else project.root
+
+
 def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
     """One for each Python and platform; both options take several, with commas. The interpreter is the project's.
 
