@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Self
+from urllib.parse import unquote, urlsplit
 
 from packaging.tags import InvalidTag, Tag, TooManyTagsError, parse_tag
 from packaging.utils import BuildTag, InvalidWheelFilename, parse_wheel_filename
@@ -67,6 +68,14 @@ class WheelName:
     def platforms(self) -> tuple[str, ...]:
         """Its platform tags, sorted: ``manylinux_2_34_x86_64``."""
         return tuple(sorted({tag.platform for tag in self.tags}))
+
+
+def wheel_behind(url: str) -> WheelName | None:
+    """The name of the wheel that a URL leads to; None where it leads to something else."""
+    try:
+        return WheelName.parse(unquote(urlsplit(url).path).rpartition("/")[2])
+    except ValueError:
+        return None
 
 
 def _parts_of(filename: str) -> tuple[ProjectName, Version, BuildTag, frozenset[Tag]]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 from packaging.version import InvalidVersion, Version
 
@@ -17,7 +16,7 @@ from wheelmill.system import process
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.limits import MAX_DISTRIBUTIONS, MAX_METADATA
 from wheelmill.wheel.metadata import read_fields
-from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.name import wheel_behind
 from wheelmill.wheel.torch_need import needed_torch
 
 
@@ -136,11 +135,8 @@ def _version_with_label(written: str, origin: str | None) -> str:
         version = Version(written)
     except InvalidVersion:
         return written
-    try:
-        named = WheelName.parse(unquote(urlsplit(origin or "").path).rpartition("/")[2]).version
-    except ValueError:  # from an index, or from a folder
-        return str(version)
-    return str(named if named.public == str(version) else version)
+    named = wheel_behind(origin or "")  # None for what is from an index, or from a folder
+    return str(named.version if named and named.version.public == str(version) else version)
 
 
 _MODULES: Final = """

@@ -14,6 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from wheelmill.errors import UsageError
+from wheelmill.names import read_requirement
 
 _BEGIN = "# >>> wheelmill {command}: what stands between this line and the next mark is replaced"
 _END = "# <<< wheelmill {command}"
@@ -37,7 +38,7 @@ class RequirementsFile:
         """Read a file; one that is not there is empty.
 
         Raises:
-            UsageError: it is no text, or has one mark without the other.
+            UsageError: it is no text, has one mark without the other, or something else between them than was written.
         """
         try:
             lines = path.read_bytes().decode().splitlines(keepends=True) if path.exists() else []
@@ -51,13 +52,10 @@ class RequirementsFile:
         if [bare[place] for place in marks] != [begin, end]:
             raise UsageError(f"{path}: expected one line {begin!r}, and one {end!r} below it")
         first, last = marks
-        return cls(
-            path=path,
-            command=command,
-            before=tuple(lines[:first]),
-            ours=tuple(bare[first + 1 : last]),
-            after=tuple(lines[last + 1 :]),
-        )
+        ours = tuple(bare[first + 1 : last])
+        if command == "add":
+            _check_ours(path, first + 2, ours)
+        return cls(path=path, command=command, before=tuple(lines[:first]), ours=ours, after=tuple(lines[last + 1 :]))
 
     def with_ours(self, lines: Sequence[str]) -> bytes:
         """The content of the file with other lines between the marks; without any, the marks go too."""
@@ -115,6 +113,19 @@ def block(
 
 def _marks_of(command: str) -> tuple[str, str]:
     return _BEGIN.format(command=command), _END.format(command=command)
+
+
+def _check_ours(path: Path, first: int, lines: Iterable[str]) -> None:
+    faults = []
+    for number, line in enumerate(lines, first):
+        text = line.removeprefix(_ASKED)
+        if text and not text.startswith(("#", "-")):
+            try:
+                read_requirement(text)
+            except ValueError as error:
+                faults.append(f"{path}:{number}: {error}")
+    if faults:
+        raise UsageError("\n".join(faults), hint="lines of your own belong above or below the marks")
 
 
 def _requirement_in(line: str) -> Requirement | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from packaging.requirements import Requirement
 
@@ -14,9 +13,9 @@ from wheelmill.client.install.installer import installer_for
 from wheelmill.client.project.change import add_wheels, remove_packages
 from wheelmill.client.project.project import Edit
 from wheelmill.client.project.pyproject import Pyproject
-from wheelmill.client.records import Candidate, Resolution
-from wheelmill.errors import IntegrityError
-from wheelmill.names import ProjectName, project_name
+from wheelmill.client.project.tool_lock import check_lock, read_tool_lock
+from wheelmill.client.records import Resolution
+from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
 
 
@@ -74,41 +73,15 @@ class ToolProject:
             check_lock(self.lock, [each.candidate for one in resolutions for each in one.choices.values()])
 
     @property
-    def _locked(self) -> set[str]:
+    def _locked(self) -> set[ProjectName]:
         """The projects in the tool's lock; none where there is no lock."""
-        return {each["name"] for each in _packages_of(self.lock)} if self.lock and self.lock.exists() else set()
+        return {each.project for each in read_tool_lock(self.lock)} if self.lock and self.lock.exists() else set()
 
-    def _uninstall_unlocked(self, before: set[str], python: Path | None, progress: Progress) -> None:
+    def _uninstall_unlocked(self, before: set[ProjectName], python: Path | None, progress: Progress) -> None:
         """Uninstall what the lock held before and holds no longer, and nothing that somebody else installed.
 
         An exact sync would take that away too, and what other members, groups and extras need.
         """
-        gone = sorted(map(project_name, before - self._locked))
+        gone = sorted(before - self._locked)
         if python and gone:
             installer_for(python, progress).uninstall(gone)
-
-
-def check_lock(path: Path, chosen: Iterable[Candidate]) -> None:
-    """Compare the hashes in the lock of uv, Poetry or PDM with those of the wheels that were chosen.
-
-    Raises:
-        IntegrityError: one is missing, or has another hash.
-    """
-    packages = _packages_of(path)
-    for candidate in chosen:
-        hashes = {
-            str(wheel.get("hash", ""))
-            for package in packages
-            if package.get("name") == candidate.project
-            for wheel in (*package.get("wheels", ()), *package.get("files", ()))
-        }
-        if candidate.sha256 and f"sha256:{candidate.sha256}" not in hashes:
-            raise IntegrityError(
-                f"{path.name} has no {candidate.filename} with sha256 {candidate.sha256}: "
-                f"it has {', '.join(sorted(hashes)) or 'no wheel of that name'}"
-            )
-
-
-def _packages_of(lock: Path) -> list[dict[str, Any]]:
-    packages: list[dict[str, Any]] = tomllib.loads(lock.read_text(encoding="utf-8")).get("package", [])
-    return packages

@@ -7,9 +7,10 @@ https://docs.astral.sh/uv/concepts/projects/workspaces/
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 
@@ -102,7 +103,7 @@ class UvProject(ToolProject):
 def is_made_by_uv(environment: Path) -> bool:
     """Whether uv made an environment: it writes its version into ``pyvenv.cfg``."""
     configuration = environment / "pyvenv.cfg"
-    return configuration.exists() and "\nuv = " in configuration.read_text(encoding="utf-8")
+    return configuration.exists() and "\nuv = " in configuration.read_text(errors="replace")
 
 
 def find_workspace(folder: Path) -> Path | None:
@@ -111,9 +112,15 @@ def find_workspace(folder: Path) -> Path | None:
         path = above / "pyproject.toml"
         workspace = TomlTables.read(path).table("tool", "uv", "workspace") if path.exists() else None
         if workspace is not None:
-            members, excluded = (
-                {each for pattern in workspace.get(key, ()) for each in above.glob(str(pattern))}
-                for key in ("members", "exclude")
+            return (
+                above if folder in _globbed(path, workspace, "members") - _globbed(path, workspace, "exclude") else None
             )
-            return above if folder in members - excluded else None
     return None
+
+
+def _globbed(path: Path, workspace: Mapping[str, Any], key: str) -> set[Path]:
+    """The folders that patterns of a workspace's table name."""
+    try:
+        return {each for pattern in workspace.get(key, ()) for each in path.parent.glob(pattern)}
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise UsageError(f"{path}: tool.uv.workspace.{key}: expected patterns of folders: {error}") from None

@@ -105,3 +105,17 @@ def test_an_active_environment_is_no_reason_to_change_conda_itself(
     monkeypatch.setenv("CONDA_PREFIX", os.fspath(tmp_path / "mine"))
     assert find_project(None).kind == "conda environment"
     assert find_project(tmp_path / "base").kind == "conda environment"
+
+
+@pytest.mark.parametrize("members", ["3", "[3]", '["/abs*"]', '[""]', '["**x"]'])
+def test_a_workspace_whose_members_are_no_patterns_is_told(members: str, folder: Path) -> None:
+    write(folder.parent, {"pyproject.toml": f"[tool.uv.workspace]\nmembers = {members}\n"})
+    write(folder, {"pyproject.toml": PLAIN})
+    with pytest.raises(UsageError, match=r"tool\.uv\.workspace\.members: expected patterns of folders"):
+        find_project(None)
+
+
+def test_an_environment_whose_configuration_is_no_text_is_not_of_uv(folder: Path) -> None:
+    write(folder, {"pyproject.toml": PLAIN, ".venv/pyvenv.cfg": ""})
+    (folder / ".venv" / "pyvenv.cfg").write_bytes(b"\xff")
+    assert find_project(None).kind == "project without a tool of its own"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, cast
 
 from packaging.pylock import Pylock
 from packaging.requirements import Requirement
@@ -20,18 +18,15 @@ from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
 from wheelmill.client.lock.files import wheels_for
 from wheelmill.client.lock.markers import marker_environment
 from wheelmill.client.project.pyproject import Pyproject
+from wheelmill.client.project.tool_lock import read_tool_lock
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.errors import IntegrityError, UsageError, WheelmillError
+from wheelmill.errors import IntegrityError, WheelmillError
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress
-from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.name import WheelName, wheel_behind
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
-
-
-_IS_NO_WHEEL: Final = frozenset(("editable", "virtual", "directory", "git", "path"))
-"""How locks say that something is built from a source tree."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +74,7 @@ def promises_of_project(
     for requirement in requirements:
         if requirement.marker and not requirement.marker.evaluate(markers):
             continue
-        name = _name_in(requirement.url) if requirement.url else None
+        name = wheel_behind(requirement.url) if requirement.url else None
         pins = [clause.version for clause in requirement.specifier if clause.operator == "=="]
         if name:
             yield Promise(project=name.project, version=name.version, place=path, is_needed=True)
@@ -91,23 +86,13 @@ def promises_of_project(
 def promises_of_tool_lock(path: Path) -> Iterator[Promise]:
     """The versions in the lock of uv, Poetry or PDM that are the same for every environment.
 
-    All three have a table ``package`` with name and version, and say where a package comes from if it is no index.
-
     Raises:
         UsageError: it is none.
     """
     found: dict[ProjectName, set[Version]] = {}
-    try:
-        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        for package in content.get("package", ()):
-            source = package.get("source", {})
-            if _IS_NO_WHEEL & {*package, *source, source.get("type")}:
-                continue
-            wheel = _name_in(str(source.get("url") or package.get("url", "")))
-            version = wheel.version if wheel else Version(package["version"])
-            found.setdefault(canonicalize_name(package["name"]), set()).add(version)
-    except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
-        raise UsageError(f"{path} is no lock that can be read: {error}") from None
+    for package in read_tool_lock(path):
+        if package.version:
+            found.setdefault(package.project, set()).add(package.version)
     for project, versions in found.items():
         if len(versions) == 1:
             yield Promise(project=project, version=versions.pop(), place=path, is_needed=False)
@@ -121,14 +106,6 @@ def defects_of_wheel(wheel: WantedWheel, cache: WheelCache, progress: Progress) 
         yield Defect(code=DefectCode.HASH, subject=wheel.filename, detail=str(error))
     except WheelmillError as error:
         yield Defect(code=DefectCode.URL, subject=wheel.filename, detail=str(error))
-
-
-def _name_in(url: str) -> WheelName | None:
-    """The name of the wheel that a URL leads to; None where it leads to something else."""
-    try:
-        return WheelName.parse(unquote(urlsplit(url).path).rpartition("/")[2])
-    except ValueError:
-        return None
 
 
 def promises_are_kept(promises: Iterable[Promise], examined: Examined) -> Iterator[Defect]:
