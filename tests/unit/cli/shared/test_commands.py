@@ -78,7 +78,7 @@ def test_a_table_without_a_reader_ends_a_command_the_same_way(monkeypatch: pytes
         def write(self, text: str) -> NoReturn:
             raise BrokenPipeError(text)
 
-    monkeypatch.setattr(STDOUT, "file", Pipe())
+    monkeypatch.setattr(sys, "stdout", Pipe())
     with pytest.raises(BrokenPipeError):
         STDOUT.print("a row")
 
