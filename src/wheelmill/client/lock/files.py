@@ -23,6 +23,7 @@ from packaging.pylock import (
 )
 from packaging.version import Version
 
+from wheelmill.client.install.distributions import read_start
 from wheelmill.client.install.wheel_cache import WantedWheel
 from wheelmill.client.lock.environments import EnvironmentLock, package_of
 from wheelmill.client.lock.markers import distinguishing_markers, full_marker, marker_environment
@@ -32,6 +33,8 @@ from wheelmill.names import Sha256
 from wheelmill.web.credentials import keep_credential
 
 _CREATED_BY: Final = "wheelmill"
+_MAX_LOCK: Final = 64 << 20
+"""Bytes. A thousand packages with all their wheels have 10 MB."""
 _JOINT: Final = " \\\n    "
 """Between the parts of a line of requirements."""
 
@@ -142,6 +145,20 @@ def check_name(path: Path) -> None:
         raise UsageError(f"{path.name}: a lock must be named pylock.toml or pylock.<name>.toml (PEP 751)")
 
 
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a lock of any form.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no TOML, or larger than any lock.
+        RecursionError: it is nested too deep.
+    """
+    content = read_start(path, _MAX_LOCK)
+    if len(content) > _MAX_LOCK:
+        raise ValueError(f"it has more than {_MAX_LOCK} bytes")
+    return tomllib.loads(content.decode())
+
+
 def read_lock(path: Path) -> Pylock:
     """Read any program's lock.
 
@@ -149,8 +166,7 @@ def read_lock(path: Path) -> Pylock:
         UsageError: it is not there, or is not a lock.
     """
     try:
-        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Pylock.from_dict(content)
+        return Pylock.from_dict(read_toml(path))
     except FileNotFoundError:
         raise UsageError(f"there is no {path}", hint="'wheelmill lock' writes it") from None
     except (ValueError, RecursionError, PylockValidationError) as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from platformdirs import user_state_path
 
@@ -59,15 +59,16 @@ def read_journal(path: Path) -> Journal:
     """Read a journal that this version or an older one wrote.
 
     Raises:
-        UsageError: a newer one did.
+        UsageError: a newer one did, or it is damaged.
     """
-    content = _load(path)
-    if content["format"] > FORMAT:
+    number, places = _head_of(path)
+    if number > FORMAT:
         raise UsageError(
-            f"{path}: a newer wheelmill left {content['places'][0]} half changed",
+            f"{path}: a newer wheelmill left {places[0]} half changed",
             hint="run a command of that one there; or put it right yourself, and remove the file",
         )
-    journal: Journal = record_of(Journal, content)
+    with _damage_told(path):
+        journal: Journal = record_of(Journal, json.loads(path.read_bytes()))
     return journal
 
 
@@ -76,17 +77,24 @@ def journals_about(place: Path) -> list[Path]:
     found = []
     for path in sorted(_all_journals()):
         with suppress(FileNotFoundError):  # its writer has just ended
-            if path.lstat().st_uid == os.getuid() and str(place.resolve()) in _load(path)["places"]:
+            if path.lstat().st_uid == os.getuid() and str(place.resolve()) in _head_of(path)[1]:
                 found.append(path)
     return found
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _head_of(path: Path) -> tuple[int, list[str]]:
+    """The format and the places of a journal, which those of a newer wheelmill have too."""
+    with _damage_told(path):
+        content = json.loads(path.read_bytes())
+        return int(content["format"]), list(content["places"])
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
     try:
-        content: dict[str, Any] = json.loads(path.read_bytes())
-    except ValueError:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError):
         raise UsageError(f"{path} is damaged, so what it is about cannot be put back", hint="remove it") from None
-    return content
 
 
 def _all_journals() -> Iterator[Path]:

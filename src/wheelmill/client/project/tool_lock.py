@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Final
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wheelmill.client.lock.files import read_toml
 from wheelmill.client.records import Candidate
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import ProjectName
@@ -38,8 +38,7 @@ def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
         UsageError: it is none.
     """
     try:
-        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        return tuple(map(_package, content.get("package", ())))
+        return tuple(map(_package, read_toml(path).get("package", ())))
     except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
         raise UsageError(f"{path} is no lock that can be read: {error}") from None
 

@@ -341,6 +341,14 @@ def test_a_damaged_journal_is_named(project: Path, state: Path) -> None:
         raise AssertionError
 
 
+@pytest.mark.parametrize("content", ["[]", "{}", '{"format": "x", "places": []}', '{"format": 1, "places": 3}'])
+def test_a_journal_that_somebody_wrote_is_named(content: str, project: Path, state: Path) -> None:
+    (state / "journals").mkdir(parents=True)
+    (state / "journals" / "x.json").write_text(content)
+    with pytest.raises(UsageError, match=r"x\.json is damaged"), have_alone(project, print):
+        raise AssertionError
+
+
 def test_a_snapshot_that_is_not_whole_removes_nothing(project: Path, state: Path) -> None:
     """The machine lost power, and the disk had the journal but not all of the snapshot."""
     kill_in_the_middle(project)
