@@ -62,7 +62,7 @@ def read_range(text: str) -> SpecifierSet:
     try:
         return SpecifierSet(bounded(text))
     except InvalidSpecifier:
-        raise ValueError(f"expected a range such as '>=2.7,<3' (PEP 440), not {text[:80]!r}") from None
+        raise ValueError(f"expected a range such as '>=2.7,<3' (PEP 440), not {text!r:.80}") from None
 
 
 def read_requirement(text: str) -> Requirement:
@@ -74,7 +74,7 @@ def read_requirement(text: str) -> Requirement:
     try:
         return Requirement(bounded(text))
     except InvalidRequirement:
-        raise ValueError(f"expected a requirement such as 'ninja>=1.11' (PEP 508), not {text[:80]!r}") from None
+        raise ValueError(f"expected a requirement such as 'ninja>=1.11' (PEP 508), not {text!r:.80}") from None
     except RecursionError:
         raise ValueError(f"expected a requirement that is not nested deeply, not '{text:.40}...'") from None
 

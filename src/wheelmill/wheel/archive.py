@@ -136,7 +136,7 @@ def _refusals_of(member: zipfile.ZipInfo) -> Iterator[Finding]:
             detail=f"{member.orig_filename!r} leads out of its folder",
         )
     if len(member.filename) > MAX_PATH or any(len(part.encode()) > MAX_FILENAME for part in member.filename.split("/")):
-        yield Finding(code=Code.PATH, detail=f"{member.filename[:40]!r}... is a longer name than disks hold")
+        yield Finding(code=Code.PATH, detail=f"{member.filename!r:.40}... is a longer name than disks hold")
     if stat.S_ISLNK(member.external_attr >> 16):
         yield Finding(code=Code.ARCHIVE, detail=f"{member.filename!r} is a symbolic link")
     if member.flag_bits & 0x1:

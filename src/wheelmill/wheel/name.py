@@ -36,7 +36,7 @@ class WheelName:
             UnreadableError: it is not a wheel's.
         """
         if len(filename) > MAX_FILENAME:
-            raise UnreadableError(f"{filename[:40]!r}... has {len(filename)} characters, more than {MAX_FILENAME}")
+            raise UnreadableError(f"{filename!r:.40}... has {len(filename)} characters, more than {MAX_FILENAME}")
         if "/" in filename:
             raise UnreadableError(f"expected a file name, not a path: {filename!r}")
         try:

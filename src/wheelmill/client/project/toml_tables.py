@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 from tomlkit.toml_document import TOMLDocument
 
+from wheelmill.client.install.distributions import read_start
 from wheelmill.errors import UsageError
+
+_MAX_TOML: Final = 1 << 20
+"""Bytes. tomlkit takes two seconds for so many."""
 
 
 class TomlTables:
@@ -27,10 +31,12 @@ class TomlTables:
         """Read a file; one that is not there is an empty document.
 
         Raises:
-            UsageError: it is not TOML.
+            UsageError: it is not TOML, or larger than any that people write.
         """
         try:
-            content = path.read_bytes()
+            content = read_start(path, _MAX_TOML)
+            if len(content) > _MAX_TOML:
+                raise UsageError(f"{path} has more than {_MAX_TOML} bytes")
             found = cls(path, tomlkit.parse(content.decode().replace("\r\n", "\n")))
         except FileNotFoundError:
             return cls.empty(path)

@@ -121,6 +121,8 @@ def find_workspace(folder: Path) -> Path | None:
 def _globbed(path: Path, workspace: Mapping[str, Any], key: str) -> set[Path]:
     """The folders that patterns of a workspace's table name."""
     try:
-        return {each for pattern in workspace.get(key, ()) for each in path.parent.glob(pattern)}
+        # str.strip refuses what is no string, and gives one that glob can intern: tomlkit's are none.
+        patterns = map(str.strip, workspace.get(key, ()))
+        return {each for pattern in patterns for each in path.parent.glob(pattern)}
     except (TypeError, ValueError, NotImplementedError) as error:
         raise UsageError(f"{path}: tool.uv.workspace.{key}: expected patterns of folders: {error}") from None

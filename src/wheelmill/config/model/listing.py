@@ -40,7 +40,7 @@ def _versions(value: object) -> Requirement:
     try:
         named = read_requirement(str(value))
     except ValueError:
-        raise ValueError(f"expected {example}, not {str(value)[:80]!r}") from None
+        raise ValueError(f"expected {example}, not {str(value)!r:.80}") from None
     if named.url or named.extras or named.marker or not named.specifier:
         raise ValueError(f"expected {example} and nothing else, not {value!r}")
     return Requirement(f"{canonicalize_name(named.name)}{named.specifier}")

@@ -82,16 +82,18 @@ def test_a_member_belongs_to_its_workspace(folder: Path) -> None:
     write(
         folder,
         {
-            "pyproject.toml": PLAIN + '[tool.uv.workspace]\nmembers = ["packages/*"]\nexclude = ["packages/old"]\n',
-            "packages/a/pyproject.toml": PLAIN,
-            "packages/old/pyproject.toml": PLAIN,
+            "pyproject.toml": PLAIN + '[tool.uv.workspace]\nmembers = ["all/*", "tool"]\nexclude = ["all/old"]\n',
+            "all/a/pyproject.toml": PLAIN,
+            "all/old/pyproject.toml": PLAIN,
+            "tool/pyproject.toml": PLAIN,
         },
     )
-    member = find_project(folder / "packages" / "a")
+    assert find_project(folder / "tool").root == folder
+    member = find_project(folder / "all" / "a")
     assert (member.kind, member.root) == ("uv workspace member", folder)
-    assert member.files == (folder / "packages" / "a" / "pyproject.toml", folder / "uv.lock")
+    assert member.files == (folder / "all" / "a" / "pyproject.toml", folder / "uv.lock")
     assert member.environment == folder / ".venv"
-    assert find_project(folder / "packages" / "old").root == folder / "packages" / "old"
+    assert find_project(folder / "all" / "old").root == folder / "all" / "old"
     assert find_project(None).kind == "uv project"
 
 
