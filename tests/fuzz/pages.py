@@ -8,7 +8,8 @@ from packaging.requirements import Requirement
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.lock.pins import pins_of
-from wheelmill.client.records import Choice, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.client.records import Choice, Resolution, TargetEnvironment
+from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.client.sources.links import group_links
 from wheelmill.client.sources.listing import Place, candidates_of
 from wheelmill.client.sources.page_cache import PageCache

@@ -15,7 +15,7 @@ from tests.commands import Done
 from tests.integration.conftest import Command
 from tests.trees import content_of
 from tests.wheel_site import write_site
-from wheelmill.client.install.places import Place
+from wheelmill.client.install.places import InstallPlace
 from wheelmill.client.project.journal import have_alone, undo_on_failure
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
@@ -125,7 +125,10 @@ def test_what_a_killed_command_left_is_undone_before_it_is_looked_at(
     before, environment = content_of(project), project / ".venv"
     child = os.fork()
     if child == 0:
-        with have_alone(environment, print), undo_on_failure(environment, (), Place.of_environment(environment), print):
+        with (
+            have_alone(environment, print),
+            undo_on_failure(environment, (), InstallPlace.of_environment(environment), print),
+        ):
             shutil.rmtree(environment / "lib")
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)

@@ -8,7 +8,8 @@ from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
 from wheelmill.client.choose.resolve import Search, read_facts, resolve
-from wheelmill.client.records import Candidate, Resolution, Source, SourceKind, TargetEnvironment
+from wheelmill.client.records import Candidate, Resolution, TargetEnvironment
+from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.client.sources.links import group_links
 from wheelmill.client.sources.listing import Place, candidates_of
 from wheelmill.client.sources.page_cache import PageCache

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.cli.client.change import (
     DryRunOption,
-    Outcome,
+    EnvironmentChange,
     alone,
     environment_of,
     forecast,
@@ -118,7 +118,7 @@ def remove(
         if dry_run:
             present = packages_of(environment)
             kept = {project: package for project, package in present.items() if project not in names}
-            outcome = Outcome.between(present, kept, edit.contents)
+            outcome = EnvironmentChange.between(present, kept, edit.contents)
         else:
             with undoable(found.root, found.files, environment) as outcome, download_bars() as shown:
                 edit.write()

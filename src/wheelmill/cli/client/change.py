@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from wheelmill.cli.client.search import SearchOptions
     from wheelmill.cli.shared.target import TargetOptions
-    from wheelmill.client.install.changes import Package, PackageChange
-    from wheelmill.client.install.places import Place
+    from wheelmill.client.install.changes import InstalledPackage, PackageChange
+    from wheelmill.client.install.places import InstallPlace
     from wheelmill.client.project.project import Project
     from wheelmill.client.records import Resolution
     from wheelmill.names import ProjectName
@@ -32,7 +32,7 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would c
 
 
 @dataclass
-class Outcome:
+class EnvironmentChange:
     """What becomes of the packages of an environment."""
 
     changes: Sequence[PackageChange] = ()
@@ -43,10 +43,10 @@ class Outcome:
     @classmethod
     def between(
         cls,
-        before: Mapping[ProjectName, Package],
-        after: Mapping[ProjectName, Package],
+        before: Mapping[ProjectName, InstalledPackage],
+        after: Mapping[ProjectName, InstalledPackage],
         plan: Mapping[Path, bytes] | None = None,
-    ) -> Outcome:
+    ) -> EnvironmentChange:
         """What happens between two states of an environment."""
         from wheelmill.client.install.changes import compare_packages  # noqa: PLC0415 - only what changes things
 
@@ -105,17 +105,17 @@ def alone(place: Path) -> AbstractContextManager[None]:
 
 def settle(target: TargetOptions) -> None:
     """Undo what a killed command left of the environment that options name, before that is looked at."""
-    from wheelmill.client.install.places import Place  # noqa: PLC0415 - seldom needed
+    from wheelmill.client.install.places import InstallPlace  # noqa: PLC0415 - seldom needed
     from wheelmill.client.project.journal import undo_what_was_left  # noqa: PLC0415 - the same
     from wheelmill.client.project.journal_file import is_anything_left  # noqa: PLC0415 - the same
     from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415 - the same
 
     if is_anything_left() and (interpreter := target.python_path or find_interpreter(Path.cwd())):
-        undo_what_was_left(Place.of_interpreter(interpreter).base, say)
+        undo_what_was_left(InstallPlace.of_interpreter(interpreter).base, say)
 
 
 @contextmanager
-def undoable(root: Path, files: Sequence[Path], environment: Place | None) -> Iterator[Outcome]:
+def undoable(root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Iterator[EnvironmentChange]:
     """Let the context change files and an environment: all of it, or nothing when it fails.
 
     Args:
@@ -125,48 +125,48 @@ def undoable(root: Path, files: Sequence[Path], environment: Place | None) -> It
     """
     from wheelmill.client.project.journal import undo_on_failure  # noqa: PLC0415 - only what changes things
 
-    before, outcome = packages_of(environment), Outcome()
+    before, outcome = packages_of(environment), EnvironmentChange()
     with undo_on_failure(root, files, environment, say):
         yield outcome
-    outcome.changes = Outcome.between(before, packages_of(environment)).changes
+    outcome.changes = EnvironmentChange.between(before, packages_of(environment)).changes
 
 
 @contextmanager
-def undoable_environment(target: TargetOptions) -> Iterator[Outcome]:
+def undoable_environment(target: TargetOptions) -> Iterator[EnvironmentChange]:
     """Let the context change the environment that options name: all of it, or nothing when it fails."""
     place = environment_here(target)
     with alone(place.base), undoable(place.base, (), place) as outcome:
         yield outcome
 
 
-def environment_of(project: Project, target: TargetOptions) -> Place | None:
+def environment_of(project: Project, target: TargetOptions) -> InstallPlace | None:
     """Where packages of a project are installed; None where there is no environment yet that anybody knows.
 
     Raises:
         UsageError: its interpreter does not run.
     """
-    from wheelmill.client.install.places import Place  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.install.places import InstallPlace  # noqa: PLC0415 - only what changes things
 
     if project.environment:
-        return Place.of_environment(project.environment)
-    return Place.of_interpreter(target.python_path) if target.python_path else None
+        return InstallPlace.of_environment(project.environment)
+    return InstallPlace.of_interpreter(target.python_path) if target.python_path else None
 
 
-def environment_here(target: TargetOptions) -> Place:
+def environment_here(target: TargetOptions) -> InstallPlace:
     """Where packages are installed that are no project's.
 
     Raises:
         UsageError: there is no interpreter, or it does not run.
     """
-    from wheelmill.client.install.places import Place  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.install.places import InstallPlace  # noqa: PLC0415 - only what changes things
     from wheelmill.client.target.interpreter import find_interpreter  # noqa: PLC0415
 
     if interpreter := target.python_path or find_interpreter(Path.cwd()):
-        return Place.of_interpreter(interpreter)
+        return InstallPlace.of_interpreter(interpreter)
     raise UsageError("no interpreter to install for", hint="make one with 'uv venv', or name one with --python-path")
 
 
-def packages_of(environment: Place | None) -> Mapping[ProjectName, Package]:
+def packages_of(environment: InstallPlace | None) -> Mapping[ProjectName, InstalledPackage]:
     """What is installed there; nothing where there is no environment yet."""
     from wheelmill.client.install.changes import packages_in  # noqa: PLC0415 - only what changes things
 
@@ -175,15 +175,15 @@ def packages_of(environment: Place | None) -> Mapping[ProjectName, Package]:
 
 def forecast(
     resolution: Resolution,
-    environment: Place | None,
+    environment: InstallPlace | None,
     search: SearchOptions,
     plan: Mapping[Path, bytes],
     beside: Iterable[Requirement] = (),
-) -> Outcome:
+) -> EnvironmentChange:
     """Find out what installing chosen wheels would change; nothing is installed.
 
     Args:
-        resolution: what was chosen.
+        resolution: the wheels that were chosen for it.
         environment: where it would be installed; None when it would not.
         search: the options that say where wheels come from.
         plan: the new content of files.
@@ -192,8 +192,8 @@ def forecast(
     from wheelmill.client.lock.forecast import forecast_packages  # noqa: PLC0415 - only what changes things
 
     if environment is None:
-        return Outcome(plan=plan)
+        return EnvironmentChange(plan=plan)
     present = packages_of(environment)
     with wheel_cache(search) as (cache, shown):
         after = forecast_packages(resolution, present, beside=beside, cache=cache, progress=shown)
-    return Outcome.between(present, after, plan)
+    return EnvironmentChange.between(present, after, plan)

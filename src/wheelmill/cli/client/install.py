@@ -9,7 +9,7 @@ import typer
 
 from wheelmill.cli.client.change import (
     DryRunOption,
-    Outcome,
+    EnvironmentChange,
     alone,
     environment_here,
     forecast,
@@ -102,7 +102,7 @@ def sync(
 
 def _install_locked(
     path: Path, target: TargetOptions, search: SearchOptions, *, exactly: bool, dry_run: bool
-) -> tuple[Outcome, Installation]:
+) -> tuple[EnvironmentChange, Installation]:
     from wheelmill.client.environment.installation import install_locked, packages_of_lock  # noqa: PLC0415 - only what installs
     from wheelmill.client.install.chosen import interpreter_of  # noqa: PLC0415
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
@@ -115,14 +115,14 @@ def _install_locked(
         if dry_run:
             present = packages_of(place)
             after = packages_of_lock(locked, environment, present, exactly=exactly)
-            return Outcome.between(present, after, {}), Installation(wheels=())
+            return EnvironmentChange.between(present, after, {}), Installation(wheels=())
         with undoable(place.base, (), place) as outcome, wheel_cache(search) as (cache, shown):
             installer = installer_for(interpreter, shown, offline=cache.offline)
             installed = install_locked(locked, environment, cache, installer, exactly=exactly, progress=shown)
     return outcome, installed
 
 
-def _print_installation(installed: Installation, outcome: Outcome, command: str, *, as_json: bool) -> None:
+def _print_installation(installed: Installation, outcome: EnvironmentChange, command: str, *, as_json: bool) -> None:
     for wheel in installed.wheels:
         say(f"  {wheel.path.name}, sha256 {wheel.sha256}")
     outcome.tell()

@@ -13,7 +13,8 @@ from packaging.utils import canonicalize_name
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.target import build_target
-from wheelmill.client.records import Candidate, Choice, Resolution, Source, SourceKind
+from wheelmill.client.records import Candidate, Choice, Resolution
+from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import resources

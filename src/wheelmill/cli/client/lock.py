@@ -13,7 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.cli.client.change import DryRunOption, Outcome, alone
+from wheelmill.cli.client.change import DryRunOption, EnvironmentChange, alone
 from wheelmill.cli.client.downloads import wheel_cache
 from wheelmill.cli.client.project import ProjectOption, lock_folder, project_of, resolve_for_all, targets_for
 from wheelmill.cli.client.resolve import demand_attestations
@@ -22,7 +22,7 @@ from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.errors import FindingsError, NoWheelError, UsageError
-from wheelmill.names import ProjectName, TorchVersion
+from wheelmill.names import ProjectName
 
 if TYPE_CHECKING:
     from packaging.pylock import Pylock
@@ -73,26 +73,22 @@ def lock(
 
     --python and --platform take several values, with commas: one lock then serves all of them.
     """
-    from wheelmill.client.lock.environments import lock_environments  # noqa: PLC0415 - only what makes a lock
-    from wheelmill.client.lock.files import merge  # noqa: PLC0415
-    from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415
-    from wheelmill.system.files import write_if_new  # noqa: PLC0415
+    from wheelmill.client.lock.files import merge  # noqa: PLC0415 - only what makes a lock
+    from wheelmill.system.files import write_if_new  # noqa: PLC0415 - the same
 
     found = project_of(project, target)
     named = requirements_of(requirements or ())
     asked, beside = (named, []) if named else _needs_of(found)
     written = output or lock_folder(found) / form.filename
     known = None if upgrade else _earlier_lock(written, form, found)
-    torch = find_torch_pin(found.requirements)
-    resolutions = _resolutions(asked, known, targets_for(found, target), search, torch)
+    resolutions = _resolutions(asked, known, targets_for(found, target), search, found)
     demand_attestations(resolutions, require_attestation)
-    with wheel_cache(search) as (cache, shown):
-        locks = lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
+    locks = _locks_of(resolutions, beside, known, search)
     merged = merge(locks)
     content = _content_of(written, form, locks, merged)
     if check or dry_run:
         changed = not written.exists() or written.read_bytes() != content
-        Outcome(plan={written: content} if changed else {}).tell()
+        EnvironmentChange(plan={written: content} if changed else {}).tell()
     else:
         with alone(found.root):
             changed = write_if_new(written, content)
@@ -102,6 +98,16 @@ def lock(
         print_json("wheelmill.lock/1", lock=str(written), changed=changed, packages=packages)
     if check and changed:
         raise FindingsError(f"{written} is not what would be locked now", hint="'wheelmill lock' writes it")
+
+
+def _locks_of(
+    resolutions: Sequence[Resolution], beside: Sequence[Requirement], known: Pylock | None, search: SearchOptions
+) -> list[EnvironmentLock]:
+    """Lock what was chosen, with all that it requires, and what else a project needs."""
+    from wheelmill.client.lock.environments import lock_environments  # noqa: PLC0415 - only what makes a lock
+
+    with wheel_cache(search) as (cache, shown):
+        return lock_environments(resolutions, beside=beside, known=known, cache=cache, progress=shown)
 
 
 def _content_of(written: Path, form: LockFormat, locks: Sequence[EnvironmentLock], merged: Pylock) -> bytes:
@@ -142,9 +148,12 @@ def _resolutions(
     known: Pylock | None,
     targets: Sequence[TargetOptions],
     search: SearchOptions,
-    torch: TorchVersion | None,
+    project: Project,
 ) -> tuple[Resolution, ...]:
     """Choose the versions that an earlier lock has, or others where they do not fit any longer."""
+    from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415 - only what makes a lock
+
+    torch = find_torch_pin(project.requirements)
     kept = {package.name: package.version for package in known.packages} if known else {}
     try:
         return resolve_for_all(_pin_to_lock(asked, kept), targets, search, torch)

@@ -13,7 +13,8 @@ from wheelmill.cli.shared.options import SignerOption, signer_of, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
 from wheelmill.client.choose.resolve import resolve as resolve_requirements
-from wheelmill.client.records import Choice, Resolution, SourceOutcome
+from wheelmill.client.records import Choice, Resolution
+from wheelmill.client.source_records import SourceOutcome
 from wheelmill.errors import NetworkError, NoWheelError, UsageError
 from wheelmill.names import ProjectName, StableTorch, project_name
 from wheelmill.wheel.torch_need import torch_in_json, words_for

@@ -82,6 +82,7 @@ def run(
     builder = where.limited_builder(configuration)
     failed = known_failures(releases.failures.read(), builder.place, policy)
     planned = plan_run(configuration, wanted, published_cells(releases.manifests()), failed)
+    publishes = until is Until.INDEX
     with progress() as shown:
         factory = pipeline.Factory(
             builder=builder,
@@ -93,15 +94,18 @@ def run(
             progress=shown,
         )
         seconds = None if time_limit is None else time_limit * 60
-        publishes = until is Until.INDEX
         outcome = pipeline.run(planned, factory, seconds=seconds, publishes=publishes, force=wanted.force or measure)
     if as_json:
         print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
-    place = f"index: {output / 'site'}" if publishes else f"wheels that passed: {output / 'wheels'}"
-    say(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
+    _say_what_came(outcome, output, publishes=publishes)
     if measure:
         _write_seconds(outcome.built, configuration.directory / PACKAGES)
     _raise_for(outcome, planned)
+
+
+def _say_what_came(outcome: RunOutcome, output: Path, *, publishes: bool) -> None:
+    place = f"index: {output / 'site'}" if publishes else f"wheels that passed: {output / 'wheels'}"
+    say(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
 
 
 def plan_run(config: Config, wanted: Filters, published: Mapping[Cell, ReleaseTag], failed: FailureOf) -> Plan:

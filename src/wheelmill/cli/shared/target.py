@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.detect import Overrides, detect_environment
 from wheelmill.client.target.interpreter import python_in
-from wheelmill.client.target.torch_build import TorchBuild
+from wheelmill.client.target.named_torch import NamedTorch
 from wheelmill.errors import UsageError
 from wheelmill.names import (
     CudaVersion,
@@ -85,7 +85,7 @@ class TargetOptions:
             python=_read("--python", self.python, PythonVersion.parse),
             platform=_read("--platform", self.platform, _platform),
             libc=_read("--libc", self.libc, Libc.parse),
-            torch=_read("--torch", self.torch, TorchBuild.parse),
+            torch=_read("--torch", self.torch, NamedTorch.parse),
             cuda=_read("--cuda", self.cuda, _cuda),
             cxx11_abi=_read("--cxx11-abi", self.cxx11_abi, _truth),
             driver=_read("--driver", self.driver, _driver),

@@ -8,7 +8,8 @@ from typing import Final
 
 from wheelmill.client.choose.inspection import look_into_all
 from wheelmill.client.choose.resolve import Search, open_finder
-from wheelmill.client.records import Candidate, Inside, SourceOutcome, TargetEnvironment
+from wheelmill.client.records import Candidate, Inside, TargetEnvironment
+from wheelmill.client.source_records import SourceOutcome
 from wheelmill.client.sources.listing import candidates_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.names import Platform, ProjectName, TorchNeed

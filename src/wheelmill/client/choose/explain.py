@@ -13,15 +13,8 @@ from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.inspection import Inspection, Looks, inspect, with_looks
 from wheelmill.client.choose.resolve import Search, open_finder
 from wheelmill.client.choose.suggest import cost_of
-from wheelmill.client.records import (
-    Candidate,
-    Inside,
-    Mismatch,
-    Resolution,
-    SourceOutcome,
-    TargetEnvironment,
-    Unresolved,
-)
+from wheelmill.client.records import Candidate, Inside, Mismatch, Resolution, TargetEnvironment, Unresolved
+from wheelmill.client.source_records import SourceOutcome
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
 from packaging.version import Version
 
-from wheelmill.client.records import Aspect, Candidate, Inside, Mismatch, Source, TargetEnvironment
+from wheelmill.client.records import Aspect, Candidate, Inside, Mismatch, TargetEnvironment
+from wheelmill.client.source_records import Source
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, tags_in
 from wheelmill.config.model.compatibility import Compatibility, TorchRelease

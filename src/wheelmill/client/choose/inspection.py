@@ -97,8 +97,8 @@ def look_into_all(
         candidates: the wheels to look into.
         cache: the cache of what wheels were seen to hold.
         offline: whether to use only what the cache has.
-        confirm: as for `inspect`.
-        progress: the same.
+        confirm: whether servers are asked if they still have each file, also where the cache knows what it holds.
+        progress: shows which wheels are looked into.
     """
     known = {candidate.url: inside for candidate in candidates if (inside := _recall(candidate, cache))}
     unasked = "was not looked into: --offline was given"

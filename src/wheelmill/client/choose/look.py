@@ -16,7 +16,8 @@ from urllib.parse import urljoin
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.client.records import Candidate, Inside, SourceKind
+from wheelmill.client.records import Candidate, Inside
+from wheelmill.client.source_records import SourceKind
 from wheelmill.errors import NetworkError, UnreadableError, WheelmillError
 from wheelmill.names import Architecture, read_requirement
 from wheelmill.system.files import sha256_of_bytes

@@ -16,14 +16,8 @@ from wheelmill.client.choose.choice import choose, targets_of
 from wheelmill.client.choose.fit import group_fits
 from wheelmill.client.choose.inspection import Looks, inspect, with_looks
 from wheelmill.client.choose.torch_place import TorchPlace
-from wheelmill.client.records import (
-    Candidate,
-    Outcome,
-    Resolution,
-    Source,
-    SourceOutcome,
-    TargetEnvironment,
-)
+from wheelmill.client.records import Candidate, Resolution, TargetEnvironment
+from wheelmill.client.source_records import Outcome, Source, SourceOutcome
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, candidates_of, outcomes_of, places_of
 from wheelmill.client.sources.page_cache import PageCache
@@ -134,23 +128,24 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
         )
         resolution = look.resolution if look else choose_with({})
         outcomes = tuple(each for name in projects for each in found.outcomes(name))
-        chosen = resolution.environment
-        place = (
-            TorchPlace.of(chosen.torch, chosen.cuda, chosen.platform, found.facts)
-            if chosen.torch and chosen.cuda
-            else None
-        )
         return replace(
-            resolution,
+            _with_torch_place(resolution, found.facts),
             unresolved={
                 name: replace(each, suggestion=found.name_meant(name) or each.suggestion)
                 for name, each in resolution.unresolved.items()
             },
-            torch_backend=place.backend if place else None,
-            torch_index=place.index if place else None,
             warnings=(*found.warnings(outcomes), *resolution.warnings),
             sources=outcomes,
         )
+
+
+def _with_torch_place(resolution: Resolution, facts: Compatibility) -> Resolution:
+    """A resolution that says where its torch is, where one was chosen for a CUDA."""
+    chosen = resolution.environment
+    if not (chosen.torch and chosen.cuda):
+        return resolution
+    place = TorchPlace.of(chosen.torch, chosen.cuda, chosen.platform, facts)
+    return replace(resolution, torch_backend=place.backend, torch_index=place.index)
 
 
 @contextmanager

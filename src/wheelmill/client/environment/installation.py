@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from packaging.pylock import Pylock
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.install.changes import Package
+from wheelmill.client.install.changes import InstalledPackage
 from wheelmill.client.install.chosen import Installation, interpreter_of
 from wheelmill.client.install.distributions import versions_in
 from wheelmill.client.install.installer import Installer
@@ -23,8 +23,8 @@ _TOOLS = frozenset(map(canonicalize_name, ("pip", "setuptools", "wheel", "uv")))
 
 
 def packages_of_lock(
-    lock: Pylock, environment: TargetEnvironment, present: Mapping[ProjectName, Package], *, exactly: bool
-) -> Mapping[ProjectName, Package]:
+    lock: Pylock, environment: TargetEnvironment, present: Mapping[ProjectName, InstalledPackage], *, exactly: bool
+) -> Mapping[ProjectName, InstalledPackage]:
     """What an environment has when a lock is installed into it.
 
     Args:
@@ -38,7 +38,7 @@ def packages_of_lock(
     """
     kept = {project: package for project, package in present.items() if not exactly or project in _TOOLS}
     names = [(WheelName.parse(wheel.filename), wheel.size) for wheel in wheels_for(lock, environment)]
-    return kept | {name.project: Package(version=str(name.version), size=size) for name, size in names}
+    return kept | {name.project: InstalledPackage(version=str(name.version), size=size) for name, size in names}
 
 
 def install_locked(

@@ -16,7 +16,7 @@ from wheelmill.names import ProjectName
 from wheelmill.wheel.record import read_rows
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What happens to a package, as a person and JSON call it."""
 
     INSTALLED = "installed"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Package:
+class InstalledPackage:
     """A package in an environment, or one that will be."""
 
     version: str
@@ -43,7 +43,7 @@ class PackageChange:
     """What happens to one package."""
 
     project: ProjectName
-    kind: Kind
+    kind: ChangeKind
     before: str | None
     """The version that is replaced or removed."""
     after: str | None
@@ -54,7 +54,7 @@ class PackageChange:
     @property
     def sign(self) -> str:
         """As uv marks it."""
-        return {Kind.INSTALLED: "+", Kind.REMOVED: "-"}.get(self.kind, "~")
+        return {ChangeKind.INSTALLED: "+", ChangeKind.REMOVED: "-"}.get(self.kind, "~")
 
     @property
     def versions(self) -> str:
@@ -62,7 +62,7 @@ class PackageChange:
         return " -> ".join(dict.fromkeys(filter(None, (self.before, self.after))))
 
 
-def packages_in(interpreter: Path) -> Mapping[ProjectName, Package]:
+def packages_in(interpreter: Path) -> Mapping[ProjectName, InstalledPackage]:
     """Everything that is installed for an interpreter.
 
     Raises:
@@ -71,23 +71,27 @@ def packages_in(interpreter: Path) -> Mapping[ProjectName, Package]:
     return {each.project: _package(each) for each in reversed(distributions_of(interpreter))}
 
 
-def _package(distribution: Distribution) -> Package:
+def _package(distribution: Distribution) -> InstalledPackage:
     try:
         record = distribution.folder.joinpath("RECORD").read_bytes() if distribution.folder else b""
         size = sum(row.size or 0 for row in read_rows(record)) if record else None
     except (OSError, UnreadableError):
-        return Package(version=distribution.version, size=None)
-    return Package(version=distribution.version, size=size, identity=crc32(record + str(distribution.origin).encode()))
+        return InstalledPackage(version=distribution.version, size=None)
+    return InstalledPackage(
+        version=distribution.version, size=size, identity=crc32(record + str(distribution.origin).encode())
+    )
 
 
 def compare_packages(
-    before: Mapping[ProjectName, Package], after: Mapping[ProjectName, Package]
+    before: Mapping[ProjectName, InstalledPackage], after: Mapping[ProjectName, InstalledPackage]
 ) -> tuple[PackageChange, ...]:
     """What happens between two states of an environment, by name."""
     return tuple(_changes(before, after))
 
 
-def _changes(before: Mapping[ProjectName, Package], after: Mapping[ProjectName, Package]) -> Iterator[PackageChange]:
+def _changes(
+    before: Mapping[ProjectName, InstalledPackage], after: Mapping[ProjectName, InstalledPackage]
+) -> Iterator[PackageChange]:
     for project in sorted({*before, *after}):
         old, new = before.get(project), after.get(project)
         if kind := _kind_of(old, new):
@@ -96,18 +100,20 @@ def _changes(before: Mapping[ProjectName, Package], after: Mapping[ProjectName, 
                 kind=kind,
                 before=old.version if old else None,
                 after=new.version if new else None,
-                size=(new or old or Package(version="", size=None)).size,
+                size=(new or old or InstalledPackage(version="", size=None)).size,
             )
 
 
-def _kind_of(old: Package | None, new: Package | None) -> Kind | None:
+def _kind_of(old: InstalledPackage | None, new: InstalledPackage | None) -> ChangeKind | None:
     if new is None:
-        return Kind.REMOVED
+        return ChangeKind.REMOVED
     if old is None:
-        return Kind.INSTALLED
+        return ChangeKind.INSTALLED
     if old.version == new.version:
-        return Kind.REPLACED if None not in (old.identity, new.identity) and old.identity != new.identity else None
+        return (
+            ChangeKind.REPLACED if None not in (old.identity, new.identity) and old.identity != new.identity else None
+        )
     try:
-        return Kind.UPGRADED if Version(old.version) < Version(new.version) else Kind.DOWNGRADED
+        return ChangeKind.UPGRADED if Version(old.version) < Version(new.version) else ChangeKind.DOWNGRADED
     except InvalidVersion:
-        return Kind.REPLACED
+        return ChangeKind.REPLACED

@@ -26,7 +26,7 @@ https://docs.python.org/3/library/sysconfig.html#installation-paths
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class InstallPlace:
     """What an installer changes."""
 
     base: Path
@@ -37,7 +37,7 @@ class Place:
     """Of that environment; it need not be there yet."""
 
     @classmethod
-    def of_environment(cls, folder: Path) -> Place:
+    def of_environment(cls, folder: Path) -> InstallPlace:
         """A folder that is an environment, or becomes one.
 
         Raises:
@@ -49,7 +49,7 @@ class Place:
         return cls(base=folder, trees=(folder,), interpreter=python)
 
     @classmethod
-    def of_interpreter(cls, interpreter: Path) -> Place:
+    def of_interpreter(cls, interpreter: Path) -> InstallPlace:
         """What is written when something is installed for an interpreter.
 
         Raises:

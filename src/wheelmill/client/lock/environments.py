@@ -11,7 +11,8 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.client.install.wheel_cache import WantedWheel, WheelCache
 from wheelmill.client.lock.closure import closure_of, requirements_of_choice
-from wheelmill.client.records import Candidate, Choice, Resolution, SourceKind
+from wheelmill.client.records import Candidate, Choice, Resolution
+from wheelmill.client.source_records import SourceKind
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ProjectName
 from wheelmill.system.progress import Progress

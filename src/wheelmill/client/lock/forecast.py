@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.install.changes import Package
+from wheelmill.client.install.changes import InstalledPackage
 from wheelmill.client.install.wheel_cache import WheelCache
 from wheelmill.client.lock.environments import lock_environments
 from wheelmill.client.records import Resolution
@@ -20,12 +20,12 @@ from wheelmill.system.progress import Progress
 
 def forecast_packages(
     resolution: Resolution,
-    present: Mapping[ProjectName, Package],
+    present: Mapping[ProjectName, InstalledPackage],
     *,
     beside: Iterable[Requirement],
     cache: WheelCache,
     progress: Progress,
-) -> Mapping[ProjectName, Package]:
+) -> Mapping[ProjectName, InstalledPackage]:
     """Find what is in an environment when chosen wheels are installed: versions that are there stay where they fit.
 
     Args:
@@ -46,11 +46,11 @@ def forecast_packages(
         if project in present and Version(version).local is None and _public(present[project]) == version:
             continue  # an index has no label for its torch, and what is there has
         size = next((wheel.size for wheel in package.wheels or ()), None)
-        found[project] = Package(version=version, size=size)
+        found[project] = InstalledPackage(version=version, size=size)
     return found
 
 
-def _wishes(present: Mapping[ProjectName, Package]) -> Pylock:
+def _wishes(present: Mapping[ProjectName, InstalledPackage]) -> Pylock:
     """What is there, as a lock whose versions are kept."""
     packages = [
         LockedPackage(name=project, version=Version(version))
@@ -60,7 +60,7 @@ def _wishes(present: Mapping[ProjectName, Package]) -> Pylock:
     return Pylock(lock_version=Version("1.0"), created_by="wheelmill", packages=packages)
 
 
-def _public(package: Package) -> str | None:
+def _public(package: InstalledPackage) -> str | None:
     """A version without its label; None for one of before PEP 440."""
     try:
         return Version(package.version).public

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from packaging.requirements import Requirement
 
 from wheelmill.client.lock.markers import distinguishing_markers
-from wheelmill.client.records import Choice, Resolution, SourceKind
+from wheelmill.client.records import Choice, Resolution
+from wheelmill.client.source_records import SourceKind
 from wheelmill.names import ProjectName, TorchVersion
 
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from wheelmill.client.install.places import Place
+from wheelmill.client.install.places import InstallPlace
 from wheelmill.client.project.journal_file import (
     Journal,
     forget_journal,
@@ -70,7 +70,7 @@ def undo_what_was_left(place: Path, say: Say) -> bool:
 
 
 @contextmanager
-def undo_on_failure(root: Path, files: Sequence[Path], environment: Place | None, say: Say) -> Iterator[None]:
+def undo_on_failure(root: Path, files: Sequence[Path], environment: InstallPlace | None, say: Say) -> Iterator[None]:
     """Put files and an environment back as they were when the context is left by an error or an interruption.
 
     Args:
@@ -99,7 +99,7 @@ def undo_on_failure(root: Path, files: Sequence[Path], environment: Place | None
         forget_journal(path, journal)
 
 
-def _begin(path: Path, root: Path, files: Sequence[Path], environment: Place | None) -> Journal:
+def _begin(path: Path, root: Path, files: Sequence[Path], environment: InstallPlace | None) -> Journal:
     """Write a journal: first where snapshots will be, so that those of a killed command are removed, then all of it."""
     bases = (root.resolve(), *([environment.base.resolve()] if environment else []))
     name = f".wheelmill-journal-{uuid.uuid4().hex}"
@@ -120,7 +120,7 @@ def _begin(path: Path, root: Path, files: Sequence[Path], environment: Place | N
     return journal
 
 
-def _scratch_places(environment: Place | None) -> Sequence[Path]:
+def _scratch_places(environment: InstallPlace | None) -> Sequence[Path]:
     """Where snapshots may be: beside an environment, which its tool may remove and make anew, or in it."""
     if environment is None:
         return ()

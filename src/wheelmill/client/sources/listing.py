@@ -11,7 +11,8 @@ from packaging.tags import Tag
 from packaging.utils import BuildTag
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.records import Candidate, Outcome, Source, SourceKind, SourceOutcome, TargetEnvironment
+from wheelmill.client.records import Candidate, TargetEnvironment
+from wheelmill.client.source_records import Outcome, Source, SourceKind, SourceOutcome
 from wheelmill.client.sources.github_pages import LARGEST
 from wheelmill.client.sources.links import SUFFIX, LinkGroup
 from wheelmill.client.sources.pages import PageOutcome, Pages

@@ -115,6 +115,7 @@ class PageCache:
         """
 
         def change(database: sqlite3.Connection) -> None:
+            """Replace the page and its groups, in one transaction."""
             database.execute("DELETE FROM pages WHERE url = ?", (url,))
             number = database.execute(
                 "INSERT INTO pages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",

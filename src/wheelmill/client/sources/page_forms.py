@@ -15,7 +15,7 @@ from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Form, Link, Page, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listing:
+class WheelListing:
     """What a page says of wheels."""
 
     base: str
@@ -25,16 +25,16 @@ class Listing:
     faults: Sequence[Fault] = ()
 
 
-def read_listing(content: bytes, content_type: str, address: str) -> Listing:
+def read_listing(content: bytes, content_type: str, address: str) -> WheelListing:
     """Read and sort the wheels of a page; see `read_page`."""
     if content_type in HTML_TYPES:
         plain = sort_plain_links(content, address)
     else:
         plain = sort_plain_releases(content, address) if content.startswith(b"[") else None
     if plain:
-        return Listing(base=address, groups=plain)
+        return WheelListing(base=address, groups=plain)
     page = read_page(content, content_type, address)
-    return Listing(base=page.base, groups=group_links(page.links), faults=page.faults)
+    return WheelListing(base=page.base, groups=group_links(page.links), faults=page.faults)
 
 
 def read_page(content: bytes, content_type: str, address: str) -> Page:

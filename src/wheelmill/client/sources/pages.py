@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
-from wheelmill.client.records import Outcome
+from wheelmill.client.source_records import Outcome
 from wheelmill.client.sources.github_pages import smaller_page
 from wheelmill.client.sources.page_cache import ABSENT, CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError

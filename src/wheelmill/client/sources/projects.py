@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
-from wheelmill.client.records import Source, SourceKind
+from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.names import ProjectName, project_name

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from wheelmill.client.records import Source, SourceKind, SourceList
+from wheelmill.client.source_records import Source, SourceKind, SourceList
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.config.model.sources import listing_url
 from wheelmill.errors import IntegrityError, UsageError, WheelmillError

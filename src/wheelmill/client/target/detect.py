@@ -13,7 +13,7 @@ from typing import Final
 from wheelmill.client.records import Gpu, TargetEnvironment
 from wheelmill.client.target import driver
 from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of, platform_of
-from wheelmill.client.target.torch_build import TorchBuild
+from wheelmill.client.target.named_torch import NamedTorch
 from wheelmill.errors import UsageError
 from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion
 from wheelmill.wheel.platforms import Libc
@@ -29,7 +29,7 @@ class Overrides:
     python: PythonVersion | None = None
     platform: Platform | None = None
     libc: Libc | None = None
-    torch: TorchBuild | None = None
+    torch: NamedTorch | None = None
     cuda: CudaVersion | int | None = None
     """A release, or a major one of which any minor release will do."""
     cxx11_abi: bool | None = None
@@ -133,7 +133,7 @@ def _apply_overrides(found: TargetEnvironment, overrides: Overrides, *, elsewher
 
 
 def _with_given_torch(
-    found: TargetEnvironment, torch: TorchBuild | None, cuda: CudaVersion | int | None
+    found: TargetEnvironment, torch: NamedTorch | None, cuda: CudaVersion | int | None
 ) -> TargetEnvironment:
     """Take a torch and a CUDA that were given; what is installed is meant only where it has the CUDA that is wanted.
 

@@ -68,10 +68,7 @@ def finder_data(
         trees: the torches that have a tree, by CUDA, for wheels that any torch of a range will do for.
         catalogue: the plan, which names Pythons that no wheel names, the drivers, and what packages require.
     """
-    shown = {
-        project: [group for group in of_project if not group.kind.built_for.other_accelerator]
-        for project, of_project in groups.items()
-    }
+    shown = {project: list(filter(_is_for_cuda, of_project)) for project, of_project in groups.items()}
     every_group = [group for of_project in shown.values() for group in of_project]
     pythons = _numbers_of(sorted(_pythons(every_group, catalogue)))
     cudas = _numbers_of(_cudas([group.kind.built_for for group in every_group]))
@@ -108,6 +105,10 @@ def finder_data(
         requires=_requirements(catalogue.packages) if catalogue else {},
         rows=rows,
     )
+
+
+def _is_for_cuda(group: WheelGroup) -> bool:
+    return not group.kind.built_for.other_accelerator
 
 
 def _cudas(named: Iterable[BuiltFor]) -> list[CudaVersion]:

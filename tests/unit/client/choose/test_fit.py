@@ -4,7 +4,8 @@ from packaging.requirements import Requirement
 
 from tests.unit.client.conftest import TARGET, candidates
 from wheelmill.client.choose.fit import mismatches
-from wheelmill.client.records import Aspect, Gpu, Source, SourceKind, TargetEnvironment
+from wheelmill.client.records import Aspect, Gpu, TargetEnvironment
+from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import Architecture, CudaVersion, TorchVersion
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.kills import killed_at_every_step
 from tests.trees import content_of, environment_tree
-from wheelmill.client.install.places import Place
+from wheelmill.client.install.places import InstallPlace
 from wheelmill.client.project import kept
 from wheelmill.client.project.journal import have_alone, undo_on_failure, undo_what_was_left
 from wheelmill.errors import UsageError
@@ -64,7 +64,7 @@ def change(project: Path) -> None:
 def change_in(project: Path, say: Callable[[str], None] = print) -> Iterator[None]:
     """Have a project alone, and undo what the context does when it fails."""
     files = [project / name for name in ("pyproject.toml", "uv.lock", "pdm.lock")]
-    environment = Place.of_environment(project / ".venv")
+    environment = InstallPlace.of_environment(project / ".venv")
     with have_alone(project, say), undo_on_failure(project, files, environment, say):
         yield
 
@@ -139,7 +139,10 @@ def test_an_environment_in_a_folder_that_cannot_be_written(project: Path, monkey
     before, environment = content_of(project), project / ".venv"
 
     def fail() -> None:
-        with have_alone(environment, print), undo_on_failure(environment, (), Place.of_environment(environment), print):
+        with (
+            have_alone(environment, print),
+            undo_on_failure(environment, (), InstallPlace.of_environment(environment), print),
+        ):
             assert list(environment.glob(".wheelmill-journal-*"))
             shutil.rmtree(environment / "torch")
             raise RuntimeError

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Outcome
+from wheelmill.client.source_records import Outcome
 from wheelmill.client.sources.github_pages import LARGEST, SIZES, smaller_page
 from wheelmill.web.retries import Retries
 

@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.resolve import Search, read_facts, resolve
-from wheelmill.client.records import Source, SourceKind
+from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, places_of
 from wheelmill.names import CudaVersion, TorchVersion, project_name

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wheelmill.client.records import Source, SourceKind
+from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.selection import read_sources
 from wheelmill.errors import ConfigurationError, UsageError

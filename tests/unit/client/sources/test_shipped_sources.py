@@ -10,7 +10,8 @@ import pytest
 from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.fit import group_fits
-from wheelmill.client.records import Candidate, Outcome, Source, SourceKind, TargetEnvironment
+from wheelmill.client.records import Candidate, TargetEnvironment
+from wheelmill.client.source_records import Outcome, Source, SourceKind
 from wheelmill.client.sources.listing import candidates_of, outcomes_of, places_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages

@@ -12,7 +12,7 @@ from wheelmill.wheel.label import BuiltFor
 
 
 @dataclass(frozen=True, kw_only=True)
-class TorchBuild:
+class NamedTorch:
     """A torch, and what it was built for where its name says so."""
 
     torch: TorchVersion
