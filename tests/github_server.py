@@ -1,29 +1,37 @@
 """A GitHub server on this machine, as far as releases go: its REST API as GitHub documents it, and its download pages.
 
+Its limits count what all processes do together.
+
 https://docs.github.com/en/rest/releases
-https://docs.github.com/en/rest/git/refs
 https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+https://docs.github.com/en/code-security/concepts/supply-chain-security/immutable-releases
 """
 
 import hashlib
-import itertools
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
+from tests.github_artifacts import Artifacts
+from tests.github_git import HEAD, Answer, GitData
+
 REPOSITORY = "octo/wheels"
 TOKEN = "a token of the tests"
-HEAD = "5" * 40
-"""The commit of the default branch."""
+__all__ = ["HEAD", "REPOSITORY", "TOKEN", "Answer", "Asset", "Call", "Fault", "GitHub", "Release", "serving"]
 
-Answer = tuple[int, dict[str, str], Any]
+MOST_LISTED = 21_000
+"""Assets in one answer: making a longer one takes GitHub more than the 10 seconds after which it ends a request."""
+
+CALLS_AN_HOUR = 1000
+"""Of a job's token, for one repository."""
 
 
 class Fault(StrEnum):
@@ -39,6 +47,17 @@ class Fault(StrEnum):
     """The server does it, and the connection breaks before the answer."""
     TRUNCATED = "truncated"
     """Half of the bytes of an upload arrive."""
+    PAGE = "200 page"
+    """The server does it, and what stands before it answers with a page for people."""
+    EMPTY = "200 empty"
+    """The server does it, and the answer has no body."""
+
+    @property
+    def answer(self) -> Answer | None:
+        """What takes the place of the answer to what was done."""
+        page = {"Content-Type": "text/html"}, "<html>Unicorn!</html>"
+        answers: dict[Fault, Answer | None] = {Fault.AFTER: (502, *page), Fault.PAGE: (200, *page), Fault.CUT: None}
+        return answers.get(self, (200, {}, ""))
 
 
 @dataclass
@@ -57,6 +76,7 @@ class Release:
     body: str
     draft: bool = True
     assets: list[Asset] = field(default_factory=list)
+    created_at: str = "2026-11-21T12:30:15Z"
 
 
 @dataclass(frozen=True)
@@ -74,14 +94,10 @@ class Call:
         return f"{self.method} {place or '/'}{' ' + self.query['name'] if 'name' in self.query else ''}"
 
 
-@dataclass
-class GitHub:
+@dataclass(kw_only=True)
+class GitHub(GitData):
     """What a server has, how it behaves, and what it was asked."""
 
-    refs: dict[str, str] = field(default_factory=dict)
-    """``refs/tags/x``: the hash of a commit or of a tag object."""
-    tags: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Tag objects by hash."""
     releases: list[Release] = field(default_factory=list)
     """The oldest first."""
     faults: dict[int, Fault] = field(default_factory=dict)
@@ -92,11 +108,15 @@ class GitHub:
     digests: bool = True
     public: bool = True
     now: Callable[[], float] = time.time
+    immutable: bool = True
+    """Whether nothing of a published release can be changed or removed."""
     writes: list[float] = field(default_factory=list)
     """When something was created, changed or deleted."""
+    asked: list[float] = field(default_factory=list)
+    """When the API was asked for anything."""
     calls: list[Call] = field(default_factory=list)
-    origin: str = ""
-    _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    artifacts: Artifacts = field(default_factory=Artifacts)
+    """What jobs handed to each other."""
     lock: Lock = field(default_factory=Lock)
     """Held while a call is answered."""
 
@@ -107,7 +127,8 @@ class GitHub:
 
     def reset(self) -> None:
         """Forget everything but the address."""
-        for forgotten in (self.refs, self.tags, self.releases, self.faults, self.writes, self.calls):
+        kept = (self.refs, self.tags, self.burned, self.releases, self.faults, self.writes, self.asked, self.calls)
+        for forgotten in kept:
             forgotten.clear()
 
     def published(self) -> dict[str, dict[str, str]]:
@@ -121,7 +142,11 @@ class GitHub:
     def state(self) -> dict[str, Any]:
         """All that can be seen, but for numbers and hashes that GitHub chooses."""
         return {
-            "tags": {ref: self.tags[sha]["message"] if sha in self.tags else sha for ref, sha in self.refs.items()},
+            "tags": {
+                ref: self.tags[sha]["message"] if sha in self.tags else sha
+                for ref, sha in self.refs.items()
+                if ref.startswith("refs/tags/")
+            },
             "releases": sorted(
                 (
                     release.tag,
@@ -141,19 +166,29 @@ class GitHub:
             self.calls.append(call)
             if special := self.always(call):
                 return special
+            if (limited := self._used_up()) is not None:
+                return limited
             if fault is Fault.LIMITED or self._has_too_many_writes(call):
                 message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
                 return 403, {"Retry-After": "30"}, {"message": message}
             if fault is Fault.BEFORE:
                 if call.query.get("name"):
                     self._upload(int(call.path.split("/")[-2]), call.query["name"], b"").state = "starter"
-                return 502, {"Content-Type": "text/html"}, "<html>Unicorn!</html>"
+                return Fault.AFTER.answer
             if fault is Fault.TRUNCATED:
                 call = Call(call.method, call.path, call.query, call.content_type, call.body[: len(call.body) // 2])
             answer = self._route(call, signed_in=signed_in)
-            if fault is Fault.AFTER:
-                return 502, {"Content-Type": "text/html"}, "<html>Unicorn!</html>"
-            return None if fault is Fault.CUT else answer
+            return answer if fault in (None, Fault.TRUNCATED) else fault.answer
+
+    def _used_up(self) -> Answer | None:
+        """What is answered when the quota of an hour is used up."""
+        now = self.now()
+        self.asked = [at for at in self.asked if now - at < 3600]
+        if len(self.asked) < CALLS_AN_HOUR:
+            self.asked.append(now)
+            return None
+        reset = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(self.asked[0] + 3600))}
+        return 403, reset, {"message": "API rate limit exceeded for installation ID 1."}
 
     def _has_too_many_writes(self, call: Call) -> bool:
         if call.method == "GET":
@@ -162,7 +197,7 @@ class GitHub:
         self.writes.append(now)
         return sum(now - at < 60 for at in self.writes) > 80 or sum(now - at < 3600 for at in self.writes) > 500
 
-    def _route(self, call: Call, *, signed_in: bool) -> Answer:  # noqa: C901, PLR0911, PLR0912 - a table of routes
+    def _route(self, call: Call, *, signed_in: bool) -> Answer:  # noqa: C901, PLR0911 - a table of routes
         owner, name = REPOSITORY.split("/")
         given = json.loads(call.body) if call.content_type == "application/json" and call.body else {}
         if call.method != "GET" and not signed_in:
@@ -174,23 +209,20 @@ class GitHub:
                 return 200, {}, {"name": "main", "commit": {"sha": HEAD}}
             case ["GET", "repos", _, _, "git", "matching-refs", *rest]:
                 wanted = "refs/" + "/".join(rest)
-                return self._page(call, [self._ref(ref) for ref in sorted(self.refs) if ref.startswith(wanted)])
-            case ["GET", "repos", _, _, "git", "tags", sha] if sha in self.tags:
-                return 200, {}, {"sha": sha, **self.tags[sha]}
-            case ["POST", "repos", _, _, "git", "tags"]:
-                sha = hashlib.sha1(call.body + str(next(self._ids)).encode(), usedforsecurity=False).hexdigest()
-                self.tags[sha] = {"tag": given["tag"], "message": given["message"]}
-                return 201, {}, {"sha": sha, **self.tags[sha]}
-            case ["POST", "repos", _, _, "git", "refs"]:
-                if given["ref"] in self.refs:
-                    return 422, {}, {"message": "Reference already exists"}
-                self.refs[given["ref"]] = given["sha"]
-                return 201, {}, self._ref(given["ref"])
+                return self._page(call, [self.ref(ref) for ref in sorted(self.refs) if ref.startswith(wanted)])
+            case [method, "repos", _, _, "git", *rest]:
+                return self.answer_git(method, rest, given) or _missing()
+            case ["GET", "repos", _, _, "actions", *rest]:
+                return self.artifacts.answer(rest, call.query, self.origin) or _missing()
             case ["GET", "repos", _, _, "releases"]:
-                shown = [release for release in reversed(self.releases) if signed_in or not release.draft]
-                return self._page(call, [self._shown(release) for release in shown])
+                seen = [release for release in reversed(self.releases) if signed_in or not release.draft]
+                return self._page_of_releases(call, seen)
+            case ["GET", "repos", _, _, "releases", "tags", tag]:
+                named = [each for each in self.releases if each.tag == tag and not each.draft]  # it hides drafts
+                return (200, {}, self._shown(named[0])) if named else _missing()
             case ["POST", "repos", _, _, "releases"]:
                 release = Release(next(self._ids), given["tag_name"], given["name"], given["body"], given["draft"])
+                release.created_at = datetime.fromtimestamp(self.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
                 self.releases.append(release)
                 return 201, {}, self._shown(release)
             case [method, "repos", _, _, "releases", "assets", id_]:
@@ -206,17 +238,22 @@ class GitHub:
             case ["GET"]:
                 return 200, {}, self._shown(release)
             case ["PATCH"]:
+                if release.draft and not given["draft"] and release.tag in self.burned:
+                    return _refused({"field": "tag_name", "message": "tag_name was used by an immutable release"})
                 release.name, release.body, release.draft = given["name"], given["body"], given["draft"]
                 return 200, {}, self._shown(release)
             case ["DELETE"]:
                 self.releases.remove(release)
+                if self._is_fixed(release):
+                    self.burned.add(release.tag)
                 return 204, {}, ""
             case ["GET", "assets"]:
                 return self._page(call, [self._shown_asset(asset) for asset in release.assets])
+            case ["POST", "assets"] if self._is_fixed(release):
+                return _refused({"message": "Cannot upload assets to an immutable release."})
             case ["POST", "assets"]:
                 if any(asset.name == call.query["name"] for asset in release.assets):
-                    taken = {"resource": "ReleaseAsset", "code": "already_exists", "field": "name"}
-                    return 422, {}, {"message": "Validation Failed", "errors": [taken]}
+                    return _refused({"resource": "ReleaseAsset", "code": "already_exists", "field": "name"})
                 return 201, {}, self._shown_asset(self._upload(release.id, call.query["name"], call.body))
             case _:
                 return _missing()
@@ -224,6 +261,8 @@ class GitHub:
     def _of_asset(self, method: str, asset_id: int) -> Answer:
         for release in self.releases:
             for asset in release.assets:
+                if asset.id == asset_id and method == "DELETE" and self._is_fixed(release):
+                    return _refused({"message": "Cannot delete asset from an immutable release"})
                 if asset.id == asset_id and method == "DELETE":
                     release.assets.remove(asset)
                     return 204, {}, ""
@@ -231,10 +270,20 @@ class GitHub:
                     return 200, {}, self._shown_asset(asset)
         return _missing()
 
+    def _is_fixed(self, release: Release) -> bool:
+        return self.immutable and not release.draft
+
     def _upload(self, release_id: int, name: str, content: bytes) -> Asset:
         (release,) = (each for each in self.releases if each.id == release_id)
         release.assets.append(asset := Asset(next(self._ids), name, content))
         return asset
+
+    def _page_of_releases(self, call: Call, releases: list[Release]) -> Answer:
+        """A page of releases with all of their assets, if that can be made in time."""
+        status, headers, page = self._page(call, releases)
+        if sum(len(release.assets) for release in page) > MOST_LISTED:
+            return 504, {"Content-Type": "text/html"}, "<html>We couldn't respond to your request in time.</html>"
+        return status, headers, [self._shown(release) for release in page]
 
     def _page(self, call: Call, items: list[Any]) -> Answer:
         size = min(int(call.query.get("per_page", 30)), self.page_size)
@@ -246,10 +295,6 @@ class GitHub:
     def _api(self, rest: str = "") -> str:
         return f"{self.origin}/api/v3/repos/{REPOSITORY}{rest}"
 
-    def _ref(self, ref: str) -> dict[str, Any]:
-        sha = self.refs[ref]
-        return {"ref": ref, "object": {"type": "tag" if sha in self.tags else "commit", "sha": sha}}
-
     def _shown(self, release: Release) -> dict[str, Any]:
         return {
             "id": release.id,
@@ -259,6 +304,9 @@ class GitHub:
             "name": release.name,
             "body": release.body,
             "draft": release.draft,
+            "immutable": self._is_fixed(release),
+            "created_at": release.created_at,
+            "assets": [self._shown_asset(asset) for asset in release.assets],
         }
 
     def _shown_asset(self, asset: Asset) -> dict[str, Any]:
@@ -276,12 +324,20 @@ class GitHub:
     def download(self, path: str, headers: Mapping[str, str]) -> Answer:
         """Answer somebody who has no token."""
         assert "Authorization" not in headers
+        if path.startswith("/blobs/"):
+            return self.artifacts.download(int(path.removeprefix("/blobs/")))
+        if "/archive/" in path:
+            return self.archive(path.partition("/archive/")[2])
         *_, tag, name = map(unquote, path.split("/"))
         for release in self.releases:
             for asset in release.assets:
                 if (release.tag, asset.name) == (tag, name) and self.public and not release.draft:
                     return _bytes(asset.content, headers.get("Range"))
         return 404, {"Content-Type": "text/html"}, "Not Found"
+
+
+def _refused(error: dict[str, str]) -> Answer:
+    return 422, {}, {"message": "Validation Failed", "errors": [{"code": "custom", **error}]}
 
 
 def _missing() -> Answer:

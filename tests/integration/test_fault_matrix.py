@@ -5,7 +5,7 @@ import pytest
 from tests.fault_matrix import FAULTS, cases, table
 
 SHORT = 5
-"""Every fifth case is tried without ``--real``: a call has six or seven faults, so it is another one of each."""
+"""Every fifth case is tried without ``--real``: a call has eight or nine faults, so it is another one of each."""
 
 
 def test_every_call_with_every_fault_converges(pytestconfig: pytest.Config) -> None:

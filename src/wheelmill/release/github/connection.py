@@ -66,6 +66,10 @@ PAUSES: Final = (1.0, 10.0, 60.0)
 """Seconds between tries of something that failed on the other side."""
 
 _PER_PAGE: Final = 100
+_WITH_JSON: Final = (HTTPStatus.OK, HTTPStatus.CREATED)
+"""Statuses of answers that hold what was asked for, if GitHub itself gave them and not a server before it."""
+_SHOWN: Final = 60
+"""Characters of such a page."""
 
 
 class WebRequester(Requester):
@@ -162,7 +166,11 @@ class WebRequester(Requester):
         if (left := received.get("x-ratelimit-remaining", "")).isdecimal():
             self.quota_left = int(left)
             self.quota_resets = int(reset) if (reset := received.get("x-ratelimit-reset", "")).isdecimal() else 0
-        return answer.status, received, answer.content.decode(errors="replace")
+        text = answer.content.decode(errors="replace")
+        if answer.status in _WITH_JSON and not text.lstrip().startswith(("{", "[")):
+            said = repr(text.strip()[:_SHOWN]) if text.strip() else "nothing"
+            raise NetworkError(f"{place} answers {answer.status} with {said} instead of JSON; try again later")
+        return answer.status, received, text
 
     def close(self) -> None:
         """Close all connections."""

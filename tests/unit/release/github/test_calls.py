@@ -143,6 +143,13 @@ def test_an_answer_that_cannot_be_read_is_an_outage(calls: Calls, github: GitHub
         calls.read("reading", lambda: [release.tag_name for release in calls.repository.get_releases()])
 
 
+@pytest.mark.parametrize(("fault", "said"), [(Fault.PAGE, "'<html>Unicorn!</html>'"), (Fault.EMPTY, "nothing")])
+def test_a_success_with_a_page_or_nothing_is_told(calls: Calls, github: GitHub, fault: Fault, said: str) -> None:
+    github.faults = {0: fault}
+    with pytest.raises(NetworkError, match=f"releases answers 200 with {said} instead of JSON; try again later"):
+        all_releases(calls)
+
+
 def test_writes_are_a_second_apart(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     for _ in range(3):
         calls.write("tagging", lambda: calls.repository.create_git_tag("x", "", "5" * 40, "commit"))
