@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -12,6 +13,8 @@ from urllib.parse import quote
 
 from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.ledger.folder import LedgerFile
+from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_of, manifests_from
 from wheelmill.release.store import FailureFile, Publication, Quotas, date_tags, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
@@ -31,6 +34,11 @@ class DirectoryStore:
     def failures(self) -> FailureFile:
         """A file beside the releases."""
         return FailureFile(path=self.directory / "failures.json")
+
+    @functools.cached_property
+    def ledger(self) -> Ledger:
+        """A file beside the releases."""
+        return Ledger(LedgerFile(path=self.directory / "ledger.tar.gz"))
 
     @property
     def lock(self) -> Path:

@@ -16,6 +16,7 @@ from typing import Protocol
 from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailure, KnownFailures, PastBuild
+from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.locks import hold, wait_silently
@@ -93,6 +94,10 @@ class Store(Protocol):
     @property
     def failures(self) -> FailureFile:
         """Where the builds that failed are kept."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is published, what failed and what goes on."""
 
     @property
     def lock(self) -> Path:

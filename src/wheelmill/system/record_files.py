@@ -23,9 +23,9 @@ def write_record(path: Path, record: object) -> None:
     write_bytes(path, record_bytes(record))
 
 
-def record_bytes(record: object) -> bytes:
-    """A record as indented JSON."""
-    return _adapter(type(record)).dump_json(record, indent=2) + b"\n"
+def record_bytes(record: object, *, indent: int | None = 2) -> bytes:
+    """A record as JSON; an indent of None leaves out all spaces."""
+    return _adapter(type(record)).dump_json(record, indent=indent) + b"\n"
 
 
 def read_record(path: Path, record_type: type[Record]) -> Record:

@@ -5,6 +5,7 @@ And what GitHub takes: wheels that it would not take are not put there.
 
 from __future__ import annotations
 
+import functools
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,8 @@ from wheelmill.release.github.claim import claim_tag, contents_of
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from, probe
 from wheelmill.release.github.drafts import all_releases, draft_of, publish_draft
+from wheelmill.release.github.ledger import LedgerBranch
+from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_of, manifests_from
 from wheelmill.release.store import (
     FailureFile,
@@ -73,6 +76,11 @@ class GitHubStore:
     def failures(self) -> FailureFile:
         """A file on this machine: builds run without permission to write to the repository."""
         return FailureFile(path=user_cache_path("wheelmill") / "failures" / f"{self.repository.full_name}.json")
+
+    @functools.cached_property
+    def ledger(self) -> Ledger:
+        """A branch of the repository."""
+        return Ledger(LedgerBranch(repository=self.repository, pace=self.pace), self.pace.clock)
 
     @property
     def lock(self) -> Path:

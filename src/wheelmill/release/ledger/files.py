@@ -1,0 +1,61 @@
+"""The files of a ledger: one for each release, one for failures and one for what goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from wheelmill.names import ReleaseTag
+from wheelmill.plan.targets import KnownFailures
+from wheelmill.release.ledger.records import LedgerRelease, LedgerState, Work
+from wheelmill.system.record_files import record_bytes, record_from
+
+_RELEASES: Final = "releases/"
+_FAILURES: Final = "failures.json"
+_WORK: Final = "work.json"
+_ABOUT: Final = {
+    "README.md": b"""\
+The ledger of a factory of wheels: what is published, which builds failed, and what goes on.
+`wheelmill release ledger` shows it, and makes it again from the releases with `--rebuild`. Nobody has to edit it.
+"""
+}
+
+
+def state_of(files: Mapping[str, bytes]) -> LedgerState:
+    """Read the files of a ledger; others beside them are of a later version of ours.
+
+    Raises:
+        IntegrityError: one does not hold what it should.
+    """
+    found = (
+        record_from(content, LedgerRelease, source=path)
+        for path, content in sorted(files.items())
+        if path.startswith(_RELEASES)
+    )
+    failures, work = files.get(_FAILURES), files.get(_WORK)
+    return LedgerState(
+        releases={release.tag: release for release in found},
+        failures=record_from(failures, KnownFailures, source=_FAILURES).by_inputs if failures else {},
+        work=record_from(work, Work, source=_WORK) if work else Work(),
+    )
+
+
+def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState) -> dict[str, bytes]:
+    """Write the files of a ledger.
+
+    Args:
+        state: what they are to say.
+        files: those of an earlier state; a release that is the same keeps its file.
+        before: the state that these files hold.
+    """
+    releases = {
+        path: files[path] if before.releases.get(tag) is release else record_bytes(release, indent=None)
+        for tag, release in state.releases.items()
+        for path in [_path_of(tag)]
+    }
+    others = {_FAILURES: record_bytes(KnownFailures(by_inputs=state.failures)), _WORK: record_bytes(state.work)}
+    return {**_ABOUT, **releases, **others}
+
+
+def _path_of(tag: ReleaseTag) -> str:
+    return f"{_RELEASES}{tag}.json"

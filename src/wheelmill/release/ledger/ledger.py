@@ -1,0 +1,146 @@
+"""The ledger: read at once, and changed by what a change makes of the newest state of it.
+
+Whoever changes it reads it, makes the next state and writes that if nobody was first; else all of it is done again. So
+a change is whole or not there, however many make one at the same time and wherever they are killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, UnreadableError
+from wheelmill.release.ledger.archive import read_archive
+from wheelmill.release.ledger.files import files_of, state_of
+from wheelmill.release.ledger.records import LedgerState
+from wheelmill.system.time import Clock
+
+PAUSES: Final = (0.0, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Seconds before each try of a change: of several that are made at once, one succeeds each time."""
+
+Edit = Callable[[LedgerState], LedgerState]
+"""Makes the next state of a ledger. It is called again when somebody else was first, or when nobody knows whether its
+change arrived: what it does twice must be the same as once."""
+
+
+class LedgerPlace(Protocol):
+    """Where the files of a ledger are."""
+
+    @property
+    def name(self) -> str:
+        """The path or URL that messages name."""
+
+    def read(self, seen: str | None) -> tuple[str | None, bytes | None]:
+        """Read the newest state.
+
+        Args:
+            seen: the state that is known already, whose files are not wanted again.
+
+        Returns:
+            What names this state, None where there is no ledger yet; and its files in one packed archive, None where
+            there are none or they are known.
+
+        Raises:
+            NetworkError: they cannot be had now.
+            ReleaseError: the place cannot be read.
+        """
+
+    def write(
+        self, revision: str | None, before: Mapping[str, bytes], after: Mapping[str, bytes], why: str
+    ) -> str | None:
+        """Write the next state.
+
+        Args:
+            revision: what `read` named the state that is changed.
+            before: the files of that state, by path; none where they could not be read.
+            after: the files of the next state.
+            why: the change in words, for those who read the history.
+
+        Returns:
+            What names the next state; None when it was not written, as the newest state is another one by now.
+
+        Raises:
+            NetworkError: the place does not answer; the change may have been made.
+            ReleaseError: the place cannot be written to.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Opened:
+    """A state of the ledger that was read or written."""
+
+    revision: str | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    state: LedgerState = field(default_factory=LedgerState)
+
+
+class Ledger:
+    """The ledger of a store."""
+
+    def __init__(self, place: LedgerPlace, clock: Clock = Clock()) -> None:  # noqa: B008 - it is frozen
+        self.place = place
+        self._clock = clock
+        self._opened = _Opened()
+
+    def read(self) -> LedgerState:
+        """Read all of it.
+
+        Raises:
+            NetworkError: it cannot be had now.
+            ReleaseError: what is there is no ledger.
+        """
+        return self._open().state
+
+    def change(self, why: str, edit: Edit, *, repair: bool = False) -> LedgerState:
+        """Make a change, on the newest state.
+
+        Args:
+            why: the change in words, for those who read the history.
+            edit: makes the next state.
+            repair: whether a ledger that cannot be read is taken for an empty one.
+
+        Returns:
+            The state that was written, or that was there when the change had nothing to do.
+
+        Raises:
+            NetworkError: the ledger cannot be had now.
+            ReleaseError: what is there is no ledger, it cannot be written to, or others were first each time.
+        """
+        failure: NetworkError | None = None
+        for pause in PAUSES:
+            if pause:
+                self._clock.sleep(pause)
+            opened = self._open(repair=repair)
+            after = edit(opened.state)
+            if after == opened.state and (opened.files or opened.revision is None):
+                return after
+            after = after.without_old(datetime.fromtimestamp(self._clock.now(), UTC))
+            files = files_of(after, opened.files, opened.state)
+            try:
+                revision = self.place.write(opened.revision, opened.files, files, why)
+            except NetworkError as error:  # the next look shows whether it was made
+                failure = error
+                continue
+            if revision is not None:
+                self._opened = _Opened(revision=revision, files=files, state=after)
+                return after
+        raise failure or ReleaseError(
+            f"{self.place.name}: others changed it each of {len(PAUSES)} times", hint="run this again"
+        )
+
+    def _open(self, *, repair: bool = False) -> _Opened:
+        """Read the newest state; files that were read or written last are not read again."""
+        revision, archive = self.place.read(self._opened.revision)
+        if archive is None:
+            return self._opened if revision else _Opened()
+        try:
+            files = read_archive(archive)
+            self._opened = _Opened(revision=revision, files=files, state=state_of(files))
+        except (UnreadableError, IntegrityError) as error:
+            if repair:
+                return _Opened(revision=revision)
+            hint = "make it again from the releases: wheelmill release ledger --rebuild --store STORE"
+            raise ReleaseError(f"{self.place.name} is no ledger: {error}", hint=hint) from None
+        return self._opened

@@ -1,0 +1,144 @@
+"""What the ledger holds. Releases are the truth; the rest is what jobs of a factory tell each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from wheelmill.names import PythonVersion, ReleaseTag, Sha256
+from wheelmill.plan.targets import Cell, KnownFailure, PastBuild
+
+AN_HOUR: Final = timedelta(hours=1)
+"""For as long the host counts what was created."""
+TRIED_AGAIN: Final = timedelta(days=30)
+"""A build that failed is tried again after that, with the same inputs too."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReleasedWheel:
+    """A published wheel, as far as those need to know it who plan, build and release."""
+
+    filename: str
+    sha256: Sha256
+    size: int
+    """Bytes."""
+    cell: Cell | None = None
+    """What it was built for; None for a wheel that was not built by a factory."""
+    pythons: tuple[PythonVersion, ...] = ()
+    """Those that it is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
+    seconds: float = 0.0
+    """That its build took."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LedgerRelease:
+    """A published release."""
+
+    tag: ReleaseTag
+    manifest: Sha256
+    """Of the bytes of its ``manifest.json``."""
+    published_at: datetime
+    wheels: tuple[ReleasedWheel, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """A group that a run builds, so that no other one does."""
+
+    run: str
+    """The number that the host gave the run."""
+    attempt: int
+    since: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lease:
+    """A publication that is going on."""
+
+    nonce: str
+    """Made by the publisher that holds it; another one has another."""
+    since: datetime
+    """When its holder last said that it goes on."""
+    tag: ReleaseTag | None = None
+    draft: int | None = None
+    """The number that the host gave the draft."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reservation:
+    """Calls that create something, which a publisher may make from a time on."""
+
+    at: datetime
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LedgerRun:
+    """What a run that goes on with the work of an earlier one has to know."""
+
+    attempt: int
+    filters: Mapping[str, str]
+    """What its inputs asked for, by their names."""
+    groups: tuple[str, ...]
+    """That are left."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """What goes on in a factory."""
+
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    """By the group that is claimed."""
+    leases: Mapping[str, Lease] = field(default_factory=dict)
+    """By what is published: the hash of the wheels."""
+    changes: tuple[Reservation, ...] = ()
+    runs: Mapping[str, LedgerRun] = field(default_factory=dict)
+    """By the number that the host gave the run."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LedgerState:
+    """All that the ledger says."""
+
+    releases: Mapping[ReleaseTag, LedgerRelease] = field(default_factory=dict)
+    failures: Mapping[Sha256, KnownFailure] = field(default_factory=dict)
+    """By the hash of everything that went into the build."""
+    work: Work = field(default_factory=Work)
+
+    def without_old(self, now: datetime) -> LedgerState:
+        """Leave out what counts no longer: changes of more than an hour ago, failures of more than a month ago."""
+        changes = tuple(each for each in self.work.changes if now - each.at < AN_HOUR)
+        failures = {inputs: each for inputs, each in self.failures.items() if now - each.failed_at < TRIED_AGAIN}
+        return replace(self, failures=failures, work=replace(self.work, changes=changes))
+
+    @property
+    def published(self) -> Mapping[str, tuple[Sha256, ReleaseTag]]:
+        """The hash of every published wheel and the release that has it, by file name."""
+        return {
+            wheel.filename: (wheel.sha256, release.tag)
+            for release in self.releases.values()
+            for wheel in release.wheels
+        }
+
+    @property
+    def cells(self) -> Mapping[Cell, ReleaseTag]:
+        """Which cells of the matrix are published, and in which release."""
+        return {
+            replace(wheel.cell, python=python): release.tag
+            for release in self.releases.values()
+            for wheel in release.wheels
+            if wheel.cell
+            for python in wheel.pythons
+        }
+
+    @property
+    def past_builds(self) -> tuple[PastBuild, ...]:
+        """What the published wheels cost, to judge new plans by."""
+        return tuple(
+            PastBuild(project=wheel.cell.project, seconds=wheel.seconds, size=wheel.size)
+            for release in self.releases.values()
+            for wheel in release.wheels
+            if wheel.cell
+        )

@@ -1,0 +1,60 @@
+"""Archives of ledgers, and of others that say they are one."""
+
+import gzip
+import io
+import tarfile
+from collections.abc import Callable
+
+import pytest
+
+from wheelmill.errors import UnreadableError
+from wheelmill.release.ledger import archive
+from wheelmill.release.ledger.archive import read_archive, write_archive
+
+FILES = {"README.md": b"a ledger\n", "releases/v2026-11-21.json": b"{}", "work.json": b""}
+
+
+def packed(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w:gz") as tar:
+        for member, content in members:
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return written.getvalue()
+
+
+def test_what_is_packed_is_read() -> None:
+    assert read_archive(write_archive(FILES)) == FILES
+    assert write_archive(FILES) == write_archive(dict(reversed(FILES.items())))
+
+
+@pytest.mark.parametrize("name", ["ledger/../../etc/passwd", "ledger/a/b/c", "work.json", "/", "ledger/.."])
+def test_no_path_leads_out_of_it(name: str) -> None:
+    with pytest.raises(UnreadableError, match="no file of a ledger"):
+        read_archive(packed((tarfile.TarInfo(name), b"x")))
+
+
+def test_links_are_no_files() -> None:
+    link = tarfile.TarInfo("ledger/work.json")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    with pytest.raises(UnreadableError, match="no file of a ledger"):
+        read_archive(packed((link, b"")))
+
+
+def test_it_is_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MAX_BYTES", 1 << 20)
+    with pytest.raises(UnreadableError, match="more than 1048576 bytes"):
+        read_archive(gzip.compress(bytes(2 << 20)))
+    monkeypatch.setattr(archive, "MAX_FILES", 2)
+    with pytest.raises(UnreadableError, match="more than 2 files"):
+        read_archive(write_archive(FILES))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda _: b"no archive", lambda whole: whole[: len(whole) // 2], lambda _: gzip.compress(b"x" * 1024)],
+    ids=["text", "half", "no tar"],
+)
+def test_what_is_no_archive_is_named(damage: Callable[[bytes], bytes]) -> None:
+    with pytest.raises(UnreadableError, match="no packed archive"):
+        read_archive(damage(write_archive(FILES)))

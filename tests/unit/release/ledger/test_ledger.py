@@ -1,0 +1,203 @@
+"""A ledger in a folder and on GitHub: two who change it, one who is killed, and one that is damaged."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.github_server import Fault, GitHub
+from tests.unit.release.github.conftest import FakeClock, store_on
+from wheelmill.errors import NetworkError, ReleaseError
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.plan.targets import KnownFailure
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.ledger.archive import write_archive
+from wheelmill.release.ledger.ledger import Ledger
+from wheelmill.release.ledger.records import (
+    Claim,
+    LedgerRelease,
+    LedgerState,
+    ReleasedWheel,
+    Reservation,
+)
+
+NOW = datetime(2026, 11, 21, 12, 30, tzinfo=UTC)
+TAG = ReleaseTag("v2026-11-21")
+RELEASE = LedgerRelease(
+    tag=TAG,
+    manifest=Sha256("1" * 64),
+    published_at=NOW,
+    wheels=(ReleasedWheel(filename="demo-1.0-py3-none-any.whl", sha256=Sha256("2" * 64), size=3),),
+)
+Open = Callable[[], Ledger]
+
+
+@pytest.fixture(params=["folder", "github"])
+def open_ledger(request: pytest.FixtureRequest, tmp_path: Path, github: GitHub, clock: FakeClock) -> Open:
+    """Opens the same ledger, each time as another process does."""
+    if request.param == "folder":
+        return lambda: DirectoryStore(directory=tmp_path / "releases").ledger
+    return lambda: store_on(github, clock).ledger
+
+
+def claim(group: str, run: str = "1") -> Callable[[LedgerState], LedgerState]:
+    """An edit that claims a group for a run."""
+
+    def edit(state: LedgerState) -> LedgerState:
+        claims = {**state.work.claims, group: Claim(run=run, attempt=1, since=NOW)}
+        return replace(state, work=replace(state.work, claims=claims))
+
+    return edit
+
+
+def add_release(state: LedgerState) -> LedgerState:
+    return replace(state, releases={**state.releases, RELEASE.tag: RELEASE})
+
+
+def test_what_is_written_is_read(open_ledger: Open) -> None:
+    assert open_ledger().read() == LedgerState()
+    written = open_ledger().change("a release", add_release)
+    assert open_ledger().read() == written
+    assert written.releases == {TAG: RELEASE}
+    assert written.published == {"demo-1.0-py3-none-any.whl": ("2" * 64, TAG)}
+
+
+def test_a_lost_race_is_applied_again(open_ledger: Open) -> None:
+    mine, theirs = open_ledger(), open_ledger()
+    mine.change("begin", claim("a"))
+    raced: list[LedgerState] = []
+
+    def edit(state: LedgerState) -> LedgerState:
+        if not raced:
+            raced.append(theirs.change("first", claim("b")))
+        return claim("c")(state)
+
+    state = mine.change("second", edit)
+    assert set(state.work.claims) == {"a", "b", "c"}
+    assert open_ledger().read() == state
+
+
+def test_two_who_make_the_ledger_at_once_both_are_in_it(open_ledger: Open) -> None:
+    raced: list[LedgerState] = []
+
+    def edit(state: LedgerState) -> LedgerState:
+        if not raced:
+            raced.append(open_ledger().change("first", claim("b")))
+        return claim("c")(state)
+
+    assert set(open_ledger().change("second", edit).work.claims) == {"b", "c"}
+
+
+def test_who_is_never_first_is_told(open_ledger: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wheelmill.release.ledger.ledger.PAUSES", (0.0, 0.0))
+    others = iter(range(9))
+
+    def edit(state: LedgerState) -> LedgerState:
+        open_ledger().change("first", claim(f"other{next(others)}"))
+        return claim("mine")(state)
+
+    with pytest.raises(ReleaseError, match="others changed it each of 2 times"):
+        open_ledger().change("never", edit)
+
+
+def test_a_change_that_changes_nothing_is_not_written(github: GitHub, clock: FakeClock) -> None:
+    ledger = store_on(github, clock).ledger
+    ledger.change("once", claim("a"))
+    writes = len(github.writes)
+    ledger.change("twice", claim("a"))
+    assert len(github.writes) == writes
+
+
+def test_what_was_read_is_not_downloaded_again(
+    github: GitHub, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_on(github, clock).ledger.change("once", claim("a"))
+    ledger = store_on(github, clock).ledger
+    state = ledger.read()
+    monkeypatch.setattr(github, "archive", None)  # nothing can be downloaded
+    assert ledger.read() == state
+    assert ledger.change("once more", claim("b")) == ledger.read()
+
+
+@pytest.mark.parametrize("fault", list(Fault))
+def test_whatever_call_goes_wrong_the_ledger_is_the_old_or_the_new_one(
+    github: GitHub, clock: FakeClock, fault: Fault
+) -> None:
+    for number in range(6):
+        before = store_on(github, clock).ledger.change("before", claim("a"))
+        github.faults[len(github.calls) + number] = fault
+        try:
+            after = store_on(github, clock).ledger.change("change", claim(f"g{number}"))
+        except (NetworkError, ReleaseError):
+            after = before
+        github.faults.clear()
+        assert store_on(github, clock).ledger.read() == after
+
+
+def test_a_process_that_is_killed_between_steps_leaves_the_old_state(
+    open_ledger: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = open_ledger().change("before", claim("a"))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("wheelmill.release.ledger.folder.write_bytes", killed)
+        patch.setattr("wheelmill.release.github.ledger._move", killed)
+        with pytest.raises(KeyboardInterrupt):
+            open_ledger().change("change", claim("b"))
+    assert open_ledger().read() == before
+    assert "b" in open_ledger().change("again", claim("b")).work.claims
+
+
+def damage(ledger: Ledger, files: Mapping[str, bytes], github: GitHub) -> None:
+    if isinstance(path := getattr(ledger.place, "path", None), Path):
+        path.write_bytes(write_archive(files))
+    else:
+        github.files("refs/heads/ledger").clear()
+        github.files("refs/heads/ledger").update(files)
+
+
+@pytest.mark.parametrize("file", ["releases/v2026-11-21.json", "work.json", "failures.json"])
+def test_a_damaged_ledger_is_named_with_what_to_do(open_ledger: Open, github: GitHub, file: str) -> None:
+    open_ledger().change("a release", add_release)
+    damage(open_ledger(), {file: b'{"tag": 1}' if "v2026" in file else b"[]"}, github)
+    with pytest.raises(ReleaseError, match=f"ledger.*{file}") as caught:
+        open_ledger().read()
+    assert "--rebuild" in caught.value.explained
+    assert open_ledger().change("rebuild", add_release, repair=True) == open_ledger().read()
+
+
+def test_a_huge_ledger_is_named_with_what_to_do(open_ledger: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_ledger().change("a release", add_release)
+    monkeypatch.setattr("wheelmill.release.ledger.archive.MAX_BYTES", 100)
+    with pytest.raises(ReleaseError, match="more than 100 bytes"):
+        open_ledger().read()
+
+
+def test_what_is_old_is_left_out(open_ledger: Open) -> None:
+    now = datetime.now(UTC) if "ledger.tar" in open_ledger().place.name else NOW
+    failed = KnownFailure(id="demo", target=Sha256("0" * 64), failed_at=now - timedelta(days=31), reason="no")
+
+    def edit(state: LedgerState) -> LedgerState:
+        changes = (Reservation(at=now - timedelta(hours=2), count=3), Reservation(at=now, count=4))
+        failures = {Sha256("1" * 64): failed, Sha256("2" * 64): replace(failed, failed_at=now)}
+        return replace(state, failures=failures, work=replace(state.work, changes=changes))
+
+    state = open_ledger().change("some of it is old", edit)
+    assert [each.count for each in state.work.changes] == [4]
+    assert list(state.failures) == ["2" * 64]
+
+
+def test_a_new_ledger_of_many_releases_is_sent_in_pieces(
+    github: GitHub, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wheelmill.release.github.ledger._PIECE", 1000)
+    releases = {tag: replace(RELEASE, tag=tag) for tag in (ReleaseTag(f"v2026-11-{day}") for day in range(10, 20))}
+    ledger = store_on(github, clock).ledger
+    ledger.change("many", lambda state: replace(state, releases=releases))
+    assert sum(call.path.endswith("/git/trees") for call in github.calls) > 2
+    assert store_on(github, clock).ledger.read().releases == releases
