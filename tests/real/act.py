@@ -40,8 +40,9 @@ class Host:
 
     @property
     def artifacts(self) -> Path:
-        """What the jobs of the last run handed to each other."""
-        return self.repository.with_name("artifacts")
+        """What the jobs of the last run handed to each other; the folder has the number of the run."""
+        runs = self.repository.with_name("runs")
+        return max(runs.iterdir(), key=lambda folder: int(folder.name), default=runs / "0")
 
     @property
     def log(self) -> Path:
@@ -59,19 +60,19 @@ class Host:
         workflow: str,
         *options: str,
         payload: Mapping[str, Any] | None = None,
-        goes_on: bool = False,
         exit_code: int = 0,
     ) -> str:
-        """Run a workflow, with the artifacts of the last one if it goes on, and return what was printed."""
-        if not goes_on:
-            shutil.rmtree(self.artifacts, ignore_errors=True)
-            self.artifacts.mkdir()
+        """Run a workflow, as a run of its own with a number of its own, and return what was printed."""
+        run = int(self.artifacts.name) + 1
+        artifacts = self.artifacts.with_name(str(run))
+        artifacts.mkdir(parents=True)
         event_file = self.repository.with_name("event.json")
         event_file.write_text(json.dumps(payload or {}))
         environment = {
             **self.environment,
             "STAND_INS": str(ACTIONS),
-            "STAND_IN_ARTIFACTS": str(self.artifacts),
+            "GITHUB_RUN_ID": str(run),
+            "STAND_IN_ARTIFACTS": str(artifacts),
             "STAND_IN_PAGES": str(self.served / "pages"),
             "STAND_IN_PAGES_URL": f"{self.url}pages/",
             "STAND_IN_LOG": str(self.log),
@@ -106,7 +107,7 @@ class Host:
 
     def planned(self) -> list[str]:
         """The groups that the last run planned."""
-        (plan,) = self.artifacts.glob("*plan/plan.json")
+        (plan,) = self.artifacts.glob("*plan*/plan.json")
         shards = json.loads(plan.read_bytes())["shards"]
         return [group["group"] for shard in shards for group in shard["include"]]
 
@@ -155,6 +156,7 @@ def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
     git(repository, "commit", "--quiet", "--message=demo")
     git(repository, "remote", "add", "origin", f"https://github.com/{REPOSITORY}.git")
     (served / "releases").mkdir(parents=True)
+    (folder / "runs").mkdir()
     Sigstore().write_trusted_root(folder / "trusted_root.json")
     with serve_folder(served) as url:
         in_a_folder = {"WHEELMILL_STORE": f"dir:{served / 'releases'}", "WHEELMILL_BASE_URL": f"{url}releases"}

@@ -29,6 +29,7 @@ def opened(host: Host, *, exit_code: int = 0) -> str:
 def commented(host: Host) -> str:
     """Have request-comment.yml run after request.yml, and return what it said."""
     run = {
+        "id": int(host.artifacts.name),
         "event": "pull_request",
         "conclusion": "success",
         "html_url": "https://github.com/run/1",
@@ -36,7 +37,7 @@ def commented(host: Host) -> str:
         "head_branch": "asks",
         "head_repository": {"owner": {"login": "somebody"}},
     }
-    host.run("workflow_run", "request-comment", payload={"workflow_run": run}, goes_on=True)
+    host.run("workflow_run", "request-comment", payload={"workflow_run": run})
     search, comment = host.log.read_text().splitlines()
     assert "--field head=somebody:asks" in search
     assert comment == "gh pr comment 7 --edit-last --create-if-none --body-file comment.md"

@@ -86,7 +86,7 @@ def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> N
     assert re.search(rf"save compiled-{re.escape(group)}-\d+-1", host.log.read_text())
     assert "gh workflow run" not in host.log.read_text()
     assert manifests(host) == before
-    kept = host.artifacts / f"report-{group}"
+    kept = host.artifacts / f"report-{group}-1"
     (failure,) = json.loads((kept / "reports" / f"{group}.json").read_bytes())["failures"]
     assert failure["stage"] == "build"
     assert "does not build" in failure["message"]

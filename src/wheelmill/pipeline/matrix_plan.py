@@ -57,7 +57,7 @@ class MatrixPlan:
 
     shards: tuple[Shard, ...]
     waiting: tuple[str, ...]
-    """Groups that require wheels of the others."""
+    """Groups for a later run: they require wheels of the others, or are more than one run takes."""
 
     @property
     def groups(self) -> Iterator[PlannedGroup]:

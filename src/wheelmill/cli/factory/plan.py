@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import added_torches, changed_since
 from wheelmill.plan.estimate import estimate
-from wheelmill.plan.groups import Group, groups_of, shards_of, waiting_groups
+from wheelmill.plan.groups import Group, groups_of, shards_of, shards_of_one_run, waiting_groups
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.sample import sample_of, with_sample
@@ -119,15 +120,20 @@ def _failure_of(releases: Store, where: PlaceOptions, config: Config) -> Failure
 
 
 def matrix_content(planned: Plan, quotas: Quotas) -> dict[str, object]:
-    """The shards as GitHub reads them, ``{include: [...]}``, and the groups that only a later run can build."""
+    """The shards of one run as GitHub reads them, ``{include: [...]}``, and the groups that are for a later run."""
     groups = groups_of(planned)
-    waiting = waiting_groups(groups)
-    ready = tuple(group for group in groups if group not in waiting)
+    dependent = waiting_groups(groups)
+    ready = [group for group in groups if group not in dependent]
+    contents = {group.id: group_content(group) for group in ready}
+
+    def size_of(group: Group) -> int:
+        return len(json.dumps(contents[group.id]))
+
+    shards = shards_of_one_run(shards_of(ready, wheels=quotas.wheels, size_of=size_of), size_of)
+    taken = {group.id for shard in shards for group in shard}
     return {
-        "shards": [
-            {"include": [group_content(group) for group in shard]} for shard in shards_of(ready, wheels=quotas.wheels)
-        ],
-        "waiting": [group.id for group in waiting],
+        "shards": [{"include": [contents[group.id] for group in shard]} for shard in shards],
+        "waiting": [group.id for group in groups if group.id not in taken],
     }
 
 
