@@ -47,8 +47,9 @@ def test_a_folder_without_faults_is_named_as_it_is_written(python: Command, tmp_
     assert done.stderr == f"{directory}: {len(load_config(directory).packages)} packages, no faults\n"
 
 
-@pytest.mark.parametrize("missing", ["nowhere", "packages.yml"])
+@pytest.mark.parametrize("missing", ["nowhere", "notes.txt"])
 def test_a_folder_that_is_none_is_a_fault(python: Command, tmp_path: Path, missing: str) -> None:
+    (tmp_path / "notes.txt").touch()
     (tmp_path / "packages.yml").write_text('packages: {demo: {versions: ["1.0"]}}\n')
     done = python(*CHECK, tmp_path / missing, exit_code=2)
     assert done.stderr.startswith("packages.yml:1:1: ")

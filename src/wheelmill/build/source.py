@@ -17,7 +17,7 @@ from wheelmill.names import ProjectName, Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
 from wheelmill.system.files import refuse_links_out
-from wheelmill.system.git import fetch_commit
+from wheelmill.system.git import fetch_commit, files_of_checkout
 
 _NOT_SOURCE: Final = ("*.egg-info", "__pycache__", ".git")
 _NOT_SOURCE_AT_THE_TOP: Final = (*_NOT_SOURCE, "build", "dist")
@@ -50,7 +50,7 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
                 raise BuildError(message) from None
         case original:
             _refuse_links_out(original, target.package)
-            folder = destination / original.name
+            folder = destination / f"{cell.project}-{cell.version}"
             copy_folder(original, folder)
     return folder, sha256_of_tree(folder)
 
@@ -70,8 +70,15 @@ def apply_patches(package: Package, source: Path, *, log: Path) -> None:
 
 
 def copy_folder(source: Path, destination: Path) -> None:
-    """Copy the source in a folder without what earlier builds left in it."""
-    shutil.copytree(source, destination, ignore=_not_source(source))
+    """Copy the source in a folder without what earlier builds left in it; of a checkout, what git knows of it."""
+    files = files_of_checkout(source)
+    if files is None:
+        shutil.copytree(source, destination, ignore=_not_source(source))
+        return
+    for file in files:
+        copy = destination / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(file, copy) if file.is_dir() else shutil.copy2(file, copy)
 
 
 def _refuse_links_out(path: Path, package: Package) -> None:
@@ -119,9 +126,10 @@ def _unpack(archive: Path, destination: Path) -> None:
 
 
 def sha256_of_tree(folder: Path) -> Sha256:
-    """Hash the names and contents of a folder's files; of a link, where it leads to."""
+    """Hash the names and contents of the files of a folder or checkout; of a link, where it leads to."""
     tree = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file()):
+    paths = files_of_checkout(folder) or sorted(folder.rglob("*"))
+    for path in (path for path in paths if path.is_symlink() or path.is_file()):
         content = bytes(path.readlink()) if path.is_symlink() else path.read_bytes()
         tree.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
         tree.update(content)

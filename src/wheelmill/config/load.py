@@ -1,24 +1,26 @@
-"""Reading a ``config/`` folder: all of it is right, or every fault is named."""
+"""Reading a ``config/`` folder, or the file of one package: all of it is right, or every fault is named."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
 from packaging.specifiers import SpecifierSet
 
-from wheelmill.config.annotations import ConfigFile
+from wheelmill.config.annotations import ConfigFile, KeyPath
 from wheelmill.config.model import Compatibility, Config, Images, Listing, Lock, Package, Removed, Yanked
 from wheelmill.config.model.packages import Packages
+from wheelmill.config.pyproject import PYPROJECT, Pyproject
 from wheelmill.config.read import faults_at, read_file
-from wheelmill.errors import ConfigurationError
-from wheelmill.names import ProjectName
+from wheelmill.errors import ConfigurationError, UsageError
+from wheelmill.names import ProjectName, ProjectVersion
 from wheelmill.system import resources
 
 PACKAGES: Final = "packages.yml"
 COMPATIBILITY: Final = "compatibility.yml"
-LOCK: Final = "packages.lock"
+OWN: Final = "wheelmill.yml"
+"""Stands in the place of ``packages.yml`` in the repository of a package that is built there."""
 IMAGES: Final = "images.yml"
 YANKED: Final = "yanked.yml"
 REMOVED: Final = "removed.yml"
@@ -27,33 +29,53 @@ Record = TypeVar("Record")
 File = TypeVar("File", bound=ConfigFile)
 
 
-def load_config(directory: Path) -> Config:
-    """Read a configuration folder.
+def load_config(place: Path) -> Config:
+    """Read a configuration: a folder, or one file that stands in the place of ``packages.yml``.
 
-    Only ``packages.yml`` must be there: ``compatibility.yml`` and ``images.yml`` ship with wheelmill, and a missing
-    ``packages.lock`` locks nothing; nor do a missing ``yanked.yml`` and ``removed.yml`` yank or remove anything.
+    Only that file must be there: a missing lock locks nothing, and a missing ``yanked.yml`` or ``removed.yml`` yanks or
+    removes nothing. ``compatibility.yml`` and ``images.yml`` ship with wheelmill; a folder may have its own.
 
     Raises:
         ConfigurationError: with every fault of every file.
     """
+    file, facts = (place, resources.CONFIG) if is_file_of_packages(place) else (place / PACKAGES, place)
     faults: list[str] = []
-    packages = _attempt(lambda: read_file(directory / PACKAGES, Packages), faults)
-    compatibility = _attempt(lambda: load_compatibility(directory), faults)
-    lock = _attempt(lambda: _read_if_there(directory / LOCK, Lock(sdists={})), faults)
-    images = _attempt(lambda: load_images(directory), faults)
-    listing = _attempt(lambda: load_listing(directory), faults)
+    packages = _attempt(lambda: read_file(file, Packages), faults)
+    compatibility = _attempt(lambda: load_compatibility(facts), faults)
+    lock = _attempt(lambda: _read_if_there(lock_path(file), Lock(sdists={})), faults)
+    images = _attempt(lambda: load_images(facts), faults)
+    listing = _attempt(lambda: load_listing(file.parent), faults)
+    versions = _attempt(lambda: _versions_of_folders(packages, file), faults) if packages else None
     if packages and compatibility and compatibility.torch:
-        faults.extend(faults_at(directory / PACKAGES, list(packages.undated_rules(max(compatibility.torch)))))
-    if faults or packages is None or compatibility is None or lock is None or images is None or listing is None:
+        faults.extend(faults_at(file, list(packages.undated_rules(max(compatibility.torch)))))
+    if (
+        faults
+        or packages is None
+        or versions is None
+        or compatibility is None
+        or lock is None
+        or images is None
+        or listing is None
+    ):
         raise ConfigurationError(tuple(faults))
     return Config(
-        directory=directory,
-        packages={name: _package(name, packages, lock, directory) for name in packages.packages},
+        file=file,
+        packages={name: _package(name, packages, lock, file.parent, versions) for name in packages.packages},
         compatibility=compatibility,
         lock=lock,
         images=images,
         listing=listing,
     )
+
+
+def is_file_of_packages(place: Path) -> bool:
+    """Whether a configuration is one file; a folder otherwise, also where nothing is there."""
+    return place.suffix in {".yml", ".yaml"} and not place.is_dir()
+
+
+def lock_path(packages: Path) -> Path:
+    """Where the lock of a file of packages is: beside it, ``packages.lock`` or ``wheelmill.lock``."""
+    return packages.with_suffix(".lock")
 
 
 def load_compatibility(directory: Path) -> Compatibility:
@@ -106,9 +128,38 @@ def _read_if_there(path: Path, nothing: File) -> File:
     return read_file(path, type(nothing)) if path.exists() else nothing
 
 
-def _package(name: ProjectName, packages: Packages, lock: Lock, directory: Path) -> Package:
+def _versions_of_folders(packages: Packages, file: Path) -> Mapping[ProjectName, ProjectVersion]:
+    """What sources in folders say their version is, where the file leaves that to them.
+
+    Raises:
+        ConfigurationError: one of them does not say it.
+    """
+    versions: dict[ProjectName, ProjectVersion] = {}
+    found: list[tuple[KeyPath, str]] = []
+    for name, entry in packages.packages.items():
+        if entry.versions is None and isinstance(entry.source, Path):
+            try:
+                said = Pyproject.read(entry.source)
+            except UsageError as error:
+                found.append((("packages", name, "source"), str(error)))
+                continue
+            if said.version:
+                versions[name] = said.version
+            else:
+                message = f"is required: no {PYPROJECT} of its source says a version"
+                found.append((("packages", name, "versions"), message))
+    if found:
+        raise ConfigurationError(faults_at(file, found))
+    return versions
+
+
+def _package(
+    name: ProjectName, packages: Packages, lock: Lock, directory: Path, versions: Mapping[ProjectName, ProjectVersion]
+) -> Package:
     entry = packages.packages[name]
     keys = dict(vars(entry)) | {"window": packages.window_of(entry)}
-    if isinstance(entry.versions, SpecifierSet):
+    if entry.versions is None:
+        keys |= {"versions": (versions[name],)}
+    elif isinstance(entry.versions, SpecifierSet):
         keys |= {"versions": lock.versions_in(name, entry.versions), "version_range": entry.versions}
     return Package(name=name, directory=directory, **keys)

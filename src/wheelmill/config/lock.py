@@ -15,7 +15,6 @@ from packaging.utils import parse_sdist_filename
 from packaging.version import Version
 from pydantic import ValidationError
 
-from wheelmill.config.load import LOCK
 from wheelmill.config.model import Config, GitSource, Lock, LockedCommit, LockedSdist, Package
 from wheelmill.config.read import adapter_of
 from wheelmill.config.requirements import locked_requirements, requires_of_commit, requires_of_sdist
@@ -186,11 +185,11 @@ def newer_versions(config: Config, projects: Collection[ProjectName]) -> Iterato
                 yield f"{name}: {newest} is in the package index; packages.yml lists {', '.join(package.versions)}"
 
 
-def write_lock(lock: Lock, directory: Path) -> None:
+def write_lock(lock: Lock, path: Path) -> None:
     """Write the lock, sorted: equal locks give equal bytes."""
     ordered = {
         section: {name: dict(sorted(entry.items())) for name, entry in sorted(entries.items())}
         for section, entries in plain_of(lock).items()
     }
     text = yaml.safe_dump(ordered, sort_keys=False, width=200)
-    write_bytes(directory / LOCK, (_HEADER + text).encode())
+    write_bytes(path, (_HEADER + text).encode())

@@ -79,7 +79,7 @@ def _inside(value: object, folder: Path | None, kind: str, is_one: Callable[[Pat
         raise ValueError(f"expected a path, not {value!r}")  # noqa: TRY004
     text = text_of(value)
     path = PurePosixPath(text)
-    if path.is_absolute() or ".." in path.parts or not path.parts:
+    if path.is_absolute() or ".." in path.parts:
         raise ValueError(f"expected a path inside the configuration folder, not {text!r}")
     if folder is None:
         return Path(path)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 import sys
 import tarfile
-import tomllib
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
 from packaging.requirements import Requirement
-from pydantic import TypeAdapter
 
-from wheelmill.config.fields import index_requirement
 from wheelmill.config.model import (
     EVERY_BUILD_NEEDS,
     LockedCommit,
@@ -23,6 +20,7 @@ from wheelmill.config.model import (
     Package,
     without_torch,
 )
+from wheelmill.config.pyproject import MAX_BYTES, PYPROJECT, Pyproject
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.installers.mirror import cached_sdist
 from wheelmill.installers.uv import compile_requirements, failure_of
@@ -32,9 +30,6 @@ from wheelmill.system.git import fetch_commit
 
 OLDEST_PYTHON: Final = "3.9"
 """The oldest Python that requirements are locked for."""
-
-_PYPROJECT: Final = "pyproject.toml"
-_MAX_BYTES: Final = 1 << 20
 
 
 def locked_requirements(
@@ -52,7 +47,7 @@ def locked_requirements(
     """
     required = [requirement for source in sources for requirement in source.requires or ()]
     if package.build_args.isolation and isinstance(package.source, Path):
-        required.extend(_requires_of_folder(package.source))
+        required.extend(Pyproject.read(package.source).requires)
     inputs = tuple(sorted({*package.build_requirements, *EVERY_BUILD_NEEDS, *without_torch(required)}))
     if kept and kept.inputs == inputs:
         return kept
@@ -90,9 +85,9 @@ def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ..
     try:
         with tarfile.open(archive) as tar:
             for member in tar:
-                if member.isfile() and member.name.removeprefix("./").split("/")[1:] == [_PYPROJECT]:
+                if member.isfile() and member.name.removeprefix("./").split("/")[1:] == [PYPROJECT]:
                     file = tar.extractfile(member)
-                    return _requires_of(file.read(_MAX_BYTES) if file else b"", sdist.sdist)
+                    return Pyproject.parse(file.read(MAX_BYTES) if file else b"", sdist.sdist).requires
     except (tarfile.TarError, OSError, EOFError) as error:
         raise UsageError(f"{sdist.sdist} cannot be read: {error}") from None
     return ()
@@ -110,21 +105,4 @@ def requires_of_commit(project: ProjectName, locked: LockedCommit) -> tuple[str,
             fetch_commit(locked.git, locked.commit, folder, submodules=False)
         except ProcessError as error:
             raise UsageError(f"{locked.git} does not give {locked.commit}:\n{error.tail}") from None
-        return _requires_of_folder(folder)
-
-
-def _requires_of_folder(folder: Path) -> tuple[str, ...]:
-    pyproject = folder / _PYPROJECT
-    if pyproject.is_symlink() or not pyproject.is_file():
-        return ()
-    return _requires_of(pyproject.read_bytes(), folder.name)
-
-
-def _requires_of(pyproject: bytes, origin: str) -> tuple[str, ...]:
-    """``build-system.requires``; without it, nothing beyond what every build has (PEP 518)."""
-    try:
-        requires = tomllib.loads(pyproject.decode()).get("build-system", {}).get("requires", [])
-        texts = TypeAdapter(list[str]).validate_python(requires)
-        return tuple(sorted({index_requirement(text) for text in texts}))
-    except (ValueError, AttributeError, RecursionError) as error:
-        raise UsageError(f"the {_PYPROJECT} of {origin} does not say what its build requires: {error}") from None
+        return Pyproject.read(folder).requires

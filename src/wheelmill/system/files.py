@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
+from wheelmill.errors import ProcessError
 from wheelmill.names import Sha256
+from wheelmill.system.git import files_of_checkout
 from wheelmill.system.locks import open_locked, wait_silently
 
 _HERE: Final = -100
@@ -40,14 +42,19 @@ def refuse_links_out(path: Path, folder: Path) -> None:
     """Refuse a tree that cannot be copied from inside a folder alone.
 
     Args:
-        path: a file, or a folder with all that is in it.
+        path: a file, or a folder with all that is in it; of a checkout, with what git knows of it.
         folder: what no link may lead out of.
 
     Raises:
         ValueError: names the entry that leads out of the folder, nowhere or in a circle, that is neither a file nor a
             folder, or that is one too many.
     """
-    for number, (entry, fault) in enumerate(_entries(path, folder.resolve(), frozenset())):
+    try:
+        tops = files_of_checkout(path) or (path,)
+    except ProcessError as error:
+        raise ValueError(f"git does not list the files of this checkout: {error.tail}") from None
+    entries = (found for top in tops for found in _entries(top, folder.resolve(), frozenset()))
+    for number, (entry, fault) in enumerate(entries):
         if number >= MAX_ENTRIES:
             raise ValueError(f"'{path.relative_to(folder)}' has more than {MAX_ENTRIES} files and folders")
         if fault:

@@ -63,6 +63,22 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
             own.unlink(missing_ok=True)
 
 
+def files_of_checkout(folder: Path) -> tuple[Path, ...] | None:
+    """List what git knows of a checkout, sorted: tracked files, of submodules too, and new ones that are not ignored.
+
+    None where the folder is not the top of a checkout.
+
+    Raises:
+        ProcessError: git refused.
+    """
+    if not (folder / ".git").exists():
+        return None
+    tracked = run_git(folder, "ls-files", "-z", "--recurse-submodules")
+    new = run_git(folder, "ls-files", "-z", "--others", "--exclude-standard")
+    names = {name for name in (tracked + new).split("\0") if name and not name.endswith("/")}  # other checkouts in it
+    return tuple(path for name in sorted(names) if os.path.lexists(path := folder / name))
+
+
 def run_git(checkout: Path, *arguments: str) -> str:
     """Run git in a checkout of this machine, with this machine's settings: they say whom it trusts.
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.unit.build.conftest import TARGET, package_in, target_of
-from wheelmill.build.source import apply_patches, fetch_source
+from wheelmill.build.source import apply_patches, fetch_source, sha256_of_tree
 from wheelmill.config.model import GitSource, LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.package_index import configured_index
@@ -37,13 +37,13 @@ def files_of(folder: Path) -> set[str]:
 
 def test_a_folder_is_copied(folder: Path, tmp_path: Path) -> None:
     copy, _sha256 = fetch_source(target_of(folder), tmp_path / "copy")
-    assert copy == tmp_path / "copy" / "project"
+    assert copy == tmp_path / "copy" / "demo-1.0"
     assert files_of(copy) == files_of(folder)
 
 
 def test_what_earlier_builds_left_is_not_copied(folder: Path, tmp_path: Path) -> None:
     source_files = files_of(folder)
-    for leftover in ("build/lib/a.py", "dist/a.whl", "demo.egg-info/PKG-INFO", "demo/__pycache__/a.pyc", ".git/HEAD"):
+    for leftover in ("build/lib/a.py", "dist/a.whl", "demo.egg-info/PKG-INFO", "demo/__pycache__/a.pyc"):
         (folder / leftover).parent.mkdir(parents=True, exist_ok=True)
         (folder / leftover).touch()
     copy, _sha256 = fetch_source(target_of(folder), tmp_path / "copy")
@@ -218,6 +218,21 @@ def committed(
     git(repository, "add", ".")
     git(repository, "commit", "--quiet", "-m", "a commit")
     return git(repository, "rev-parse", "HEAD")
+
+
+def test_of_a_checkout_only_what_git_knows_is_copied_and_counts(folder: Path, tmp_path: Path) -> None:
+    """Nobody wants the environment, or the wheels of the last build, that lie in it."""
+    committed(tmp_path / "library", {"library.h": "int one;"})
+    git(folder, "init", "--quiet")
+    committed(folder, {".gitignore": "out/\n"}, links={"same.py": "setup.py"}, submodule=tmp_path / "library")
+    (folder / "new.py").touch()
+    source_files = {".gitignore", ".gitmodules", "demo/__init__.py", "new.py", "same.py", "setup.py"}
+    _, before = fetch_source(target_of(folder), tmp_path / "before")
+    (folder / "out").mkdir()
+    (folder / "out" / "demo.whl").touch()
+    copy, after = fetch_source(target_of(folder), tmp_path / "after")
+    assert files_of(copy) == source_files | {"third_party/library.h"}
+    assert before == after == sha256_of_tree(copy)
 
 
 def at(repository: Path, commit: str, *, submodules: bool = False) -> BuildTarget:

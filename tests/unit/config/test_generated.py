@@ -98,7 +98,6 @@ def test_a_file_with_faults_is_not_valid() -> None:
         "packages.packages.demo.patches: 'fix.patch' is no array",
         "packages.packages.demo.timeout: no form fits",
         "packages.packages.demo.version: not a key",
-        "packages.packages.demo.versions: missing",
     ]
 
 

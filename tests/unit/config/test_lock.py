@@ -59,7 +59,7 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Offer:
 def config(tmp_path: Path) -> Config:
     """A folder whose lock has the first version of the two of ``demo``, and nothing of ``other``."""
     (tmp_path / "packages.yml").write_text(PACKAGES)
-    write_lock(Lock(sdists={DEMO: {V10: LOCKED}}), tmp_path)
+    write_lock(Lock(sdists={DEMO: {V10: LOCKED}}), tmp_path / "packages.lock")
     return load_config(tmp_path)
 
 
@@ -103,7 +103,7 @@ def test_the_pythons_of_a_source_are_locked_where_the_lock_can_be_read_again(
 ) -> None:
     link = file("demo-2.0.tar.gz")._replace(requires_python=said)
     monkeypatch.setattr(lock, "sdists_of", lambda _project: (link,))
-    write_lock(lock_packages(config, [DEMO]), tmp_path)
+    write_lock(lock_packages(config, [DEMO]), tmp_path / "packages.lock")
     assert load_config(tmp_path).lock.sdists[DEMO][V20].requires_python == kept
 
 

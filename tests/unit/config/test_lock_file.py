@@ -26,7 +26,7 @@ def test_equal_locks_give_equal_bytes_that_read_back(tmp_path: Path) -> None:
     names = {DEMO: {V210: sdist("demo-2.10.tar.gz"), V10: LOCKED}, OTHER: {V20: sdist("other-2.0.tar.gz")}}
     written = []
     for sdists in (names, dict(reversed(names.items()))):
-        write_lock(Lock(sdists=sdists), tmp_path)
+        write_lock(Lock(sdists=sdists), tmp_path / "packages.lock")
         written.append((tmp_path / "packages.lock").read_bytes())
     assert written[0] == written[1]
     (tmp_path / "packages.yml").write_text(PACKAGES)
@@ -75,12 +75,12 @@ locks = st.builds(
 def test_every_lock_that_is_written_reads_back(locked: Lock) -> None:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "packages.yml").write_text(PACKAGES)
-        write_lock(locked, Path(folder))
+        write_lock(locked, Path(folder, "packages.lock"))
         assert load_config(Path(folder)).lock == locked
 
 
 def test_the_lock_that_ships_was_written_this_way(tmp_path: Path) -> None:
-    write_lock(load_config(resources.CONFIG).lock, tmp_path)
+    write_lock(load_config(resources.CONFIG).lock, tmp_path / "packages.lock")
     assert (tmp_path / "packages.lock").read_text() == (resources.CONFIG / "packages.lock").read_text()
 
 

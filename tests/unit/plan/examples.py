@@ -98,7 +98,7 @@ WITH_CANDIDATE: Final = replace(
 )
 """The facts about two torches, and a release candidate of the next."""
 CONFIG: Final = Config(
-    directory=Path("config"),
+    file=Path("config/packages.yml"),
     packages={
         DEMO: PACKAGE,
         PLAIN: replace(

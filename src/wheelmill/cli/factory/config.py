@@ -13,12 +13,12 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from wheelmill.cli.factory.filters import FilterOptions
-from wheelmill.cli.factory.inputs import ConfigOption, config_at, config_to_change
+from wheelmill.cli.factory.inputs import CONFIGURATION, ConfigOption, config_at, config_to_change, place_at
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.generated import FACTS, facts_json, generated_files
-from wheelmill.config.load import COMPATIBILITY, IMAGES, LOCK, PACKAGES
+from wheelmill.config.load import COMPATIBILITY, IMAGES, lock_path
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
 from wheelmill.config.model.images import Images
 from wheelmill.config.upkeep import image_drift
@@ -40,14 +40,12 @@ app = typer.Typer(no_args_is_help=True, help="Check, lock and update the files t
 def check(
     directory: Annotated[
         Path | None,
-        typer.Argument(
-            help="Configuration folder; ./config, else the one that ships.", metavar="[DIR]", envvar=CONFIG_VARIABLE
-        ),
+        typer.Argument(help=f"{CONFIGURATION}.", metavar="[DIR_OR_FILE]", envvar=CONFIG_VARIABLE),
     ] = None,
 ) -> None:
     """Read every file and name every fault: file, line, column, key. Exits with 2 when there is one."""
     config = config_at(directory)
-    say(f"{config.directory}: {_count(len(config.packages), 'package')}, no faults")
+    say(f"{place_at(directory)}: {_count(len(config.packages), 'package')}, no faults")
 
 
 def _count(number: int, noun: str) -> str:
@@ -66,7 +64,7 @@ def lock(
     locked = lock_packages(config, wanted, upgrade=upgrade)
     newer = newer_versions(config, wanted) if upgrade else ()
     news = [*lock_changes(config.lock, locked), *newer]
-    write_lock(locked, config.directory)
+    write_lock(locked, lock_path(config.file))
     for line in news:
         say(line)
     counts = (
@@ -74,7 +72,7 @@ def lock(
         _count(sum(map(len, locked.commits.values())), "commit"),
         f"requirements of {_count(len(locked.requirements), 'package')}",
     )
-    say(f"{config.directory / LOCK}: {', '.join(counts)}")
+    say(f"{lock_path(config.file)}: {', '.join(counts)}")
 
 
 @app.command()
@@ -89,9 +87,9 @@ def add(
     config = config_to_change(directory)
     name, entry = entry_from(issue)
     if name in config.packages:
-        raise UsageError(f"{name} is in {config.directory / PACKAGES} already", hint="add the versions to its entry")
-    amend(config.directory / PACKAGES, {("packages", name): entry})
-    say(f"{config.directory / PACKAGES}: added {name}; now run: wheelmill config lock {name}")
+        raise UsageError(f"{name} is in {config.file} already", hint="add the versions to its entry")
+    amend(config.file, {("packages", name): entry})
+    say(f"{config.file}: added {name}; now run: wheelmill config lock {name}")
 
 
 @app.command()

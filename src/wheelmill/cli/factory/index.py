@@ -17,8 +17,8 @@ from wheelmill.cli.factory.inputs import (
     ConfigOption,
     RequiredSignerOption,
     StoreOption,
-    folder_at,
     own_config_at,
+    place_at,
     store_at,
 )
 from wheelmill.cli.shared.options import signer_of
@@ -146,14 +146,14 @@ def build(
     own = own_config_at(config)
     size = pipeline.build_index(
         releases,
-        own.listing if own else load_listing(folder_at(config)),
-        own.compatibility if own else load_compatibility(folder_at(config)),
+        own.listing if own else load_listing(place_at(config)),
+        own.compatibility if own else load_compatibility(place_at(config)),
         base_url=base_url or releases.url_from(output),
         output=output,
         previous=previous,
         signer=signer_of(require_attestation),
         catalogue=pipeline.catalogue_of(own, releases.failures.read()) if own else None,
-        sources=_sources_in(folder_at(config)),
+        sources=_sources_in(place_at(config)),
         warn=lambda text: say(f"warning: {text}"),
     )
     say(f"{output}: {size}")

@@ -9,19 +9,20 @@ from typing import Annotated, Final
 import typer
 
 from wheelmill.cli.shared.options import CONFIG_VARIABLE, attestation_option
-from wheelmill.config.load import PACKAGES, load_config
+from wheelmill.config.load import OWN, PACKAGES, is_file_of_packages, load_config
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
 from wheelmill.system import resources
 
+CONFIGURATION: Final = f"Configuration: a folder, or a package's own file; ./{OWN}, else ./config, else what ships"
 ConfigOption = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help="Configuration folder; ./config, else the one that ships.",
-        metavar="DIR",
+        help=f"{CONFIGURATION}.",
+        metavar="DIR_OR_FILE",
         envvar=CONFIG_VARIABLE,
     ),
 ]
@@ -37,32 +38,33 @@ RequiredSignerOption = Annotated[str | None, attestation_option("WHEELMILL_REQUI
 DEFAULT_STORE: Final = "dir:out/releases"
 
 
-def config_at(directory: Path | None) -> Config:
-    """Load the configuration folder."""
-    return load_config(folder_at(directory))
+def config_at(named: Path | None) -> Config:
+    """Load the configuration."""
+    return load_config(place_at(named))
 
 
-def config_to_change(directory: Path | None) -> Config:
+def config_to_change(named: Path | None) -> Config:
     """Load a configuration that will be written to: the one that ships only where it is named.
 
     Raises:
-        UsageError: no folder was named, and there is none here.
+        UsageError: none was named, and there is none here.
     """
-    if directory is None and folder_at(None) == resources.CONFIG:
+    if named is None and place_at(None) == resources.CONFIG:
         raise UsageError("there is no folder ./config", hint="name another one with --config")
-    return config_at(directory)
+    return config_at(named)
 
 
-def own_config_at(directory: Path | None) -> Config | None:
+def own_config_at(named: Path | None) -> Config | None:
     """Load a configuration that says what is built here; the one that ships says what might be built elsewhere."""
-    folder = folder_at(directory)
-    return load_config(folder) if folder != resources.CONFIG and (folder / PACKAGES).exists() else None
+    place = place_at(named)
+    says = is_file_of_packages(place) or (place != resources.CONFIG and (place / PACKAGES).exists())
+    return load_config(place) if says else None
 
 
-def folder_at(directory: Path | None) -> Path:
-    """The folder that was named, else ``./config``, else the one that ships with wheelmill."""
-    own = Path("config")
-    return directory or (own if own.is_dir() else resources.CONFIG)
+def place_at(named: Path | None) -> Path:
+    """The configuration that was named, else ``./wheelmill.yml``, else ``./config``, else the one that ships."""
+    here = (place for place in (Path(OWN), Path("config")) if place.exists())
+    return named or next(here, resources.CONFIG)
 
 
 def store_at(text: str, *, must_exist: bool = False) -> Store:

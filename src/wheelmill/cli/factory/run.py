@@ -21,7 +21,6 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.annotations import Unquoted
-from wheelmill.config.load import PACKAGES
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
@@ -99,7 +98,7 @@ def run(
         print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
     _say_what_came(outcome, output, publishes=publishes)
     if measure:
-        _write_seconds(outcome.built, configuration.directory / PACKAGES)
+        _write_seconds(outcome.built, configuration.file)
     _raise_for(outcome, planned)
 
 

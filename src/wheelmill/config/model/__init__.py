@@ -80,21 +80,27 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Everything under one ``config/`` folder."""
+    """Everything under one ``config/`` folder, or what the file of one package says."""
 
-    directory: Path
+    file: Path
+    """``packages.yml``, or the file that stands in its place."""
     packages: Mapping[ProjectName, Package]
     compatibility: Compatibility
     lock: Lock
     images: Images
     listing: Listing
 
+    @property
+    def directory(self) -> Path:
+        """The folder that paths in the file start from."""
+        return self.file.parent
+
     def refuse_unknown(self, projects: Iterable[ProjectName]) -> None:
         """Refuse names of packages that are none.
 
         Raises:
-            UsageError: one of them is not in ``packages.yml``.
+            UsageError: one of them is not in the file.
         """
         if unknown := [name for name in projects if name not in self.packages]:
             hint = f"it has {', '.join(sorted(self.packages))}"
-            raise UsageError(f"{', '.join(unknown)}: not in packages.yml", hint=hint)
+            raise UsageError(f"{', '.join(unknown)}: not in {self.file.name}", hint=hint)

@@ -165,8 +165,9 @@ def _sorted(variables: Mapping[str, str], _above: object) -> Mapping[str, str]:
 class PackageEntry(Entry):
     """One package: what upstream calls it, how it is built and how it is known to work."""
 
-    versions: Annotated[SpecifierSet | tuple[ProjectVersion, ...], Either(str, Range, UpstreamVersions)]
-    """Upstream versions in quotes, or a range that `wheelmill config lock` resolves: ">=2.7,<3"."""
+    versions: Annotated[SpecifierSet | tuple[ProjectVersion, ...] | None, Either(str, Range, UpstreamVersions)] = None
+    """Upstream versions in quotes, or a range that `wheelmill config lock` resolves: ">=2.7,<3". May be left out where
+    the source is a folder whose pyproject.toml says the version."""
     description: Text = ""
     """One line."""
     licence: Licence | None = None
@@ -176,7 +177,8 @@ class PackageEntry(Entry):
     source: Annotated[
         Annotated[Path | GitSource, Either(dict, GitSource, Folder)] | None, After(_of_listed_versions)
     ] = None
-    """A folder inside the configuration folder, or a git repository, instead of a source distribution."""
+    """A folder inside the configuration folder, "." for that folder itself, or a git repository, instead of a source
+    distribution."""
     patches: tuple[File, ...] = ()
     """Patch files inside the configuration folder, applied in this order with one leading path part removed."""
     build_args: Arguments = ISOLATED
@@ -301,6 +303,8 @@ class Packages(ConfigFile):
         for name, entry in self.packages.items():
             if reason := reservation(name):
                 yield ("packages", name), reason
+            if entry.versions is None and not isinstance(entry.source, Path):
+                yield ("packages", name, "versions"), "is required"
             for place, required in enumerate(entry.requires):
                 if required not in self.packages:
                     yield ("packages", name, "requires", place), f"there is no package {required} in this file"

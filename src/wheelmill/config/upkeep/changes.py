@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from wheelmill.config.document import parse_document
-from wheelmill.config.load import COMPATIBILITY, LOCK, PACKAGES
+from wheelmill.config.load import COMPATIBILITY, lock_path
 from wheelmill.config.model import Config
 from wheelmill.errors import ConfigurationError, ProcessError, UsageError
 from wheelmill.names import ProjectName, TorchVersion
@@ -30,8 +30,8 @@ def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
     folder = config.directory
     commit = _commit_of(folder, reference)
     touched = run_git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")
-    was = _entries(lambda name: run_git(folder, "show", f"{commit}:./{name}").encode())
-    now = _entries(lambda name: (folder / name).read_bytes())
+    was = _entries(config.file, lambda path: run_git(folder, "show", f"{commit}:./{path.name}").encode())
+    now = _entries(config.file, Path.read_bytes)
     rewritten = {key[1] for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
     return frozenset(
         name
@@ -68,12 +68,12 @@ def _commit_of(folder: Path, reference: str) -> str:
         raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
 
 
-def _entries(read: Callable[[str], bytes]) -> Entries:
-    """What both files say; nothing of one that is not there or cannot be read."""
+def _entries(packages: Path, read: Callable[[Path], bytes]) -> Entries:
+    """What a file of packages and its lock say; nothing of one that is not there or cannot be read."""
     entries: dict[tuple[str, str], object] = {}
-    for name in (PACKAGES, LOCK):
+    for path in (packages, lock_path(packages)):
         with suppress(OSError, ProcessError, ConfigurationError):
-            content = parse_document(Path(name), read(name)).content
+            content = parse_document(path, read(path)).content
             for section, projects in content.items() if isinstance(content, dict) else ():
                 if isinstance(projects, dict):
                     entries |= {(section, project): entry for project, entry in projects.items()}

@@ -1,0 +1,89 @@
+"""What a source says of itself in ``pyproject.toml`` (PEP 518, PEP 621); nothing of it is run."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from pydantic import TypeAdapter
+
+from wheelmill.config.fields import index_requirement
+from wheelmill.errors import UsageError
+from wheelmill.names import ProjectName, ProjectVersion, project_name, project_version
+
+PYPROJECT: Final = "pyproject.toml"
+MAX_BYTES: Final = 1 << 20
+
+Word = TypeVar("Word")
+
+_TEXTS: Final = TypeAdapter(list[str])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pyproject:
+    """The file of one source."""
+
+    origin: str
+    """The source, as errors name it."""
+    tables: Mapping[str, Any]
+
+    @classmethod
+    def parse(cls, content: bytes, origin: str) -> Self:
+        """Read the bytes of a file.
+
+        Raises:
+            UsageError: they are not TOML.
+        """
+        try:
+            return cls(origin=origin, tables=tomllib.loads(content.decode()))
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"the {PYPROJECT} of {origin} is not TOML: {error}") from None
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the file in a folder; where there is none, it says nothing.
+
+        Raises:
+            UsageError: it is not TOML.
+        """
+        path = folder / PYPROJECT
+        if path.is_symlink() or not path.is_file():
+            return cls(origin=folder.name, tables={})
+        with path.open("rb") as file:
+            return cls.parse(file.read(MAX_BYTES), folder.name)
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """``build-system.requires``; without it, nothing beyond what every build has.
+
+        Raises:
+            UsageError: there is no telling what it requires.
+        """
+        try:
+            texts = _TEXTS.validate_python(self.tables.get("build-system", {}).get("requires", []))
+            return tuple(sorted({index_requirement(text) for text in texts}))
+        except (ValueError, AttributeError) as error:
+            raise UsageError(
+                f"the {PYPROJECT} of {self.origin} does not say what its build requires: {error}"
+            ) from None
+
+    @property
+    def name(self) -> ProjectName | None:
+        """``project.name``; None where it does not say one."""
+        return self._read("name", project_name)
+
+    @property
+    def version(self) -> ProjectVersion | None:
+        """``project.version``; None where the build computes it."""
+        return self._read("version", project_version)
+
+    def _read(self, key: str, parse: Callable[[str], Word]) -> Word | None:
+        table = self.tables.get("project")
+        value = table.get(key) if isinstance(table, dict) else None
+        try:
+            return parse(value) if isinstance(value, str) else None
+        except ValueError:
+            return None

@@ -1,0 +1,99 @@
+"""One file stands in the place of a configuration folder: that of a package which is built in its own repository."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from wheelmill.config.load import load_config
+from wheelmill.errors import ConfigurationError
+from wheelmill.names import project_name
+from wheelmill.system import resources
+
+DEMO = project_name("demo")
+ENTRY = "packages:\n  demo:\n    source: .\n"
+PYPROJECT = '[project]\nname = "demo"\nversion = "1.2.3"\n'
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The checkout of a package, with its file."""
+    checkout = tmp_path / "demo"
+    checkout.mkdir()
+    (checkout / "wheelmill.yml").write_text(ENTRY)
+    (checkout / "pyproject.toml").write_text(PYPROJECT)
+    subprocess.run(["git", "init", "--quiet", checkout], check=True)
+    return checkout
+
+
+def faults_of(file: Path) -> list[str]:
+    with pytest.raises(ConfigurationError) as refused:
+        load_config(file)
+    return list(refused.value.faults)
+
+
+def test_its_source_is_the_checkout_and_its_version_what_that_says(checkout: Path) -> None:
+    package = load_config(checkout / "wheelmill.yml").packages[DEMO]
+    assert package.source == checkout
+    assert package.versions == ("1.2.3",)
+
+
+def test_facts_are_those_that_ship_whatever_else_the_repository_has(checkout: Path) -> None:
+    (checkout / "images.yml").write_text("- cat.png\n")
+    (checkout / "compatibility.yml").write_text("browsers: all\n")
+    own, shipped = load_config(checkout / "wheelmill.yml"), load_config(resources.CONFIG)
+    assert (own.compatibility, own.images) == (shipped.compatibility, shipped.images)
+
+
+def test_its_lock_and_what_it_yanks_lie_beside_it(checkout: Path) -> None:
+    (checkout / "wheelmill.lock").write_text("sdists: []\n")
+    (checkout / "yanked.yml").write_text("[]\n")
+    assert [fault.partition(":")[0] for fault in faults_of(checkout / "wheelmill.yml")] == [
+        "wheelmill.lock",
+        "yanked.yml",
+    ]
+
+
+@pytest.mark.parametrize(
+    "pyproject", ["", '[project]\nname = "demo"\ndynamic = ["version"]\n', "[project]\nversion = 1\n"]
+)
+def test_a_version_that_the_build_computes_must_be_written_down(pyproject: str, checkout: Path) -> None:
+    (checkout / "pyproject.toml").write_text(pyproject)
+    assert faults_of(checkout / "wheelmill.yml") == [
+        "wheelmill.yml:2:3: packages.demo.versions: is required: no pyproject.toml of its source says a version"
+    ]
+    (checkout / "wheelmill.yml").write_text(ENTRY + '    versions: ["2.0"]\n')
+    assert load_config(checkout / "wheelmill.yml").packages[DEMO].versions == ("2.0",)
+
+
+def test_a_pyproject_that_is_no_toml_is_a_fault(checkout: Path) -> None:
+    (checkout / "pyproject.toml").write_text("[project\n")
+    (fault,) = faults_of(checkout / "wheelmill.yml")
+    assert fault.startswith("wheelmill.yml:3:5: packages.demo.source: the pyproject.toml of demo is not TOML: ")
+
+
+def test_a_source_that_is_no_folder_must_have_versions(checkout: Path) -> None:
+    (checkout / "wheelmill.yml").write_text("packages:\n  demo: {abi: none}\n")
+    assert faults_of(checkout / "wheelmill.yml") == ["wheelmill.yml:2:3: packages.demo.versions: is required"]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    (fault,) = faults_of(tmp_path / "wheelmill.yml")
+    assert fault.startswith("wheelmill.yml:1:1: cannot be read in ")
+
+
+def test_links_of_what_git_ignores_may_lead_anywhere(checkout: Path) -> None:
+    """A virtual environment in a checkout is full of them."""
+    (checkout / ".gitignore").write_text(".venv/\n")
+    (checkout / ".venv").mkdir()
+    (checkout / ".venv" / "python").symlink_to("/usr/bin/env")
+    load_config(checkout / "wheelmill.yml")
+    (checkout / "python").symlink_to("/usr/bin/env")
+    (fault,) = faults_of(checkout / "wheelmill.yml")
+    assert fault.startswith("wheelmill.yml:3:5: packages.demo.source: 'python' leads out of ")
+
+
+def test_a_checkout_that_git_does_not_read_is_a_fault(checkout: Path) -> None:
+    (checkout / ".git" / "HEAD").unlink()
+    (fault,) = faults_of(checkout / "wheelmill.yml")
+    assert fault.startswith("wheelmill.yml:3:5: packages.demo.source: git does not list the files of this checkout: ")
