@@ -110,8 +110,10 @@ class Sigstore:
         files: Mapping[str, str],
         *,
         repository: str = REPOSITORY,
+        workflows: str | None = None,
         workflow: str = WHEELS_WORKFLOW,
         ref: str = MAIN,
+        workflow_ref: str | None = None,
         issuer: str = ISSUER,
         runner: str = "github-hosted",
         signed: datetime = SIGNED_AT,
@@ -120,9 +122,11 @@ class Sigstore:
 
         Args:
             files: hashes by file name.
-            repository: whose workflow runs.
+            repository: whose run it is.
+            workflows: whose workflow runs, where it is that of another repository.
             workflow: the path of the workflow.
-            ref: the branch that it runs on.
+            ref: the branch or tag that it runs on.
+            workflow_ref: that of the workflow, where it is another one.
             issuer: who says all of this of the job.
             runner: whose machine it runs on.
             signed: when the log of signatures saw it.
@@ -137,7 +141,8 @@ class Sigstore:
         payload, kind = json.dumps(statement).encode(), "application/vnd.in-toto+json"
         key = ec.generate_private_key(ec.SECP256R1())
         home = f"https://github.com/{repository}"
-        certificate = self._certificate(key, {8: issuer, 9: f"{home}/{workflow}@{ref}", 11: runner, 12: home, 14: ref})
+        signer = f"https://github.com/{workflows or repository}/{workflow}@{workflow_ref or ref}"
+        certificate = self._certificate(key, {8: issuer, 9: signer, 11: runner, 12: home, 14: ref})
         signature = key.sign(f"DSSEv1 {len(kind)} {kind} {len(payload)} ".encode() + payload, _ECDSA)
         bundle = {
             "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",

@@ -19,6 +19,7 @@ from wheelmill.errors import NetworkError, UsageError
 from wheelmill.names import Sha256
 
 if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
     from sigstore.verify import Verifier
     from sigstore.verify.policy import VerificationPolicy
 
@@ -36,48 +37,84 @@ MAX_BUNDLE: Final = 1 << 20
 
 _SERVER: Final = "https://github.com"
 _ISSUER: Final = "https://token.actions.githubusercontent.com"
+_FULCIO: Final = "1.3.6.1.4.1.57264.1"
+"""The authority's own extensions."""
 _STATEMENT: Final = "application/vnd.in-toto+json"
 
 
 @dataclass(frozen=True)
 class Signer:
-    """A repository on GitHub, and the branch whose workflows are believed."""
+    """A repository on GitHub, and which of its runs are believed."""
 
     repository: str
     """``OWNER/REPO``."""
     branch: str = "main"
+    """Its runs on this branch count, where the workflows are its own."""
+    workflows: str | None = None
+    """The repository whose workflows it calls; its runs on tags count then."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``OWNER/REPO`` or ``OWNER/REPO@BRANCH``.
+        """Read ``OWNER/REPO``, ``OWNER/REPO@BRANCH``, or ``OWNER/REPO:OWNER/REPO`` with whose workflows it calls.
 
         Raises:
-            ValueError: it is neither.
+            ValueError: it is none of them.
         """
         repository, at, branch = text.partition("@")
-        owner, _, name = repository.partition("/")
-        if not owner or not name or "/" in name or (at and not branch):
-            raise ValueError(f"expected OWNER/REPO or OWNER/REPO@BRANCH, not {text!r}")
-        return cls(repository, branch) if at else cls(repository)
+        repository, calls, workflows = repository.partition(":")
+        right = not (at and calls) and bool(branch) == bool(at) and _is_repository(workflows) == bool(calls)
+        if not right or not _is_repository(repository):
+            raise ValueError(f"expected OWNER/REPO, OWNER/REPO@BRANCH or OWNER/REPO:OWNER/REPO, not {text!r}")
+        return cls(repository, branch or "main", workflows or None)
 
     def policy(self, workflow: str) -> VerificationPolicy:
         """What must stand in a certificate (https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md)."""
         from sigstore.verify import policy  # noqa: PLC0415 - a second, and not everybody has it
 
         repository, ref = f"{_SERVER}/{self.repository}", f"refs/heads/{self.branch}"
-        return policy.AllOf(
-            [
-                policy.OIDCIssuerV2(_ISSUER),
-                policy.OIDCBuildSignerURI(f"{repository}/{workflow}@{ref}"),
-                policy.OIDCSourceRepositoryURI(repository),
-                policy.OIDCSourceRepositoryRef(ref),
-                policy.OIDCRunnerEnvironment("github-hosted"),
-            ]
-        )
+        signed: list[VerificationPolicy] = [
+            policy.OIDCBuildSignerURI(f"{repository}/{workflow}@{ref}"),
+            policy.OIDCSourceRepositoryRef(ref),
+        ]
+        if self.workflows:  # whichever release of them it calls, and whichever of its own it builds
+            signed = [_Beginning(9, f"{_SERVER}/{self.workflows}/{workflow}@"), _Beginning(14, "refs/tags/")]
+        others = policy.OIDCSourceRepositoryURI(repository), policy.OIDCRunnerEnvironment("github-hosted")
+        return policy.AllOf([policy.OIDCIssuerV2(_ISSUER), *signed, *others])
 
     def __str__(self) -> str:
-        """``OWNER/REPO@main``."""
-        return f"{self.repository}@{self.branch}"
+        """As `parse` reads it."""
+        return f"{self.repository}:{self.workflows}" if self.workflows else f"{self.repository}@{self.branch}"
+
+
+def _is_repository(text: str) -> bool:
+    return text.count("/") == 1 and all(text.split("/"))
+
+
+@dataclass(frozen=True)
+class _Beginning:
+    """What something in a certificate begins with; the policies of the library compare the whole of it."""
+
+    number: int
+    """That of the extension, below Fulcio's."""
+    text: str
+
+    def verify(self, cert: Certificate) -> None:
+        """Look at a certificate.
+
+        Raises:
+            VerificationError: it says something else, or nothing.
+        """
+        from cryptography.hazmat import asn1  # noqa: PLC0415 - as above
+        from cryptography.x509 import ExtensionNotFound, ObjectIdentifier  # noqa: PLC0415
+        from sigstore.errors import VerificationError  # noqa: PLC0415
+
+        try:
+            extension = cert.extensions.get_extension_for_oid(ObjectIdentifier(f"{_FULCIO}.{self.number}"))
+        except ExtensionNotFound:
+            raise VerificationError(f"the certificate lacks {_FULCIO}.{self.number}") from None
+        said = asn1.decode_der(str, extension.value.public_bytes())
+        if not said.startswith(self.text):
+            raise VerificationError(f"the certificate says {said}, which does not begin with {self.text}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,14 @@ from wheelmill.wheel.attestation import (
 
 WHEEL, SHA256 = "demo-1.0+cu130-cp312-cp312-linux_x86_64.whl", "a" * 64
 SIGNER = Signer(REPOSITORY)
+CALLER = Signer.parse("me/demo:owner/wheelmill")
+OWN: dict[str, Any] = {
+    "repository": "me/demo",
+    "workflows": "owner/wheelmill",
+    "ref": "refs/tags/v1.2.3",
+    "workflow_ref": "refs/tags/v1",
+}
+"""The run of a package in its own repository."""
 
 
 @pytest.fixture
@@ -61,6 +69,32 @@ def test_what_the_workflow_of_the_default_branch_signed_counts(sigstore: Sigstor
 def test_nobody_elses_signature_counts(sigstore: Sigstore, who: dict[str, Any]) -> None:
     """A token of a fork, of a branch, of a pull request, of another job, or of a machine that builds."""
     assert "VerificationError" in fault_of(sigstore.attest({WHEEL: SHA256}, **who))
+
+
+@pytest.mark.parametrize("called", ["refs/tags/v1", "refs/heads/main", "0" * 40])
+def test_a_package_that_calls_our_workflow_signs_on_its_tags_with_any_release_of_ours(
+    sigstore: Sigstore, called: str
+) -> None:
+    bundle = sigstore.attest({WHEEL: SHA256}, **OWN | {"workflow_ref": called})
+    assert verify_bundles([bundle], CALLER, WHEELS_WORKFLOW).files == {(WHEEL, SHA256): bundle}
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        {"repository": "somebody/else"},
+        {"ref": "refs/heads/main"},
+        {"ref": "refs/pull/7/merge"},
+        {"workflows": "somebody/wheelmill"},
+        {"workflows": "me/demo"},
+        {"workflow": ".github/workflows/index.yml"},
+        {"runner": "self-hosted"},
+    ],
+)
+def test_of_a_package_that_calls_our_workflow_nothing_else_counts(sigstore: Sigstore, who: dict[str, Any]) -> None:
+    found = verify_bundles([sigstore.attest({WHEEL: SHA256}, **OWN | who)], CALLER, WHEELS_WORKFLOW)
+    assert found.files == {}
+    assert "VerificationError" in found.faults[0]
 
 
 @pytest.mark.usefixtures("sigstore")
@@ -125,7 +159,9 @@ def test_a_signer_is_a_repository_and_a_branch(text: str, branch: str) -> None:
     assert Signer.parse(text) == Signer("owner/repo", branch)
 
 
-@pytest.mark.parametrize("text", ["", "owner", "owner/", "owner/repo/x", "owner/repo@"])
+@pytest.mark.parametrize(
+    "text", ["", "owner", "owner/", "owner/repo/x", "owner/repo@", "owner/repo:", "me/demo:owner/repo@main"]
+)
 def test_a_signer_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected OWNER/REPO"):
         Signer.parse(text)
