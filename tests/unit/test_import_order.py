@@ -20,7 +20,7 @@ LAYERS = [
     ["smoke"],
     ["release"],
     ["index"],
-    ["pipeline", "conformance", "client"],
+    ["pipeline", "conformance", "hosting", "client"],
     ["cli"],
     ["__main__", "__init__"],
 ]

@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "release": ("factory.release", "Publish the wheels of a folder under a new date tag."),
     "index": ("factory.index", "Generate, serve and check static package indexes."),
     "run": ("factory.run", "Plan, build, smoke, release and index."),
+    "github": ("factory.github", "Check the settings of the repository that a factory runs in."),
     "summary": ("factory.summary", "Tell what became of a plan that many jobs worked on."),
 }
 """For each the module here that has it, and what help says.

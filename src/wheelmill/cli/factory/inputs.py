@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -86,5 +87,6 @@ def store_at(text: str, *, must_exist: bool = False) -> Store:
     if kind == "github":
         from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
 
-        return GitHubStore(repository=Repository.parse(place, os.environ))
+        with suppress(UsageError):  # what was expected is said below
+            return GitHubStore(repository=Repository.parse(place, os.environ))
     raise UsageError(f"--store: expected dir:PATH or github:OWNER/REPO, not {text!r}")

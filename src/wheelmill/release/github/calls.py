@@ -106,7 +106,8 @@ class Calls:
         self._pace = pace
         self.clock = pace.clock
         self.progress = progress
-        self.repository = Repo(self._requester, url=f"/repos/{repository.full_name}")
+        self._url = f"/repos/{repository.full_name}"
+        self.repository = Repo(self._requester, url=self._url)
 
     def __enter__(self) -> Self:
         """Keep connections open until the context is left."""
@@ -147,6 +148,21 @@ class Calls:
                 raise NetworkError(f"{what}: {error}") from None
             except (BadAttributeException, AssertionError, ValueError) as error:
                 raise NetworkError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
+
+    def answer(self, what: str, path: str, **parameters: int) -> object:
+        """Read the JSON of an address of the repository that PyGithub has no call for.
+
+        Args:
+            what: the call in words, for errors.
+            path: below the repository, such as ``/pages``; empty for the repository itself.
+            **parameters: those of the query.
+
+        Raises:
+            NetworkError: GitHub failed each time.
+            RejectedError: GitHub will not say it.
+        """
+        url = f"{self._url}{path}"
+        return self.read(what, lambda: self._requester.requestJsonAndCheck("GET", url, parameters=parameters)[1])
 
     def write(self, what: str, call: Callable[[], Found]) -> Found:
         """Make a call that changes something, once.
@@ -210,4 +226,4 @@ def _rejection(what: str, error: GithubException) -> RejectedError:
     more = "; ".join(str(each.get("message") or f"{each.get('field')}: {each.get('code')}") for each in details)
     message = f"{what}: GitHub answers {error.status} {said}{f' ({more})' if more else ''}".rstrip()
     exists = any(each.get("code") == "already_exists" for each in details) or said == "Reference already exists"
-    return RejectedError(message, exists=exists, hint=_HINTS.get(error.status))
+    return RejectedError(message, exists=exists, hint=_HINTS.get(error.status), status=error.status)

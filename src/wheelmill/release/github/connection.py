@@ -44,7 +44,7 @@ class Repository:
         """
         owner, _, name = full_name.partition("/")
         if {owner, name} & {"", ".", ".."} or not set(owner + name) <= _NAME_CHARACTERS:
-            raise UsageError(f"--store: expected github:OWNER/REPO, not 'github:{full_name}'")
+            raise UsageError(f"expected OWNER/REPO, not {full_name!r}")
         return cls(
             full_name=full_name,
             api_url=environment.get("GITHUB_API_URL") or cls.api_url,

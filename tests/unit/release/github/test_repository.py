@@ -30,5 +30,5 @@ def test_the_variables_of_a_job_lead_to_another_server() -> None:
     "text", ["", "octo", "octo/", "/wheels", "octo/..", "../wheels", "octo/a/b", "octo/a?b", "octo/$(id)"]
 )
 def test_what_is_no_repository_is_a_usage_error(text: str) -> None:
-    with pytest.raises(UsageError, match=r"expected github:OWNER/REPO, not 'github:"):
+    with pytest.raises(UsageError, match="expected OWNER/REPO, not '"):
         Repository.parse(text, {})

@@ -1,0 +1,28 @@
+"""What the factory's workflows use of their repository; a test compares it with the files in .github/workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+PAGES: Final = "github-pages"
+NOTIFY: Final = "notify"
+"""The environment of the job that tells of failures."""
+WEBHOOK: Final = "WHEELMILL_WEBHOOK"
+"""The secret of that environment."""
+ENVIRONMENTS: Final = (PAGES, NOTIFY)
+
+FOREIGN_ACTIONS: Final = ("peter-evans/create-pull-request",)
+"""Actions that are not GitHub's own."""
+
+WORKFLOWS: Final[Mapping[str, str]] = {
+    "wheels.yml": "no wheel is built",
+    "wheels-shard.yml": "no wheel is built",
+    "wheels-group.yml": "no wheel is built",
+    "index.yml": "the index is not deployed",
+    "request.yml": "pull requests that ask for packages are not checked",
+    "request-comment.yml": "nobody is told what became of a request",
+    "upstream.yml": "new upstream versions, torch releases and image digests are not proposed",
+    "ci.yml": "changes are not tested",
+}
+"""What does not happen while a file is off."""

@@ -1,0 +1,200 @@
+"""Reading the settings of a repository, as far as a token may see them.
+
+https://docs.github.com/en/rest/authentication/permissions-required-for-fine-grained-personal-access-tokens
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import PurePosixPath
+from typing import Final
+from urllib.parse import quote
+
+from wheelmill.errors import RejectedError, UsageError
+from wheelmill.hosting.answers import Answers
+from wheelmill.hosting.factory import ENVIRONMENTS, NOTIFY
+from wheelmill.hosting.settings import (
+    ActionsPolicy,
+    AllowedActions,
+    BranchRule,
+    Description,
+    Environment,
+    Immutability,
+    NamePattern,
+    PagesSite,
+    Protection,
+    RepositorySettings,
+    SecretName,
+    SelfHostedRunner,
+    Switch,
+    TokenPolicy,
+    Unseen,
+    Variable,
+    Workflow,
+)
+from wheelmill.release.github import Repository
+from wheelmill.release.github.calls import Calls
+from wheelmill.release.github.ledger import BRANCH
+
+_ADMINISTRATION: Final = "Administration: read"
+
+
+def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
+    """Read everything that is to be looked at.
+
+    Args:
+        repository: the repository that a factory runs in.
+        calls: a connection to it.
+
+    Raises:
+        UsageError: there is no such repository, or the token is not valid.
+        NetworkError: GitHub fails, or gives an answer that cannot be read.
+    """
+    answers = Answers(calls)
+    description = _description(answers, repository)
+    token = answers.seen(
+        "what the token of a job may do",
+        _ADMINISTRATION,
+        lambda: answers.one("/actions/permissions/workflow", TokenPolicy),
+    )
+    administers = not isinstance(token, Unseen)
+    actions = answers.seen(
+        "whether Actions may run", _ADMINISTRATION, lambda: answers.one("/actions/permissions", ActionsPolicy)
+    )
+    environments = _environments(answers)
+    return RepositorySettings(
+        full_name=repository.full_name,
+        settings_url=f"{repository.server_url.rstrip('/')}/{repository.full_name}/settings",
+        description=description,
+        actions=actions,
+        allowed=_allowed(answers, actions),
+        token=token,
+        pages=_pages(answers, description),
+        immutable=_immutable(answers, administers=administers),
+        environments=environments,
+        branches=_branches(answers, environments),
+        rules=_rules(answers, description.default_branch, administers=administers),
+        ledger_rules=answers.seen(
+            f"the rules for the branch {BRANCH}", "Metadata: read", lambda: _ruleset(answers, BRANCH)
+        ),
+        variables=_variables(answers),
+        webhook_secrets=_webhook_secrets(answers, environments),
+        runners=answers.seen(
+            "the machines of the owner",
+            _ADMINISTRATION,
+            lambda: tuple(answers.all("/actions/runners", SelfHostedRunner, within="runners")),
+        ),
+        workflows=_workflows(answers),
+    )
+
+
+def _description(answers: Answers, repository: Repository) -> Description:
+    try:
+        return answers.one("", Description)
+    except RejectedError as error:
+        if error.status == HTTPStatus.UNAUTHORIZED:
+            raise UsageError("GITHUB_TOKEN is not a token that is valid now", hint="gh auth token prints one") from None
+        raise UsageError(
+            f"there is no repository {repository.full_name} that GITHUB_TOKEN may see", hint=str(error)
+        ) from None
+
+
+def _allowed(answers: Answers, actions: ActionsPolicy | Unseen) -> AllowedActions | Unseen | None:
+    if isinstance(actions, Unseen) or actions.allowed_actions != "selected":
+        return None
+    path = "/actions/permissions/selected-actions"
+    return answers.seen("which actions are allowed", _ADMINISTRATION, lambda: answers.one(path, AllowedActions))
+
+
+def _pages(answers: Answers, description: Description) -> PagesSite | Unseen | None:
+    if not description.has_pages:
+        return None
+    return answers.seen("the source of Pages", "Pages: read", lambda: answers.one("/pages", PagesSite))
+
+
+def _immutable(answers: Answers, *, administers: bool) -> bool | Unseen:
+    absent = Immutability(enabled=False) if administers else None
+    return answers.seen(
+        "whether releases are immutable",
+        _ADMINISTRATION,
+        lambda: answers.one("/immutable-releases", Immutability, absent=absent).enabled,
+    )
+
+
+def _environments(answers: Answers) -> Mapping[str, Environment] | Unseen:
+    def read() -> Mapping[str, Environment]:
+        return {each.name: each for each in answers.all("/environments", Environment, within="environments")}
+
+    return answers.seen("the environments", "Actions: read", read)
+
+
+def _branches(
+    answers: Answers, environments: Mapping[str, Environment] | Unseen
+) -> Mapping[str, tuple[NamePattern, ...]] | Unseen:
+    """The branches of those environments that the factory uses and that name branches."""
+    if isinstance(environments, Unseen):
+        return environments
+
+    def patterns(name: str) -> tuple[NamePattern, ...]:
+        path = f"/environments/{quote(name, safe='')}/deployment-branch-policies"
+        return tuple(answers.all(path, NamePattern, within="branch_policies"))
+
+    named = [
+        each.name
+        for each in environments.values()
+        if each.name in ENVIRONMENTS
+        and each.deployment_branch_policy
+        and each.deployment_branch_policy.custom_branch_policies
+    ]
+    return answers.seen(
+        "the branches of the environments", "Actions: read", lambda: {name: patterns(name) for name in named}
+    )
+
+
+def _rules(answers: Answers, branch: str, *, administers: bool) -> frozenset[str] | Unseen:
+    """The types of rules for a branch, those of its protection among them."""
+
+    def read() -> frozenset[str]:
+        path = f"/branches/{quote(branch, safe='')}/protection"
+        none = Protection(allow_force_pushes=Switch(enabled=True), allow_deletions=Switch(enabled=True))
+        protection = answers.one(path, Protection, absent=none if administers else None)
+        older = {
+            "pull_request": protection.required_pull_request_reviews is not None,
+            "non_fast_forward": not protection.allow_force_pushes.enabled,
+            "deletion": not protection.allow_deletions.enabled,
+        }
+        return _ruleset(answers, branch) | {rule for rule, holds in older.items() if holds}
+
+    return answers.seen(f"the protection of the branch {branch}", _ADMINISTRATION, read)
+
+
+def _ruleset(answers: Answers, branch: str) -> frozenset[str]:
+    """The types of rules for a branch, which need not be there."""
+    return frozenset(rule.type for rule in answers.all(f"/rules/branches/{quote(branch, safe='')}", BranchRule))
+
+
+def _variables(answers: Answers) -> Mapping[str, str] | Unseen:
+    def read() -> Mapping[str, str]:
+        return {each.name: each.value for each in answers.all("/actions/variables", Variable, within="variables")}
+
+    return answers.seen("the variables", "Variables: read", read)
+
+
+def _webhook_secrets(answers: Answers, environments: Mapping[str, Environment] | Unseen) -> frozenset[str] | Unseen:
+    if not isinstance(environments, Unseen) and NOTIFY not in environments:
+        return frozenset()
+    path = f"/environments/{NOTIFY}/secrets"
+    return answers.seen(
+        f"the names of the secrets of the environment {NOTIFY}",
+        "Environments: read",
+        lambda: frozenset(secret.name for secret in answers.all(path, SecretName, within="secrets")),
+    )
+
+
+def _workflows(answers: Answers) -> Mapping[str, str] | Unseen:
+    def read() -> Mapping[str, str]:
+        found = answers.all("/actions/workflows", Workflow, within="workflows")
+        return {PurePosixPath(each.path).name: each.state for each in found if each.path.startswith(".github/")}
+
+    return answers.seen("the state of the workflows", "Actions: read", read)

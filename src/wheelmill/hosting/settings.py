@@ -1,0 +1,215 @@
+"""The settings of a repository, in the words of GitHub's API.
+
+https://docs.github.com/en/rest/actions/permissions
+https://docs.github.com/en/rest/pages/pages
+https://docs.github.com/en/rest/deployments/environments
+https://docs.github.com/en/rest/repos/repos#check-if-immutable-releases-are-enabled-for-a-repository
+https://docs.github.com/en/rest/repos/rules#get-rules-for-a-branch
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A setting that the token may not see: nothing is known of it."""
+
+    what: str
+    """In words: ``the variables``."""
+    needs: str
+    """What shows it, such as a permission of a fine-grained token."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """Whose repository it is."""
+
+    login: str
+    type: str
+    """``User`` or ``Organization``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What GitHub says of a repository to everybody who may see it."""
+
+    default_branch: str
+    owner: Account
+    visibility: Literal["public", "private", "internal"]
+    fork: bool
+    archived: bool
+    has_issues: bool
+    has_pages: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionsPolicy:
+    """Whether workflows run, and which actions may be in them."""
+
+    enabled: bool
+    allowed_actions: Literal["all", "local_only", "selected"] = "all"
+    """GitHub leaves it out where Actions are off."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowedActions:
+    """Which actions may run where they are selected."""
+
+    github_owned_allowed: bool
+    patterns_allowed: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenPolicy:
+    """What the token of a job may do where its workflow does not say it."""
+
+    default_workflow_permissions: Literal["read", "write"]
+    can_approve_pull_request_reviews: bool
+    """Whether it may open pull requests: GitHub has one setting for both."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PagesSite:
+    """What is deployed to Pages."""
+
+    public: bool
+    build_type: Literal["legacy", "workflow"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Immutability:
+    """Whether published releases can be changed."""
+
+    enabled: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchPolicy:
+    """How it is said which branches may use an environment; GitHub allows one of the two."""
+
+    protected_branches: bool
+    custom_branch_policies: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtectionRule:
+    """A condition of an environment, such as ``required_reviewers`` or ``wait_timer``."""
+
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """A place that jobs deploy to, with rules and secrets of its own."""
+
+    name: str
+    protection_rules: tuple[ProtectionRule, ...] = ()
+    deployment_branch_policy: BranchPolicy | None = None
+    """None lets every branch use it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamePattern:
+    """A pattern of the branches or tags that may use an environment."""
+
+    name: str
+    type: Literal["branch", "tag"] = "branch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchRule:
+    """One rule for a branch, such as ``pull_request`` or ``non_fast_forward``."""
+
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switch:
+    """A part of a branch's protection that is on or off."""
+
+    enabled: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protection:
+    """The protection of a branch, which is older than rules and goes beside them."""
+
+    allow_force_pushes: Switch
+    allow_deletions: Switch
+    required_pull_request_reviews: object = None
+    """None where none are required."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable:
+    """A variable of Actions."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretName:
+    """A secret; nobody can read its value."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunnerLabel:
+    """What jobs ask for."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfHostedRunner:
+    """A machine of the owner's."""
+
+    status: str
+    """``online`` or ``offline``."""
+    labels: tuple[RunnerLabel, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workflow:
+    """A file of workflows."""
+
+    path: str
+    state: Literal["active", "deleted", "disabled_fork", "disabled_inactivity", "disabled_manually"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepositorySettings:
+    """Everything that is looked at."""
+
+    full_name: str
+    """``OWNER/REPO``."""
+    settings_url: str
+    """The page on which a person changes them."""
+    description: Description
+    actions: ActionsPolicy | Unseen
+    allowed: AllowedActions | Unseen | None
+    """None where all actions are allowed, or none."""
+    token: TokenPolicy | Unseen
+    pages: PagesSite | Unseen | None
+    """None where there is no site."""
+    immutable: bool | Unseen
+    """Whether releases cannot be changed once they are published."""
+    environments: Mapping[str, Environment] | Unseen
+    branches: Mapping[str, tuple[NamePattern, ...]] | Unseen
+    """Of each environment that names its branches: those that may use it."""
+    rules: frozenset[str] | Unseen
+    """The types of those for the default branch."""
+    ledger_rules: frozenset[str] | Unseen
+    """The types of those for the branch of the ledger."""
+    variables: Mapping[str, str] | Unseen
+    webhook_secrets: frozenset[str] | Unseen
+    """Names, of the environment of the job that tells of failures."""
+    runners: tuple[SelfHostedRunner, ...] | Unseen
+    workflows: Mapping[str, str] | Unseen
+    """The state of each, by the name of its file."""

@@ -1,0 +1,65 @@
+"""A repository on a server, and what is found in its settings."""
+
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import cast
+
+import pytest
+
+from tests.github_server import REPOSITORY, Call
+from tests.hosted import BELOW, Hosted, hosted
+from wheelmill.errors import RejectedError
+from wheelmill.hosting.read import read_settings
+from wheelmill.hosting.rules import examine
+from wheelmill.hosting.settings import Unseen
+from wheelmill.hosting.wrong import WrongSetting
+from wheelmill.release.github import Repository
+from wheelmill.release.github.calls import Calls, Pace
+from wheelmill.system.progress import QUIET
+from wheelmill.system.time import Clock
+
+Check = Callable[[], tuple[WrongSetting | Unseen, ...]]
+
+
+class Told:
+    """In the place of `Calls`: what the repository answers, without a server between."""
+
+    def __init__(self, repository: Hosted) -> None:
+        self._repository = repository
+
+    def answer(self, what: str, path: str, **_page: int) -> object:
+        status, _, content = self._repository.answer(Call("GET", BELOW + path, {}, None, b""))
+        if status != HTTPStatus.OK:
+            raise RejectedError(what, exists=False, hint=None, status=status)
+        return content
+
+
+@pytest.fixture
+def told() -> Hosted:
+    """A repository without a server."""
+    return Hosted()
+
+
+@pytest.fixture
+def examined(told: Hosted) -> Check:
+    """What is found in its settings."""
+    return lambda: examine(read_settings(Repository(full_name=REPOSITORY), cast("Calls", Told(told))))
+
+
+@pytest.fixture
+def repository() -> Iterator[Hosted]:
+    """A repository on a server."""
+    with hosted() as state:
+        yield state
+
+
+@pytest.fixture
+def check(repository: Hosted) -> Check:
+    """What is found by asking a server, with a clock that does not wait."""
+
+    def found() -> tuple[WrongSetting | Unseen, ...]:
+        asked = Repository.parse(REPOSITORY, repository.environment)
+        with Calls(asked, Pace(Clock(sleep=lambda _seconds: None)), QUIET) as calls:
+            return examine(read_settings(asked, calls))
+
+    return found

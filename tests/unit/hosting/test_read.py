@@ -1,0 +1,99 @@
+"""What a token may not see is not taken for right, and an answer that is none is an error."""
+
+import pytest
+
+from tests.github_server import Answer
+from tests.hosted import ADMINISTRATION, Hosted
+from tests.unit.hosting.conftest import Check
+from wheelmill.errors import NetworkError, UsageError
+from wheelmill.hosting.settings import Unseen
+
+HTML = "<!DOCTYPE html><html>Unicorn!</html>"
+
+
+def unseen(check: Check) -> dict[str, str]:
+    found = check()
+    assert all(isinstance(each, Unseen) for each in found)
+    return {each.what: each.needs for each in found if isinstance(each, Unseen)}
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_what_a_token_without_administration_does_not_see(repository: Hosted, check: Check, status: int) -> None:
+    repository.instead = {path: (status, {}, {"message": "Not Found"}) for path in ADMINISTRATION}
+    assert unseen(check) == dict.fromkeys(
+        (
+            "whether Actions may run",
+            "what the token of a job may do",
+            "whether releases are immutable",
+            "the protection of the branch main",
+            "the machines of the owner",
+        ),
+        "Administration: read",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "what", "needs"),
+    [
+        ("/actions/permissions/selected-actions", "which actions are allowed", "Administration: read"),
+        ("/pages", "the source of Pages", "Pages: read"),
+        ("/environments", "the environments", "Actions: read"),
+        ("/environments/notify/deployment-branch-policies", "the branches of the environments", "Actions: read"),
+        ("/environments/notify/secrets", "the names of the secrets of the environment notify", "Environments: read"),
+        ("/rules/branches/ledger", "the rules for the branch ledger", "Metadata: read"),
+        ("/actions/variables", "the variables", "Variables: read"),
+        ("/actions/workflows", "the state of the workflows", "Actions: read"),
+    ],
+)
+def test_each_thing_that_is_not_seen_is_told(told: Hosted, examined: Check, path: str, what: str, needs: str) -> None:
+    told.hidden.add(path)
+    assert unseen(examined) == {what: needs}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [(200, {"Content-Type": "text/html"}, HTML), (200, {}, ""), (200, {}, []), (200, {}, {"name": 1}), (200, {}, "{")],
+    ids=["HTML", "nothing", "a list", "another object", "half of one"],
+)
+@pytest.mark.parametrize("path", ["", "/actions/permissions", "/pages", "/actions/variables", "/immutable-releases"])
+def test_an_answer_that_is_none_is_an_error_that_says_so(
+    repository: Hosted, check: Check, path: str, answer: Answer
+) -> None:
+    repository.instead[path] = answer
+    with pytest.raises(NetworkError, match=f"reading {path}"):
+        check()
+
+
+def test_a_list_without_an_end_is_not_read_for_ever(told: Hosted, examined: Check) -> None:
+    told.answers["/actions/runners"]["runners"] *= 100
+    with pytest.raises(NetworkError, match="more than 5000"):
+        examined()
+
+
+def test_a_list_of_many_pages_is_read_whole(repository: Hosted, check: Check) -> None:
+    (machine,) = repository.answers["/actions/runners"]["runners"]
+    others = [{"status": "offline", "labels": []}] * 100
+    pages = {"1": others, "2": [machine]}
+    answer = repository.answer
+    repository.github.always = lambda call: (
+        (200, {}, {"runners": pages[call.query["page"]]}) if call.path.endswith("/runners") else answer(call)
+    )
+    assert check() == ()
+
+
+def test_a_repository_that_is_not_there_is_a_usage_error(repository: Hosted, check: Check) -> None:
+    del repository.answers[""]
+    with pytest.raises(UsageError, match="no repository octo/wheels that GITHUB_TOKEN may see"):
+        check()
+
+
+def test_a_token_that_is_not_valid_is_a_usage_error(repository: Hosted, check: Check) -> None:
+    repository.instead[""] = 401, {}, {"message": "Bad credentials"}
+    with pytest.raises(UsageError, match="not a token that is valid now"):
+        check()
+
+
+def test_a_server_that_fails_is_a_network_error(repository: Hosted, check: Check) -> None:
+    repository.instead["/pages"] = 502, {"Content-Type": "text/html"}, HTML
+    with pytest.raises(NetworkError, match="reading /pages"):
+        check()
