@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "doctor": ("client.doctor", "Examine an environment, its project and its lock, and mend what is wrong."),
     "cache": ("client.cache", "Show and clean what was read and downloaded."),
     "config": ("factory.config", "Check, lock and update the files that say what is built."),
+    "init": ("factory.init", "Write the files with which a package's own repository builds its wheels."),
     "plan": ("factory.plan", "List the wheels that would be built, and why the others would not."),
     "build": ("factory.build", "Build a package's wheels, without testing them."),
     "smoke": ("factory.smoke", "Examine wheels: their bytes first, then install and import them."),

@@ -62,13 +62,23 @@ class Pyproject:
         Raises:
             UsageError: there is no telling what it requires.
         """
+        return self._requirements("build-system", "requires", "its build requires")
+
+    @property
+    def dependencies(self) -> tuple[str, ...]:
+        """``project.dependencies``; nothing where the build computes them.
+
+        Raises:
+            UsageError: there is no telling what they are.
+        """
+        return self._requirements("project", "dependencies", "it depends on")
+
+    def _requirements(self, table: str, key: str, what: str) -> tuple[str, ...]:
         try:
-            texts = _TEXTS.validate_python(self.tables.get("build-system", {}).get("requires", []))
+            texts = _TEXTS.validate_python(self.tables.get(table, {}).get(key, []))
             return tuple(sorted({index_requirement(text) for text in texts}))
         except (ValueError, AttributeError) as error:
-            raise UsageError(
-                f"the {PYPROJECT} of {self.origin} does not say what its build requires: {error}"
-            ) from None
+            raise UsageError(f"the {PYPROJECT} of {self.origin} does not say what {what}: {error}") from None
 
     @property
     def name(self) -> ProjectName | None:

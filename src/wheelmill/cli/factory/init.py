@@ -1,0 +1,94 @@
+"""``wheelmill init``: the files of a package that is built in its own repository."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from wheelmill.cli.shared.output import say
+from wheelmill.config.load import OWN, load_compatibility, load_config, lock_path
+from wheelmill.config.lock import lock_packages, write_lock
+from wheelmill.config.upkeep.own_package import WORKFLOW, read_own_package, workflow_text
+from wheelmill.errors import UsageError
+from wheelmill.system import resources
+from wheelmill.system.files import write_bytes
+
+_NEXT: Final = """\
+Next:
+  wheelmill config check         names every fault of {own}
+  wheelmill plan                 lists the wheels that it asks for
+  wheelmill build {name} --here  builds the one for this machine's GPU and the project's torch
+Once, on GitHub: Settings, Pages, source GitHub Actions. Commit {files}.
+Then every tag that is pushed (v1.2.3) has its wheels built, released and listed."""
+
+
+def init(
+    directory: Annotated[
+        Path, typer.Argument(help="The package's checkout.", metavar="[DIR]", exists=True, file_okay=False)
+    ] = Path(),
+    *,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="The wheelmill whose workflow builds; by default the commit that this one was installed from.",
+            metavar="OWNER/REPO@REF",
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The package's name, where its source computes it.")] = None,
+    version: Annotated[str | None, typer.Option(help="Its version, where its source computes it.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the files, and write nothing.")] = False,
+) -> None:
+    """Write wheelmill.yml, its lock and a workflow, with which a package's own repository builds its wheels."""
+    package = read_own_package(directory, name=name, version=version)
+    repository, reference = _split(source) if source else _installed_from()
+    own, workflow = directory / OWN, directory / WORKFLOW
+    lock = lock_path(own)
+    contents = {
+        own: package.entry(load_compatibility(resources.CONFIG)),
+        workflow: workflow_text(repository, reference),
+    }
+    if there := [str(path) for path in (*contents, lock) if path.exists()]:
+        raise UsageError(f"{', '.join(there)}: there already", hint="remove what shall be written anew")
+    for path, text in contents.items():
+        if dry_run:
+            typer.echo(f"# {path}\n{text}")
+        else:
+            write_bytes(path, text.encode())
+            say(f"{path}: written")
+    if dry_run:
+        typer.echo(f"# {lock}: the build requirements, with their hashes")
+        return
+    config = load_config(own)
+    write_lock(lock_packages(config, ()), lock)
+    say(f"{lock}: written")
+    say(_NEXT.format(own=OWN, name=package.name, files=" ".join(map(str, (*contents, lock)))))
+
+
+def _split(text: str) -> tuple[str, str]:
+    repository, _, reference = text.partition("@")
+    owner, _, name = repository.partition("/")
+    if not (owner and name and reference) or "/" in name or not text.isprintable() or set(text) & set(" #:{}"):
+        raise UsageError(f"--from: expected OWNER/REPO@REF, not {text!r}")
+    return repository, reference
+
+
+def _installed_from() -> tuple[str, str]:
+    """The repository and commit that this wheelmill was installed from (PEP 610).
+
+    Raises:
+        UsageError: it was installed from somewhere else.
+    """
+    record = json.loads(importlib.metadata.distribution("wheelmill").read_text("direct_url.json") or "{}")
+    commit = record.get("vcs_info", {}).get("commit_id")
+    words = str(record.get("url", "")).removesuffix(".git").split("/")
+    if not commit or len(words) < 5 or words[0] != "https:":  # noqa: PLR2004 - https, nothing, host, owner, name
+        raise UsageError(
+            "this wheelmill was not installed from a repository, so the one whose workflow builds must be named",
+            hint="--from OWNER/wheelmill@COMMIT",
+        )
+    return "/".join(words[3:5]), commit

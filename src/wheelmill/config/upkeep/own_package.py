@@ -1,0 +1,177 @@
+"""The files of a package that is built in its own repository: written from what its source says, which is not run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from wheelmill.config.model import Compatibility, without_torch
+from wheelmill.config.model.packages import has_torch
+from wheelmill.config.pyproject import Pyproject
+from wheelmill.errors import UsageError
+from wheelmill.names import ProjectName, ProjectVersion, project_name, project_version
+
+WORKFLOW: Final = Path(".github", "workflows", "wheels.yml")
+TORCHES: Final = 3
+"""How many of the newest torches are built for until somebody says otherwise."""
+
+_SETUP: Final = "setup.py"
+_CUDA: Final = ">=12"
+_PYTHON: Final = ">=3.10"
+
+_ENTRY: Final = """\
+# What wheelmill builds of this repository. 'wheelmill config check' names every fault, 'wheelmill plan' every wheel.
+"""
+
+_WORKFLOW_TEXT: Final = """\
+# Builds the wheels that wheelmill.yml asks for, releases those of a tag and deploys their index to Pages.
+name: wheels
+
+on:
+  push:
+    tags: ["v*"]
+  workflow_dispatch: # of a tag, when there is a new torch: what is released already is not built again
+
+permissions: {{}}
+
+jobs:
+  wheels:
+    permissions: # for the jobs of the workflow to share out; those that build get no more than reading
+{permissions}
+    uses: {repository}/.github/workflows/package.yml@{reference}
+    with:
+      config: wheelmill.yml
+"""
+
+PERMISSIONS: Final = {
+    "contents": ("write", "to publish the releases"),
+    "id-token": ("write", "to sign as this workflow, and to deploy"),
+    "attestations": ("write", "to keep the attestations"),
+    "pages": ("write", "to deploy the index"),
+}
+"""What the workflow of a package must be given, and what for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPackage:
+    """What the source of a package says of itself."""
+
+    name: ProjectName
+    version: ProjectVersion | None
+    """As ``setup.py`` writes it; None where ``pyproject.toml`` says it, which is asked for at every build."""
+    requires: tuple[str, ...]
+    """Of the build."""
+    needs_torch: bool
+
+    def entry(self, compatibility: Compatibility) -> str:
+        """Write ``wheelmill.yml``: for the newest torches and every Python that they are for."""
+        entry: dict[str, object] = {"source": "."}
+        if self.version:
+            entry["versions"] = [self.version]
+        if self.needs_torch:
+            entry["build_args"] = "--no-build-isolation"
+            entry["extra_deps"] = [*without_torch(self.requires), "torch"]
+        else:
+            entry["needs"] = "cuda"
+        newest = sorted(compatibility.torch)[-TORCHES:]
+        axis = {"torch": f">={newest[0]}"} if self.needs_torch else {"cuda": _CUDA}  # a torch is for few CUDAs
+        defaults = {"python": _PYTHON, **axis}
+        content = {"defaults": defaults, "packages": {str(self.name): entry}}
+        return _ENTRY + yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=1000)
+
+
+def read_own_package(folder: Path, *, name: str | None = None, version: str | None = None) -> OwnPackage:
+    """Read ``pyproject.toml`` and ``setup.py`` of a source.
+
+    Args:
+        folder: the source.
+        name: the package's name, where its source computes it.
+        version: its version, where its source computes it.
+
+    Raises:
+        UsageError: they cannot be read, or do not say the name or the version; or what was given is neither.
+    """
+    pyproject = Pyproject.read(folder)
+    setup = _SetupCall.read(folder / _SETUP)
+    said = name or pyproject.name or setup.text("name")
+    if not said:
+        unnamed = f"no pyproject.toml or setup.py in {folder} says the package's name"
+        raise UsageError(unnamed, hint="say it: --name NAME")
+    written = version or (None if pyproject.version else setup.text("version"))
+    if not written and not pyproject.version:
+        hint = "say the one that the next tag has: --version 1.2.3"
+        raise UsageError(f"no pyproject.toml or setup.py in {folder} says the version of {said}", hint=hint)
+    try:
+        found = project_name(said), project_version(written) if written else None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    requirements = (*pyproject.requires, *pyproject.dependencies)
+    return OwnPackage(
+        name=found[0],
+        version=found[1],
+        requires=pyproject.requires,
+        needs_torch=has_torch(requirements) or setup.imports_torch,
+    )
+
+
+def workflow_text(repository: str, reference: str) -> str:
+    """Write the workflow that calls ours.
+
+    Args:
+        repository: ``OWNER/REPO`` of wheelmill.
+        reference: the commit, tag or branch of it.
+    """
+    permissions = "\n".join(f"      {scope}: {access} # {reason}" for scope, (access, reason) in PERMISSIONS.items())
+    return _WORKFLOW_TEXT.format(permissions=permissions, repository=repository, reference=reference)
+
+
+class _SetupCall:
+    """The call of ``setup()`` in a ``setup.py``, as far as it is plain text."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+
+    @classmethod
+    def read(cls, path: Path) -> _SetupCall:
+        """Read a file; where there is none, it says nothing.
+
+        Raises:
+            UsageError: it is no Python.
+        """
+        try:
+            return cls(ast.parse(path.read_bytes() if path.is_file() else b""))
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise UsageError(f"{path} is no Python: {error}") from None
+
+    def text(self, argument: str) -> str | None:
+        """What is given for an argument; None where that is computed."""
+        return next(
+            (
+                keyword.value.value
+                for call in self._calls()
+                for keyword in call.keywords
+                if keyword.arg == argument
+                and isinstance(keyword.value, ast.Constant)
+                and isinstance(keyword.value.value, str)
+            ),
+            None,
+        )
+
+    @property
+    def imports_torch(self) -> bool:
+        """Whether it builds with torch."""
+        imported = [
+            *(alias.name for node in ast.walk(self._tree) if isinstance(node, ast.Import) for alias in node.names),
+            *(node.module or "" for node in ast.walk(self._tree) if isinstance(node, ast.ImportFrom)),
+        ]
+        return any(name.partition(".")[0] == "torch" for name in imported)
+
+    def _calls(self) -> Iterator[ast.Call]:
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "setup":
+                yield node

@@ -1,0 +1,78 @@
+"""``wheelmill init`` as a maintainer meets it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.integration.conftest import Command
+from tests.wheels import write_wheel
+
+INIT = ("-m", "wheelmill", "init")
+FROM = ("--from", "owner/wheelmill@v1")
+PYPROJECT = '[build-system]\nrequires = []\n[project]\nname = "demo"\nversion = "1.0"\n'
+FILES = {"wheelmill.yml", "wheelmill.lock", ".github/workflows/wheels.yml"}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    checkout = tmp_path / "demo"
+    checkout.mkdir()
+    (checkout / "pyproject.toml").write_text(PYPROJECT)
+    subprocess.run(["git", "init", "--quiet", checkout], check=True)
+    return checkout
+
+
+@pytest.fixture
+def locked(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What every build needs is in a folder of wheels."""
+    wheels = checkout.with_name("wheels")
+    wheels.mkdir()
+    for name in ("setuptools", "wheel"):
+        write_wheel(wheels / f"{name}-80.0-py3-none-any.whl")
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_FIND_LINKS", str(wheels))
+
+
+def files_in(checkout: Path) -> set[str]:
+    found = (path.relative_to(checkout).as_posix() for path in checkout.rglob("*") if path.is_file())
+    return {name for name in found if not name.startswith(".git/")} - {"pyproject.toml"}
+
+
+@pytest.mark.usefixtures("locked")
+def test_three_files_are_written_and_what_comes_next_works(python: Command, checkout: Path) -> None:
+    done = python(*INIT, *FROM, cwd=checkout, exit_code=0)
+    assert files_in(checkout) == FILES
+    assert "wheelmill build demo --here" in done.stderr
+    assert python("-m", "wheelmill", "config", "check", cwd=checkout, exit_code=0).stderr == (
+        "wheelmill.yml: 1 package, no faults\n"
+    )
+    assert (
+        '"id": "demo-1.0+cu130-cp312-linux_x86_64"'
+        in python("-m", "wheelmill", "plan", "--json", cwd=checkout, exit_code=0).stdout
+    )
+
+
+def test_a_dry_run_shows_the_files_and_writes_nothing(python: Command, checkout: Path) -> None:
+    done = python(*INIT, checkout, *FROM, "--dry-run", exit_code=0)
+    assert files_in(checkout) == set()
+    assert "uses: owner/wheelmill/.github/workflows/package.yml@v1\n" in done.stdout
+    assert "source: ." in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_nothing_is_overwritten(name: str, python: Command, checkout: Path) -> None:
+    (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+    (checkout / name).write_text("mine")
+    done = python(*INIT, checkout, *FROM, exit_code=2)
+    assert done.stderr.startswith(f"error: {checkout / name}: there already\n")
+    assert files_in(checkout) == {name}
+
+
+@pytest.mark.parametrize(
+    "source", ["owner/wheelmill", "wheelmill@v1", "o/w/x@v1", "o/w@v1 #", "o/w@", "o/w@v1\nrun: x"]
+)
+def test_a_source_that_is_none_is_refused(source: str, python: Command, checkout: Path) -> None:
+    done = python(*INIT, checkout, "--from", source, exit_code=2)
+    assert done.stderr.startswith("error: --from: expected OWNER/REPO@REF, not ")
+    assert files_in(checkout) == set()
