@@ -29,8 +29,18 @@ def _listed(key: str, *entries: Any) -> dict[str, Any]:
     return {"total_count": len(entries), key: list(entries)}
 
 
-_ENVIRONMENTS = ("github-pages", "notify")
-_WORKFLOWS = ("wheels", "wheels-shard", "wheels-group", "index", "request", "request-comment", "upstream", "ci")
+_ENVIRONMENTS = ("github-pages", "release", "notify")
+_WORKFLOWS = (
+    "wheels",
+    "wheels-shard",
+    "wheels-group",
+    "index",
+    "schedule",
+    "request",
+    "request-comment",
+    "upstream",
+    "ci",
+)
 
 RIGHT: Mapping[str, Any] = {
     "": {

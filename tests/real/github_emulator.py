@@ -70,10 +70,35 @@ class Description:
         if call.body and call.content_type not in content:
             faults.append(f"{call}: a body of {call.content_type}, not of {list(content)}")
         elif call.body and call.content_type == "application/json":
-            schema = {**content["application/json"]["schema"], "additionalProperties": False}
+            own = {"additionalProperties": False, "components": self._description["components"]}
+            schema = {**self._resolved(content["application/json"]["schema"]), **own}
             validator = jsonschema.Draft202012Validator(schema)
             faults += [f"{call}: {error.message}" for error in validator.iter_errors(json.loads(call.body))]
         return faults
+
+    def strange(self, path: str, answer: Any) -> list[str]:
+        """What an answer to a GET has that GitHub does not describe; parts may be missing."""
+        operations = [
+            found["get"] for template, found in self._paths.items() if template.match(path) and "get" in found
+        ]
+        schema = operations[0]["responses"]["200"]["content"]["application/json"]["schema"]
+        return [f"{path}: {fault}" for fault in self._strange(schema, answer, "answer")]
+
+    def _strange(self, schema: dict[str, Any], value: Any, where: str) -> list[str]:
+        schema = self._resolved(schema)
+        choices = schema.get("anyOf") or schema.get("oneOf")
+        if choices:
+            return min((self._strange(choice, value, where) for choice in choices), key=len)
+        if isinstance(value, dict):
+            parts = [schema, *map(self._resolved, schema.get("allOf", ()))]
+            known = {name: found for part in parts for name, found in part.get("properties", {}).items()}
+            faults = [f"{where}.{name} is not known" for name in value.keys() - known.keys()]
+            for name in value.keys() & known.keys():
+                faults += self._strange(known[name], value[name], f"{where}.{name}")
+            return faults
+        if isinstance(value, list):
+            return [fault for each in value for fault in self._strange(schema["items"], each, f"{where}[]")]
+        return [f"{where}: {value!r}"] if value not in schema.get("enum", [value]) else []
 
     def _resolved(self, parameter: dict[str, Any]) -> dict[str, Any]:
         found: Any = parameter

@@ -10,7 +10,7 @@ NOTIFY: Final = "notify"
 """The environment of the job that tells of failures."""
 WEBHOOK: Final = "WHEELMILL_WEBHOOK"
 """The secret of that environment."""
-ENVIRONMENTS: Final = (PAGES, NOTIFY)
+ENVIRONMENTS: Final = (PAGES, "release", NOTIFY)
 
 FOREIGN_ACTIONS: Final = ("peter-evans/create-pull-request",)
 """Actions that are not GitHub's own."""
@@ -22,6 +22,7 @@ WORKFLOWS: Final[Mapping[str, str]] = {
     "index.yml": "the index is not deployed",
     "request.yml": "pull requests that ask for packages are not checked",
     "request-comment.yml": "nobody is told what became of a request",
+    "schedule.yml": "nothing is built or looked for unless somebody starts it",
     "upstream.yml": "new upstream versions, torch releases and image digests are not proposed",
     "ci.yml": "changes are not tested",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from wheelmill.names import Platform
 
 RUNNERS: Final = "WHEELMILL_RUNNERS"
+GPU_RUNNER: Final = "WHEELMILL_GPU_RUNNER"
 NOTIFIES: Final = "WHEELMILL_NOTIFY"
 STORE: Final = "WHEELMILL_STORE"
 PREFIX: Final = "WHEELMILL_"
@@ -82,14 +83,18 @@ VARIABLES: Final[Mapping[str, Values]] = {
         expected='such as {"flash-attn": {"linux_x86_64": "LABEL"}}, each platform with a label or a list of labels',
         fits=_are_runners,
     ),
+    GPU_RUNNER: Values(expected="the label of a machine", fits=lambda text: text == text.strip() != ""),
     "WHEELMILL_ATTEST": _FLAG,
     "WHEELMILL_CACHE": _FLAG,
+    "WHEELMILL_SCHEDULE": _FLAG,
     NOTIFIES: _FLAG,
 }
 """A test compares the names with those in .github/workflows."""
 
 
-def labels_asked_for(variables: Mapping[str, str]) -> Iterable[tuple[str, ...]]:
-    """The labels that jobs ask for together, once each; none of a value that cannot be read."""
-    text = variables.get(RUNNERS, "")
-    return dict.fromkeys(labels_of(text)) if _are_runners(text) else ()
+def labels_asked_for(variables: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """The labels that jobs ask for together; none of a value that cannot be read."""
+    if _are_runners(text := variables.get(RUNNERS, "")):
+        yield from labels_of(text)
+    if label := variables.get(GPU_RUNNER):
+        yield (label,)

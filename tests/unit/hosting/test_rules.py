@@ -89,7 +89,7 @@ def test_allowing_actions_keeps_those_that_were_allowed(told: Hosted, examined: 
 
 
 def test_an_environment_with_reviewers_is_changed_by_hand(told: Hosted, examined: Check) -> None:
-    (environment, _) = told.answers["/environments"]["environments"]
+    (environment, *_) = told.answers["/environments"]["environments"]
     environment.update(deployment_branch_policy=None, protection_rules=[{"type": "required_reviewers"}])
     assert only(examined).remedy == (f"https://github.com/{REPOSITORY}/settings/environments",)
 

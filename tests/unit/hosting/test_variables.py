@@ -15,6 +15,7 @@ from wheelmill.hosting.variables import VARIABLES, labels_asked_for
         ("WHEELMILL_BASE_URL", "file:///releases"),
         ("WHEELMILL_STORE", "github:"),
         ("WHEELMILL_STORE", "octo/wheels"),
+        ("WHEELMILL_GPU_RUNNER", " "),
         ("WHEELMILL_RUNNERS", ""),
         ("WHEELMILL_RUNNERS", "big"),
         ("WHEELMILL_RUNNERS", "{}"),
@@ -45,6 +46,8 @@ def test_what_a_variable_takes(name: str, value: str) -> None:
 
 def test_labels_that_are_asked_for_together() -> None:
     text = '{"a": {"linux_x86_64": "big", "linux_aarch64": ["self-hosted", "ARM64"]}, "b": {"linux_x86_64": "big"}}'
-    assert list(labels_asked_for({"WHEELMILL_RUNNERS": text})) == [("big",), ("self-hosted", "ARM64")]
+    labels = [("big",), ("self-hosted", "ARM64"), ("big",)]
+    assert list(labels_asked_for({"WHEELMILL_RUNNERS": text})) == labels
+    assert list(labels_asked_for({"WHEELMILL_RUNNERS": text, "WHEELMILL_GPU_RUNNER": "h200"})) == [*labels, ("h200",)]
     assert list(labels_asked_for({"WHEELMILL_RUNNERS": "{"})) == []
     assert list(labels_asked_for({})) == []
