@@ -19,7 +19,7 @@ from tests.github_server import Call, Fault, GitHub, serving
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError
-from wheelmill.release.store import publish
+from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
 
 KILLED: Final = "killed"

@@ -103,10 +103,14 @@ class ReleaseError(WheelmillError):
 class RejectedError(ReleaseError):
     """The host of the releases understood a call and will not do it."""
 
-    def __init__(self, message: str, *, exists: bool, hint: str | None, status: int) -> None:
+    def __init__(
+        self, message: str, *, exists: bool = False, burned: bool = False, hint: str | None, status: int
+    ) -> None:
         super().__init__(message, hint=hint)
         self.exists = exists
         """Whether the reason is that there is such a thing already."""
+        self.burned = burned
+        """Whether the reason is a tag that a release had which was removed: nothing gets that name again."""
         self.status = status
         """The number of the answer (RFC 9110, section 15)."""
 

@@ -11,7 +11,7 @@ from tests.page_server import Answer, PageServer, links_page
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import wheel_name
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.store import publish
+from wheelmill.release.publish import publish
 
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64", "--libc", "2.34")
 WHEEL = wheel_name("1.0.0")

@@ -21,7 +21,7 @@ from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.store import publish
+from wheelmill.release.publish import publish
 
 OLD = "demo-1.0+cu130-py3-none-any.whl"
 NEW = "demo-2.0+cu130-py3-none-any.whl"

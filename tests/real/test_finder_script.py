@@ -21,7 +21,7 @@ from wheelmill.index.site.finder import FinderData, finder_data
 from wheelmill.index.site.wheels import Kind, WheelGroup, wheel_groups
 from wheelmill.names import Architecture, CudaVersion, PythonVersion, TorchVersion, project_name
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.store import publish
+from wheelmill.release.publish import publish
 from wheelmill.system import resources
 from wheelmill.wheel.gpu_code import CARDS, lacks_code_for
 from wheelmill.wheel.platforms import PLATFORMS, Libc, tag_places

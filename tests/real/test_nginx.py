@@ -16,7 +16,7 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.write import write_site
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.store import publish
+from wheelmill.release.publish import publish
 from wheelmill.system import resources
 from wheelmill.web.pages import JSON_TYPE
 

@@ -25,7 +25,7 @@ from wheelmill import pipeline
 from wheelmill.config.model import Listing
 from wheelmill.index.serve import serve_folder
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.store import publish
+from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
 
 pytestmark = pytest.mark.real

@@ -28,7 +28,8 @@ from wheelmill.pipeline.gate import Gate, delivered_in
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.manifest import Manifest
-from wheelmill.release.store import Publication, Store, publish
+from wheelmill.release.publish import publish
+from wheelmill.release.store import Publication, Store
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.system.files import write_bytes
 from wheelmill.system.progress import Progress

@@ -28,7 +28,8 @@ from wheelmill.pipeline.publishing import build_index, catalogue_of, serve_candi
 from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
 from wheelmill.release.build_number import assign_build_number
 from wheelmill.release.manifest import Manifest
-from wheelmill.release.store import Store, publish
+from wheelmill.release.publish import publish
+from wheelmill.release.store import Store
 from wheelmill.smoke.environment import SmokeEnvironments
 from wheelmill.smoke.examine import AvailableWheel, check_required, examine_wheel, wheels_on_disk
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify, tested_wheel_at, verdict_of

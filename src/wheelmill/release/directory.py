@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -15,11 +16,20 @@ from wheelmill.errors import ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.folder import LedgerFile
 from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.manifest import MANIFEST, Manifest, manifest_of, manifests_from
-from wheelmill.release.store import FailureFile, Publication, Quotas, date_tags, files_beside, files_of_release
+from wheelmill.release.manifest import MANIFEST, Manifest, entry_of, manifest_of, manifests_from
+from wheelmill.release.store import (
+    FailureFile,
+    Publication,
+    Quotas,
+    RefusedWheel,
+    date_tags,
+    files_beside,
+    files_of_release,
+)
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import copy_file, sha256_of, write_bytes
 from wheelmill.system.folders import remove_tree
+from wheelmill.system.locks import hold
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.name import WheelFile
 
@@ -39,11 +49,6 @@ class DirectoryStore:
     def ledger(self) -> Ledger:
         """A file beside the releases."""
         return Ledger(LedgerFile(path=self.directory / "ledger.tar.gz"))
-
-    @property
-    def lock(self) -> Path:
-        """A file beside the releases."""
-        return self.directory / ".lock"
 
     @property
     def quotas(self) -> Quotas:
@@ -85,30 +90,71 @@ class DirectoryStore:
     def check_can_publish(self) -> None:
         """See `Store.check_can_publish`; nothing is needed."""
 
-    def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:  # noqa: ARG002 - nothing takes long
-        """See `Store.publish`. A release is made beside the others and then gets its name, so it appears whole."""
-        used = {manifest.tag for manifest in self.manifests()}
-        manifest = manifest_of(next(tag for tag in date_tags(now) if tag not in used), wheels, now=now)
-        release, draft = self.directory / manifest.tag, self.directory / ".draft"
-        try:
-            remove_tree(draft)  # of a process that was killed
-            draft.mkdir(parents=True)
-            for wheel in wheels:
-                copy_file(wheel.file.path, draft / wheel.file.filename)
-                for name, content in files_beside(wheel).items():
-                    write_bytes(draft / name, content)
-            for name, content in files_of_release(manifest, wheels).items():
-                write_bytes(draft / name, content)
-            if release.exists():
-                raise ReleaseError(f"{release} exists; a published tag is never used again")
-            draft.rename(release)
-        except OSError as error:
-            path = release / Path(error.filename or "").name
-            raise ReleaseError(f"{path} cannot be written: {error.strerror}") from None
-        finally:
-            remove_tree(draft)
-        return Publication(releases=(manifest,), refusals=())
+    @contextmanager
+    def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[FolderPublisher]:  # noqa: ARG002 - nothing takes long
+        """See `Store.publisher`."""
+
+        def wait(holder: str) -> None:
+            progress.step(f"waiting for another release: {holder}")
+
+        lock = self.directory / ".lock"
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(hold(lock, wait=wait))
+            except OSError as error:
+                raise ReleaseError(f"{lock} cannot be written: {error.strerror}") from None
+            publisher = FolderPublisher(directory=self.directory, now=now)
+            stack.callback(remove_tree, publisher.draft)
+            yield publisher
 
     def url_from(self, site: Path) -> str:
         """See `Store.url_from`; a path."""
         return quote(os.path.relpath(self.directory, site))
+
+
+class FolderPublisher:
+    """Makes a release beside the others, which then gets its name: so it appears whole."""
+
+    over = False
+
+    def __init__(self, *, directory: Path, now: datetime) -> None:
+        self.draft = directory / ".draft"
+        remove_tree(self.draft)  # of a process that was killed
+        self._directory, self._now = directory, now
+        self._wheels: list[TestedWheel] = []
+
+    @property
+    def count(self) -> int:
+        """See `Publisher.count`."""
+        return len(self._wheels)
+
+    def add(self, wheels: Sequence[TestedWheel]) -> tuple[RefusedWheel, ...]:
+        """See `Publisher.add`; every wheel is taken."""
+        with self._errors():
+            self.draft.mkdir(parents=True, exist_ok=True)
+            for wheel in wheels:
+                copy = self.draft / wheel.file.filename
+                copy_file(wheel.file.path, copy)
+                for name, content in files_beside(wheel).items():
+                    write_bytes(self.draft / name, content)
+                self._wheels.append(replace(wheel, file=replace(wheel.file, path=copy)))
+        return ()
+
+    def publish(self) -> Publication:
+        """See `Publisher.publish`."""
+        tag = next(tag for tag in date_tags(self._now) if not (self._directory / tag).exists())
+        manifest = manifest_of(tag, list(map(entry_of, self._wheels)), now=self._now)
+        with self._errors():
+            for name, content in files_of_release(manifest, self._wheels).items():
+                write_bytes(self.draft / name, content)
+            self.draft.rename(self._directory / tag)
+        self._wheels.clear()
+        return Publication(releases=(manifest,), refusals=())
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            path = self._directory / Path(error.filename or "").name
+            raise ReleaseError(f"{path} cannot be written: {error.strerror}") from None

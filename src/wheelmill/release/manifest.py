@@ -58,12 +58,13 @@ class Manifest:
     wheels: tuple[ManifestEntry, ...]
 
 
-def manifest_of(tag: ReleaseTag, wheels: Sequence[TestedWheel], *, now: datetime) -> Manifest:
+def manifest_of(tag: ReleaseTag, wheels: Sequence[ManifestEntry], *, now: datetime) -> Manifest:
     """Describe a release of these wheels."""
-    return Manifest(tag=tag, published_at=now.replace(microsecond=0), wheels=tuple(map(_entry_of, wheels)))
+    return Manifest(tag=tag, published_at=now.replace(microsecond=0), wheels=tuple(wheels))
 
 
-def _entry_of(wheel: TestedWheel) -> ManifestEntry:
+def entry_of(wheel: TestedWheel) -> ManifestEntry:
+    """Describe a wheel, as it lies on this disk."""
     content = metadata_bytes(wheel.file.path)
     metadata = read_metadata(content)
     return ManifestEntry(

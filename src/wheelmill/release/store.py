@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Protocol
 
-from wheelmill.errors import IntegrityError, ReleaseError
+from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailure, KnownFailures, PastBuild
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.locks import hold, wait_silently
-from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.progress import Progress
 from wheelmill.system.record_files import read_record, record_bytes, write_record
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS
@@ -69,6 +69,10 @@ class RefusedWheel:
     filename: str
     reason: str
 
+    def __str__(self) -> str:
+        """``X.whl did not arrive``."""
+        return f"{self.filename} {self.reason}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
@@ -76,6 +80,8 @@ class Publication:
 
     releases: tuple[Manifest, ...]
     refusals: tuple[RefusedWheel, ...]
+    over: bool = False
+    """Whether the time was not enough: what is in no release is left for another run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +94,41 @@ class Quotas:
     """How many wheels one release holds."""
 
 
+class Publisher(Protocol):
+    """One that publishes, while no other one does: it makes releases one after the other, each of several deliveries.
+
+    What it is given is on disk until its next call, and no longer.
+    """
+
+    @property
+    def count(self) -> int:
+        """How many wheels the release has that is being made."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the time was not enough for all that was added; what arrived can still be published."""
+
+    def add(self, wheels: Sequence[TestedWheel]) -> tuple[RefusedWheel, ...]:
+        """Put wheels, at least one, into the release that is being made. A new one gets a tag of today.
+
+        Returns:
+            Those that the store does not take.
+
+        Raises:
+            ReleaseError: there is no release; what was begun is completed when the same wheels are added again.
+        """
+
+    def publish(self) -> Publication:
+        """Let everybody see the release that is being made; what is added later is for another one.
+
+        Returns:
+            The release, and the wheels that were added and are not in it after all.
+
+        Raises:
+            ReleaseError: as for `add`.
+        """
+
+
 class Store(Protocol):
     """Where releases are kept."""
 
@@ -98,10 +139,6 @@ class Store(Protocol):
     @property
     def ledger(self) -> Ledger:
         """What is published, what failed and what goes on."""
-
-    @property
-    def lock(self) -> Path:
-        """A file of this machine that is locked while something is published, so that nothing is published twice."""
 
     @property
     def quotas(self) -> Quotas:
@@ -146,19 +183,17 @@ class Store(Protocol):
             UsageError: this machine lacks it.
         """
 
-    def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
-        """Release wheels together, under a tag of today that was never used; its lock is held meanwhile.
+    def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> AbstractContextManager[Publisher]:
+        """Publish, once nobody else does.
 
         Args:
-            wheels: at least one, and no more than its quota.
             now: the time of publication, in UTC.
             progress: shows the steps that take long.
-
-        Returns:
-            The release, and the wheels that the store did not take; no release when it took none.
+            until: when no more wheels are taken, in seconds since the epoch; None waits as long as it takes.
 
         Raises:
-            ReleaseError: there is no release; what was begun is completed when the same wheels are published again.
+            TimeIsOver: somebody else publishes for too long.
+            ReleaseError: the store cannot be written to.
         """
 
     def url_from(self, site: Path) -> str:
@@ -181,58 +216,6 @@ def is_date_tag(text: str) -> bool:
     number = text[12:]
     later = number.isascii() and number.isdigit() and not number.startswith("0") and number != "1"
     return text == f"v{day}" or (later and text == f"v{day}.{number}")
-
-
-def publish(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress = QUIET) -> Publication:
-    """Release the wheels that no release has yet.
-
-    Args:
-        store: the store that gets the new release.
-        wheels: the wheels that passed smoke.
-        now: the time of publication, in UTC.
-        progress: shows the steps that take long.
-
-    Returns:
-        The new releases, none when every wheel was published before, byte for byte; and the wheels that cannot be
-        released, such as one whose name was published with other bytes.
-
-    Raises:
-        ReleaseError: the store cannot be read or written.
-    """
-
-    def wait(holder: str) -> None:
-        progress.step(f"waiting for another release: {holder}")
-
-    if not wheels:
-        return Publication(releases=(), refusals=())
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(hold(store.lock, wait=wait))
-        except OSError as error:
-            raise ReleaseError(f"{store.lock} cannot be written: {error.strerror}") from None
-        return _publish_new(store, wheels, now=now, progress=progress)
-
-
-def _publish_new(store: Store, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
-    published = {
-        entry.filename: (entry.sha256, manifest.tag) for manifest in store.manifests() for entry in manifest.wheels
-    }
-    clashes = tuple(
-        RefusedWheel(
-            filename=wheel.file.filename,
-            reason=f"was published in {tag} with other bytes; a published wheel never changes: raise the version",
-        )
-        for wheel in wheels
-        for sha256, tag in [published.get(wheel.file.filename, (wheel.file.sha256, None))]
-        if sha256 != wheel.file.sha256
-    )
-    new = sorted((wheel for wheel in wheels if wheel.file.filename not in published), key=lambda w: w.file.filename)
-    most = store.quotas.wheels or max(1, len(new))
-    done = [store.publish(new[first : first + most], now=now, progress=progress) for first in range(0, len(new), most)]
-    return Publication(
-        releases=tuple(manifest for each in done for manifest in each.releases),
-        refusals=(*clashes, *(refusal for each in done for refusal in each.refusals)),
-    )
 
 
 def published_cells(manifests: Sequence[Manifest]) -> dict[Cell, ReleaseTag]:

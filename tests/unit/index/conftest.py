@@ -12,7 +12,7 @@ from wheelmill.index.render import pages_of
 from wheelmill.index.tree import Site
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.manifest import Manifest
-from wheelmill.release.store import publish
+from wheelmill.release.publish import publish
 
 Release = Callable[..., tuple[Manifest, ...]]
 

@@ -11,7 +11,7 @@ from wheelmill.errors import NetworkError
 from wheelmill.names import ReleaseTag
 from wheelmill.pipeline import build_index
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.store import publish
+from wheelmill.release.publish import publish
 from wheelmill.system.files import write_bytes
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 

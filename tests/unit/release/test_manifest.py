@@ -10,7 +10,7 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.errors import ReleaseError
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.manifest import MANIFEST, Manifest, manifest_from
-from wheelmill.release.store import publish
+from wheelmill.release.publish import publish
 
 HOSTILE: dict[str, tuple[str, object]] = {
     "a size that is text": ("size", "9"),

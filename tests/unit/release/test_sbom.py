@@ -16,8 +16,8 @@ from tests.wheels import write_wheel
 from wheelmill.config.model import Expectations
 from wheelmill.names import Sha256
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
 from wheelmill.release.sbom import sbom_of
-from wheelmill.release.store import publish
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.wheel.name import WheelFile
 

@@ -12,7 +12,8 @@ from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import KnownFailure
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.store import FailureFile, Quotas, date_tags, is_date_tag, publish, published_cells
+from wheelmill.release.publish import publish
+from wheelmill.release.store import FailureFile, Quotas, date_tags, is_date_tag, published_cells
 
 
 def test_a_day_has_as_many_tags_as_are_needed() -> None:

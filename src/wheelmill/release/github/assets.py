@@ -55,35 +55,105 @@ class Sent:
     """Names of those that GitHub gave no digest for: their sizes are right, their bytes are not compared yet."""
 
 
-def send(calls: Calls, release: GitRelease, wanted: Sequence[Asset]) -> Sent:
-    """Make a draft have these assets and no others.
+class DraftFiles:
+    """The files of a draft, as GitHub says that they are: asked for once, and again after every failure."""
 
-    What is missing is sent; what is not whole, different or not wanted is removed; then everything is listed and
-    compared again, up to four times. An asset that cannot be sent does not hold up the others.
-    """
-    rejected: dict[str, str] = {}
-    listed = _list(calls, release)
-    for pause in (0.0, *PAUSES):
-        faults = _faults(wanted, listed)
-        stray = [asset for asset in listed if asset.name in faults or asset.name not in {each.name for each in wanted}]
-        if not stray and faults.keys() <= rejected.keys():
-            break
-        calls.clock.sleep(pause)
-        for asset in stray:
-            _remove(calls, asset)
-        missing = [asset for asset in wanted if asset.name in faults and asset.name not in rejected]
-        rejected |= _upload(calls, release, missing)
-        listed = _list(calls, release)
-    faults = _faults(wanted, listed)
-    return Sent(
-        faults={name: rejected.get(name, fault) for name, fault in faults.items()},
-        unhashed=frozenset(asset.name for asset in listed if asset.digest is None),
-    )
+    def __init__(self, calls: Calls, draft: GitRelease) -> None:
+        self._calls, self._draft = calls, draft
+        self._unsure = False
+        self._listed = self._list()
+
+    def send(self, wanted: Sequence[Asset]) -> Mapping[str, str]:
+        """Make the draft have these files, whatever others it has.
+
+        What is missing is sent, up to four times; what is not whole or different is removed. An asset that cannot be
+        sent does not hold up the others.
+
+        Returns:
+            Why an asset is not there as it should be, by name.
+        """
+        return self._send(wanted, alone=False)
+
+    def settle(self, wanted: Sequence[Asset]) -> Sent:
+        """Make the draft have these files and no others, by what GitHub lists now."""
+        self._listed = self._list()
+        faults = self._send(wanted, alone=True)
+        unhashed = frozenset(found.name for found in self._listed.values() if found.digest is None)
+        return Sent(faults=faults, unhashed=unhashed)
+
+    def faults(self, wanted: Sequence[Asset]) -> dict[str, str]:
+        """Why an asset is not there as it should be, by name, as far as is known."""
+        compared = {asset.name: _fault(asset, self._listed.get(asset.name)) for asset in wanted}
+        return {name: fault for name, fault in compared.items() if fault}
+
+    def _send(self, wanted: Sequence[Asset], *, alone: bool) -> dict[str, str]:
+        rejected: dict[str, str] = {}
+        names = {each.name for each in wanted}
+        for pause in (0.0, *PAUSES):
+            faults = self.faults(wanted)
+            stray = [found for name, found in self._listed.items() if name in faults or (alone and name not in names)]
+            if not stray and faults.keys() <= rejected.keys():
+                break
+            self._calls.clock.sleep(pause)
+            missing = [asset for asset in wanted if asset.name in faults and asset.name not in rejected]
+            self._remove(stray)
+            self._upload(missing, rejected)
+            if alone or self._unsure:
+                self._listed = self._list()
+        return {name: rejected.get(name, fault) for name, fault in self.faults(wanted).items()}
+
+    def _list(self) -> dict[str, _Listed]:
+        self._unsure = False
+        return self._calls.read(
+            f"listing the assets of {self._draft.tag_name}",
+            lambda: {asset.name: _Listed.of(asset) for asset in self._draft.get_assets()},
+        )
+
+    def _remove(self, stray: Sequence[_Listed]) -> None:
+        for found in stray:
+            try:
+                self._calls.write(f"removing {found.name}", found.asset.delete_asset)
+                del self._listed[found.name]
+            except (NetworkError, RejectedError) as error:
+                self._calls.progress.line(str(error))
+                self._unsure = True
+
+    def _upload(self, assets: Sequence[Asset], rejected: dict[str, str]) -> None:
+        """Send assets.
+
+        Args:
+            assets: the assets to send.
+            rejected: gets why some of them never will be sent, by name.
+        """
+        outages = 0
+        for number, asset in enumerate(assets, start=1):
+            self._calls.progress.line(f"sending {asset.name} ({number} of {len(assets)})")
+            try:
+                self._listed[asset.name] = self._calls.write(f"sending {asset.name}", partial(self._post, asset))
+                outages = 0
+            except RejectedError as error:
+                self._unsure = True
+                if not error.exists:
+                    rejected[asset.name] = str(error)
+            except NetworkError as error:
+                self._calls.progress.step(str(error))
+                self._unsure = True
+                outages += 1
+                if outages == _TOO_MANY_OUTAGES:
+                    break
+            except OSError as error:
+                rejected[asset.name] = f"cannot be read: {error.strerror or error}"
+
+    def _post(self, asset: Asset) -> _Listed:
+        with asset.open() as file:
+            return _Listed.of(
+                self._draft.upload_asset_from_memory(file, asset.size, asset.name, "application/octet-stream")
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Listed:
-    """An asset as GitHub lists it."""
+    """An asset as GitHub shows it."""
 
     asset: GitReleaseAsset
     name: str
@@ -93,21 +163,10 @@ class _Listed:
     digest: str | None
     """``sha256:...``; older servers do not say."""
 
-
-def _list(calls: Calls, release: GitRelease) -> list[_Listed]:
-    return calls.read(
-        f"listing the assets of {release.tag_name}",
-        lambda: [
-            _Listed(asset=asset, name=asset.name, state=asset.state, size=asset.size, digest=asset.digest)
-            for asset in release.get_assets()
-        ],
-    )
-
-
-def _faults(wanted: Sequence[Asset], listed: Sequence[_Listed]) -> dict[str, str]:
-    by_name = {asset.name: asset for asset in listed}
-    compared = {asset.name: _fault(asset, by_name.get(asset.name)) for asset in wanted}
-    return {name: fault for name, fault in compared.items() if fault}
+    @classmethod
+    def of(cls, asset: GitReleaseAsset) -> Self:
+        """What an answer says of an asset."""
+        return cls(asset=asset, name=asset.name, state=asset.state, size=asset.size, digest=asset.digest)
 
 
 def _fault(wanted: Asset, found: _Listed | None) -> str | None:
@@ -121,37 +180,3 @@ def _fault(wanted: Asset, found: _Listed | None) -> str | None:
     if found.digest is not None and found.digest != f"sha256:{wanted.sha256}":
         return f"arrived with {found.digest} instead of sha256:{wanted.sha256}"
     return None
-
-
-def _remove(calls: Calls, listed: _Listed) -> None:
-    try:
-        calls.write(f"removing {listed.name}", listed.asset.delete_asset)
-    except (NetworkError, RejectedError) as error:  # the next listing shows whether it is gone
-        calls.progress.line(str(error))
-
-
-def _upload(calls: Calls, release: GitRelease, assets: Sequence[Asset]) -> dict[str, str]:
-    """Send assets; returns why some of them never will be sent, by name."""
-    rejected: dict[str, str] = {}
-    outages = 0
-    for number, asset in enumerate(assets, start=1):
-        calls.progress.line(f"sending {asset.name} ({number} of {len(assets)})")
-        try:
-            calls.write(f"sending {asset.name}", partial(_post, release, asset))
-            outages = 0
-        except RejectedError as error:
-            if not error.exists:
-                rejected[asset.name] = str(error)
-        except NetworkError as error:
-            calls.progress.step(str(error))
-            outages += 1
-            if outages == _TOO_MANY_OUTAGES:
-                break
-        except OSError as error:
-            rejected[asset.name] = f"cannot be read: {error.strerror or error}"
-    return rejected
-
-
-def _post(release: GitRelease, asset: Asset) -> None:
-    with asset.open() as file:
-        release.upload_asset_from_memory(file, asset.size, asset.name, "application/octet-stream")

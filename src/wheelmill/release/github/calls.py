@@ -9,8 +9,8 @@ https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Final, Self, TypeVar
 
@@ -19,18 +19,15 @@ from github.Repository import Repository as Repo
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, WheelmillError
 from wheelmill.release.github.connection import PAUSES, Repository, WebRequester
+from wheelmill.release.github.turn import Turn
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import Clock
 from wheelmill.web.retries import asked_pause
 
 BETWEEN_WRITES: Final = 1.0
 """Seconds, as GitHub asks for: so there are at most 60 a minute, where 80 are allowed."""
-WRITES_AN_HOUR: Final = 490
-"""Of the 500 that are allowed. A release of 240 wheels takes 725, so it takes more than an hour."""
-
-_HOUR: Final = 3600.0
-_LONGEST_PAUSE: Final = _HOUR + 60
-"""Seconds for one call. Every limit of GitHub is of an hour or less."""
+_LONGEST_PAUSE: Final = 3660.0
+"""Seconds for one call, where no other time is set. Every limit of GitHub is of an hour or less."""
 _UNTOLD: Final = 10.0
 """Seconds that nobody is told of."""
 _FIRST_PAUSE: Final = 60.0
@@ -38,26 +35,36 @@ _FIRST_PAUSE: Final = 60.0
 
 
 class Pace:
-    """Waits before calls, so that they are allowed; remembers the writes of an hour."""
+    """Waits before calls, so that they are allowed.
 
-    def __init__(self, clock: Clock = Clock()) -> None:  # noqa: B008 - it is frozen
+    Args:
+        clock: tells the time and waits.
+        turn: those who publish make their changes in their turn; None counts no changes.
+    """
+
+    def __init__(self, clock: Clock = Clock(), turn: Turn | None = None) -> None:  # noqa: B008 - it is frozen
         self.clock = clock
-        self._writes: deque[float] = deque(maxlen=WRITES_AN_HOUR)
+        self._turn = turn
+        self._next = 0.0
 
     def before_write(self, progress: Progress) -> None:
         """Wait until one more thing may be created, changed or deleted."""
-        now = self.clock.now()
-        earliest = self._writes[-1] + BETWEEN_WRITES if self._writes else now
-        if len(self._writes) == WRITES_AN_HOUR:
-            earliest = max(earliest, self._writes[0] + _HOUR)
-        self.wait(earliest - now, "GitHub takes 500 new files an hour", progress)
-        self._writes.append(self.clock.now())
+        if self._turn:
+            self._turn.before_change()
+        self.wait(self._next - self.clock.now(), "", progress)
+        self._next = self.clock.now() + BETWEEN_WRITES
 
     def wait(self, seconds: float, reason: str, progress: Progress) -> None:
-        """Wait, and say so when it takes long."""
+        """Wait, and say so when it takes long.
+
+        Raises:
+            TimeIsOver: who publishes has less time than that.
+        """
         if seconds > _UNTOLD:
             progress.step(f"{reason}: waiting for {seconds:.0f} seconds")
-        if seconds > 0:
+        if seconds > 0 and self._turn:
+            self._turn.wait(timedelta(seconds=seconds))
+        elif seconds > 0:
             self.clock.sleep(seconds)
 
     def pause_asked_for(self, status: int, headers: Mapping[str, str], *, waited: float, limited: bool) -> float | None:
@@ -84,7 +91,7 @@ class Pace:
         if not asked and used_up and reset.isascii() and reset.isdigit():
             asked = max(int(reset) - self.clock.now(), 0.0) + 1.0  # the reset is somewhere within that second
         asked = asked or max(_FIRST_PAUSE, waited)
-        if waited + asked > _LONGEST_PAUSE:
+        if waited + asked > _LONGEST_PAUSE and not (self._turn and self._turn.until):
             raise ReleaseError(f"GitHub wants to be left alone for {asked:.0f} seconds", hint="run this again then")
         return asked
 
@@ -94,6 +101,11 @@ _HINTS: Final = {
     403: "GITHUB_TOKEN needs the permission 'contents: write' for this repository",
     404: "is there such a repository, and may GITHUB_TOKEN see it?",
 }
+_BURNED: Final = ("used by an immutable release", "creations being restricted")
+"""What GitHub says of a release, and of a tag, whose name an immutable release has had that was removed.
+
+https://docs.github.com/en/code-security/concepts/supply-chain-security/immutable-releases
+"""
 
 Found = TypeVar("Found")
 
@@ -225,5 +237,7 @@ def _rejection(what: str, error: GithubException) -> RejectedError:
     details = [each for each in errors if isinstance(each, dict)] if isinstance(errors, list) else []
     more = "; ".join(str(each.get("message") or f"{each.get('field')}: {each.get('code')}") for each in details)
     message = f"{what}: GitHub answers {error.status} {said}{f' ({more})' if more else ''}".rstrip()
+    burned = any(sign in f"{said} {more}" for sign in _BURNED)
     exists = any(each.get("code") == "already_exists" for each in details) or said == "Reference already exists"
-    return RejectedError(message, exists=exists, hint=_HINTS.get(error.status), status=error.status)
+    hint, status = _HINTS.get(error.status), error.status
+    return RejectedError(message, exists=exists, burned=burned, hint=hint, status=status)

@@ -1,8 +1,9 @@
 """A tag that is one publication's own.
 
 Whoever creates ``refs/tags/X`` has it: GitHub refuses to create a reference twice, so of two publishers one goes on to
-the next number. The tag is annotated with the hash of what it is for: a publication that was interrupted knows its tag
-again. Tags are made before anything else and never removed, so one that was used is never used again.
+the next number. The tag is annotated with the hash of the first wheels that it is for: a publication that was
+interrupted knows its tag again. Tags are made before anything else and never removed, so one that was used is never
+used again.
 
 https://docs.github.com/en/rest/git/refs#create-a-reference
 https://docs.github.com/en/rest/git/tags#create-a-tag-object
@@ -10,12 +11,13 @@ https://docs.github.com/en/rest/git/tags#create-a-tag-object
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Final
 
 from github.GitRef import GitRef
 
+from wheelmill.errors import RejectedError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.store import date_tags, is_date_tag
@@ -25,6 +27,10 @@ from wheelmill.wheel.name import WheelFile
 _MARK: Final = "contents: sha256:"
 """Begins the last line of a tag's message."""
 
+MOST_BURNED: Final = 9
+"""Tags in a row that may have been those of immutable releases that were removed; a rule of the repository that lets
+nobody make tags looks the same."""
+
 
 def contents_of(wheels: Iterable[WheelFile]) -> Sha256:
     """Hash names and bytes of the wheels of a release."""
@@ -32,25 +38,34 @@ def contents_of(wheels: Iterable[WheelFile]) -> Sha256:
     return sha256_of_bytes("".join(lines).encode())
 
 
-def claim_tag(calls: Calls, contents: Sha256, *, published: Iterable[str], now: datetime) -> ReleaseTag:
+def claim_tag(calls: Calls, contents: Sha256, *, used: Collection[str], now: datetime) -> ReleaseTag:
     """Find the tag that an earlier try made for these contents, or make the next one of today.
 
     Args:
         calls: makes the calls of GitHub's API.
         contents: the hash of the wheels that the tag is for.
-        published: the tags of all published releases, which are not taken up again.
+        used: tags that are not taken up again: those of all published releases, and those that GitHub will not
+            publish a release under.
         now: the time of publication, in UTC.
 
     Raises:
         ReleaseError: no tag can be made.
     """
-    published = set(published)
     taken = {_name_of(ref): ref for ref in _tags(calls, "v")}
     for name, ref in taken.items():
-        if name not in published and is_date_tag(name) and _contents(calls, ref) == contents:
+        if name not in used and is_date_tag(name) and _contents(calls, ref) == contents:
             return ReleaseTag(name)
-    free = (tag for tag in date_tags(now) if tag not in taken and tag not in published)
-    return next(tag for tag in free if _owner(calls, tag, contents) == contents)
+    free = (tag for tag in date_tags(now) if tag not in taken and tag not in used)
+    burned = 0
+    for tag in free:
+        try:
+            if _owner(calls, tag, contents) == contents:
+                return tag
+        except RejectedError as error:
+            burned += 1
+            if not error.burned or burned > MOST_BURNED:
+                raise
+    raise AssertionError  # a day has no last tag
 
 
 def _owner(calls: Calls, tag: ReleaseTag, contents: Sha256) -> str | None:

@@ -11,6 +11,7 @@ from typing import Final
 
 from github.GitRelease import GitRelease
 
+from wheelmill.names import ReleaseTag
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
@@ -71,7 +72,7 @@ def all_releases(calls: Calls) -> list[GitRelease]:
     return calls.read("listing releases", lambda: list(calls.repository.get_releases()))
 
 
-def draft_of(calls: Calls, manifest: Manifest, repository: Repository) -> GitRelease:
+def draft_of(calls: Calls, tag: ReleaseTag) -> GitRelease:
     """Find the draft of a tag that is ours, or make it.
 
     Two may be there when an answer was lost: the older one is taken and the other one removed.
@@ -79,7 +80,6 @@ def draft_of(calls: Calls, manifest: Manifest, repository: Repository) -> GitRel
     Returns:
         The draft, or the release that somebody made of it meanwhile.
     """
-    tag = manifest.tag
 
     def find() -> GitRelease | None:
         ours = [release for release in all_releases(calls) if release.tag_name == tag]
@@ -91,17 +91,25 @@ def draft_of(calls: Calls, manifest: Manifest, repository: Repository) -> GitRel
     def make() -> GitRelease:
         return calls.write(
             f"making a draft of {tag}",
-            lambda: calls.repository.create_git_release(
-                tag, title_of(manifest), body_of(manifest, repository), draft=True
-            ),
+            lambda: calls.repository.create_git_release(tag, tag, "These wheels are being sent.", draft=True),
         )
 
     return calls.ensure(f"making a draft of {tag}", find, make)
 
 
 def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repository: Repository) -> None:
-    """Let everybody see a release, with what its manifest says in the end. Afterwards nothing about it changes."""
-    tag = draft.tag_name
+    """Let everybody see a release, with what its manifest says in the end. Afterwards nothing about it changes.
+
+    Args:
+        calls: makes the calls of GitHub's API.
+        draft: has all files of the release.
+        manifest: says under which tag, which the draft gets now if it was made for another one.
+        repository: the repository that both are in.
+
+    Raises:
+        RejectedError: GitHub will not publish it under that tag.
+    """
+    tag = manifest.tag
 
     def find() -> GitRelease | None:
         return calls.read(f"reading the release {tag}", lambda: _published(calls.repository.get_release(draft.id)))
@@ -109,7 +117,7 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
     def make() -> GitRelease:
         return calls.write(
             f"publishing {tag}",
-            lambda: draft.update_release(title_of(manifest), body_of(manifest, repository), draft=False),
+            lambda: draft.update_release(title_of(manifest), body_of(manifest, repository), draft=False, tag_name=tag),
         )
 
     calls.ensure(f"publishing {tag}", find, make)

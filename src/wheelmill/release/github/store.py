@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 import string
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -18,25 +18,16 @@ from platformdirs import user_cache_path
 
 from wheelmill.errors import ReleaseError, UsageError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.github.assets import Asset, send
 from wheelmill.release.github.calls import Calls, Pace
-from wheelmill.release.github.claim import claim_tag, contents_of
 from wheelmill.release.github.connection import Repository
-from wheelmill.release.github.download import downloads_from, probe
-from wheelmill.release.github.drafts import all_releases, draft_of, publish_draft
+from wheelmill.release.github.download import downloads_from
+from wheelmill.release.github.drafts import all_releases
 from wheelmill.release.github.ledger import LedgerBranch
+from wheelmill.release.github.publisher import GitHubPublisher
+from wheelmill.release.github.turn import Turn
 from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.manifest import MANIFEST, Manifest, manifest_of, manifests_from
-from wheelmill.release.store import (
-    FailureFile,
-    Publication,
-    Quotas,
-    RefusedWheel,
-    files_beside,
-    files_of_release,
-    is_date_tag,
-)
-from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.release.manifest import MANIFEST, Manifest, manifests_from
+from wheelmill.release.store import FailureFile, Quotas, is_date_tag
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.glibc import promised_glibc
@@ -81,11 +72,6 @@ class GitHubStore:
     def ledger(self) -> Ledger:
         """A branch of the repository."""
         return Ledger(LedgerBranch(repository=self.repository, pace=self.pace), self.pace.clock)
-
-    @property
-    def lock(self) -> Path:
-        """A file in the cache."""
-        return user_cache_path("wheelmill") / "releases" / f"{self.repository.full_name}.lock"
 
     @property
     def quotas(self) -> Quotas:
@@ -138,57 +124,14 @@ class GitHubStore:
         if self.repository.token is None:
             raise UsageError("GITHUB_TOKEN is not set", hint="a token with 'contents: write' publishes releases")
 
-    def publish(self, wheels: Sequence[TestedWheel], *, now: datetime, progress: Progress) -> Publication:
-        """See `Store.publish`."""
+    @contextmanager
+    def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[GitHubPublisher]:
+        """See `Store.publisher`."""
         self.check_can_publish()
-        reasons = {wheel.file.filename: self.reason_to_refuse(wheel.file) for wheel in wheels}
-        refusals = tuple(RefusedWheel(filename=name, reason=reason) for name, reason in reasons.items() if reason)
-        accepted = [wheel for wheel in wheels if not reasons[wheel.file.filename]]
-        if not accepted:
-            return Publication(releases=(), refusals=refusals)
-        with Calls(self.repository, self.pace, progress) as calls:
-            manifest, late = self._release(accepted, now, calls)
-        return Publication(releases=(manifest,), refusals=(*refusals, *late))
+        turn = Turn(self.ledger, self.pace.clock, progress, until)
+        with turn.taken(), Calls(self.repository, Pace(self.pace.clock, turn), progress) as calls:
+            yield GitHubPublisher(self.repository, calls, turn, now=now)
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""
         return self.repository.downloads
-
-    def _release(
-        self, wheels: Sequence[TestedWheel], now: datetime, calls: Calls
-    ) -> tuple[Manifest, tuple[RefusedWheel, ...]]:
-        """Claim a tag, fill its draft, publish it, and look at it from outside."""
-        published = {release.tag_name for release in all_releases(calls) if not release.draft}
-        tag = claim_tag(calls, contents_of(wheel.file for wheel in wheels), published=published, now=now)
-        manifest = manifest_of(tag, wheels, now=now)
-        draft = draft_of(calls, manifest, self.repository)
-        if not draft.draft:
-            raise ReleaseError(
-                f"{tag} was published meanwhile, with the same wheels", hint="there is nothing left to do"
-            )
-        assets = {wheel.file.filename: _assets_of(wheel) for wheel in wheels}
-        faults = send(calls, draft, list(chain(*assets.values()))).faults
-        refusals = {
-            filename: fault for filename, own in assets.items() for asset in own if (fault := faults.get(asset.name))
-        }
-        manifest = replace(manifest, wheels=tuple(each for each in manifest.wheels if each.filename not in refusals))
-        if not manifest.wheels:
-            raise ReleaseError("\n".join((f"nothing of {tag} could be sent:", *refusals.values())))
-        arrived = chain(*(own for filename, own in assets.items() if filename not in refusals))
-        once = [Asset.of_bytes(name, content) for name, content in files_of_release(manifest, wheels).items()]
-        sent = send(calls, draft, [*arrived, *once])
-        if sent.faults:
-            raise ReleaseError("\n".join(f"{name} {fault}" for name, fault in sent.faults.items()))
-        publish_draft(calls, draft, manifest, self.repository)
-        with downloads_from(self.repository, self.pace.clock) as downloads:
-            probe(downloads, manifest, unhashed=sent.unhashed)
-        return manifest, tuple(RefusedWheel(filename=name, reason=fault) for name, fault in refusals.items())
-
-
-def _assets_of(wheel: TestedWheel) -> tuple[Asset, ...]:
-    """A wheel and what lies beside it."""
-    file = wheel.file
-    return (
-        Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256),
-        *(Asset.of_bytes(name, content) for name, content in files_beside(wheel).items()),
-    )

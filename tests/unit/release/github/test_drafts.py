@@ -8,14 +8,14 @@ from wheelmill.names import ReleaseTag
 from wheelmill.release.github import Repository
 from wheelmill.release.github.drafts import body_of, title_of
 from wheelmill.release.github.store import MAX_WHEELS
-from wheelmill.release.manifest import Manifest, manifest_of
+from wheelmill.release.manifest import Manifest, entry_of, manifest_of
 
 REPOSITORY = Repository(full_name="octo/wheels")
 TAG = ReleaseTag("v2026-11-21")
 
 
 def manifest(folder: Path, *names: str, sass: str = "sm_90") -> Manifest:
-    made = manifest_of(TAG, [certified_wheel(folder / name) for name in names], now=NOW)
+    made = manifest_of(TAG, [entry_of(certified_wheel(folder / name)) for name in names], now=NOW)
     (entry, *others) = made.wheels
     evidence = replace(entry.certificate.evidence, sass=(sass,), ptx=("compute_120",))
     return replace(made, wheels=(replace(entry, certificate=replace(entry.certificate, evidence=evidence)), *others))
