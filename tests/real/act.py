@@ -21,6 +21,8 @@ from wheelmill.index.serve import serve_folder
 from wheelmill.wheel.attestation import TRUSTED_ROOT
 
 ACTIONS: Final = Path(__file__).parent / "actions"
+GPU_MACHINE: Final = "machine-with-a-gpu"
+"""The label of a runner; here it has none."""
 PINNED: Final = re.compile(r"uses: ([\w-]+/[\w-]+)(?:/[\w-]+)?@([0-9a-f]{40})")
 
 
@@ -81,7 +83,7 @@ class Host:
         workflows = "\n".join(path.read_text() for path in (ROOT / ".github").rglob("*.yml"))
         argv = [
             *(f"{Path(sys.executable).parent}/act", event, "-W", f".github/workflows/{workflow}.yml", *options),
-            *("-P", "ubuntu-24.04=-self-hosted", "--no-cache-server", "--concurrent-jobs", "1"),
+            *("-P", "ubuntu-24.04=-self-hosted", "-P", f"{GPU_MACHINE}=-self-hosted", "--no-cache-server", "--concurrent-jobs", "1"),
             *("--defaultbranch", "main"),
             *(("--eventpath", str(event_file)) if payload else ()),  # inputs are not read beside one
             *("--secret", f"GITHUB_TOKEN={TOKEN}"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.act import Host, change_entry, new_host
+from tests.real.act import GPU_MACHINE, Host, change_entry, new_host
 from wheelmill.system.files import sha256_of
 
 pytestmark = pytest.mark.real
@@ -61,11 +61,15 @@ def test_a_package_that_requires_another_one_follows_in_a_run_of_its_own(host: H
         " -f cuda_versions=13.0 -f torch_versions= -f platforms=linux_x86_64"
     )
     assert "gh cache list --key compiled-wheelmill-demo-1.0.0+cu130-linux_x86_64-" in host.log.read_text()
-    host.dispatch({"groups": waiting, "attempt": "2", **wanted})
+    with_gpu = replace(host, variables=host.variables | {"WHEELMILL_GPU_RUNNER": GPU_MACHINE})
+    printed = with_gpu.dispatch({"groups": waiting, "attempt": "2", **wanted})
     (entry,) = json.loads(manifests(host)[-1].read_bytes())["wheels"]
     rooms = entry["certificate"]["clean_rooms"]
-    assert [room["python"].rpartition(".")[0] for room in rooms] == ["3.11", "3.12"]
+    assert [room["python"].rpartition(".")[0] for room in rooms] == ["3.11", "3.12", "3.11", "3.12"]
     assert {room["installed"]["wheelmill-demo"] for room in rooms} == {"1.0.0+cu130"}
+    assert "not tried on a GPU: smoke script: this machine has no GPU" in printed
+    assert [room["gpus"] for room in rooms] == [[]] * 4
+    assert f"{entry['filename']}.gpu.json\n" in host.log.read_text()  # it is attested
 
 
 def test_a_forced_rebuild_with_other_bytes_reaches_pip_as_build_1(host: Host, tmp_path: Path) -> None:

@@ -17,7 +17,13 @@ ACTIONS = sorted((ROOT / ".github" / "actions").glob("*/action.yml"))
 
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+( # zizmor: ignore\[[a-z-]+\])?")
 STAGES = {"plan", "build", "release", "index"}
-RUNS_FOREIGN_CODE = {("wheels-group", "build"), ("request", "plan"), ("request", "build"), ("request", "summary")}
+RUNS_FOREIGN_CODE = {
+    ("wheels-group", "build"),
+    ("wheels-group", "gpu"),
+    ("request", "plan"),
+    ("request", "build"),
+    ("request", "summary"),
+}
 WRITES: dict[tuple[str, str], set[str]] = {
     ("wheels", "build"): {"contents", "id-token", "attestations"},  # calls wheels-shard, whose jobs share these out
     ("wheels-shard", "build"): {"id-token", "attestations"},  # calls wheels-group, whose jobs share these out
@@ -114,12 +120,27 @@ def test_foreign_code_runs_where_nothing_can_be_written_and_no_secret_is() -> No
 def test_what_a_build_delivers_is_found_by_an_output_that_no_other_job_can_set() -> None:
     """Artifacts of a run can be replaced by any of its jobs; one with this number cannot."""
     jobs_of_group = read("wheels-group")["jobs"]
-    assert set(jobs_of_group) == {"build", "attest"}
+    assert set(jobs_of_group) == {"build", "gpu", "attest"}
     assert jobs_of_group["build"]["outputs"] == {"wheels": "${{ steps.wheels.outputs.artifact-id }}"}
-    (download,) = (
+    assert jobs_of_group["gpu"]["outputs"] == {"certificates": "${{ steps.certificates.outputs.artifact-id }}"}
+    wheels, certificates = (
         step["with"] for step in jobs_of_group["attest"]["steps"] if "download-artifact" in step.get("uses", "")
     )
-    assert download == {"artifact-ids": "${{ needs.build.outputs.wheels }}", "path": "out/wheels"}
+    assert wheels == {"artifact-ids": "${{ needs.build.outputs.wheels }}", "path": "out/wheels"}
+    assert certificates == {
+        "artifact-ids": "${{ needs.gpu.outputs.certificates }}",
+        "path": "out/wheels/gpu/certificates",
+    }
+
+
+def test_no_job_waits_for_a_machine_with_a_gpu_where_nobody_names_one() -> None:
+    condition = read("wheels-group")["jobs"]["gpu"]["if"]
+    assert "vars.WHEELMILL_GPU_RUNNER != ''" in condition
+    required = [step["env"] for _, step in steps() if "WHEELMILL_REQUIRE_GPU" in step.get("env", {})]
+    assert {env["WHEELMILL_REQUIRE_GPU"] for env in required} == {
+        "${{ vars.WHEELMILL_GPU_RUNNER != '' && 'linux_x86_64' || '' }}"
+    }
+    assert len(required) == len([step for _, step in steps() if "wheelmill release" in step.get("run", "")])
 
 
 def test_a_release_and_an_attestation_are_given_the_plan_by_an_input() -> None:

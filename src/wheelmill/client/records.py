@@ -18,6 +18,7 @@ from wheelmill.names import (
     Architecture,
     CudaTag,
     CudaVersion,
+    Gpu,
     Platform,
     ProjectName,
     PythonVersion,
@@ -29,15 +30,6 @@ from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.platforms import Libc, tag_places
 from wheelmill.wheel.torch_need import needed_torch
 from wheelmill.wheel.torch_window import TorchWindow
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gpu:
-    """One GPU."""
-
-    capability: Architecture
-    name: str | None = None
-    """``NVIDIA H100``; None when only its compute capability was given."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -195,7 +195,8 @@ def _facts_of_certificate(certificate: Certificate | None) -> dict[str, object]:
             "ptx": evidence.ptx,
         },
         "tried": [
-            {"python": room.python, "place": room.place, "skipped": room.skipped} for room in certificate.clean_rooms
+            {"python": room.python, "place": room.place, "skipped": room.skipped, "gpus": room.gpus}
+            for room in certificate.clean_rooms
         ],
         "built": {
             "version": provenance.cell.version,

@@ -1,6 +1,6 @@
 """The words of the domain: names, versions and tags, checked once where they enter."""
 
-from wheelmill.names.machines import Architecture, CudaVersion, Platform, PythonVersion
+from wheelmill.names.machines import Architecture, CudaVersion, Gpu, Platform, PythonVersion
 from wheelmill.names.text import (
     MAX_TEXT,
     CudaTag,
@@ -23,6 +23,7 @@ __all__ = [
     "Architecture",
     "CudaTag",
     "CudaVersion",
+    "Gpu",
     "Platform",
     "ProjectName",
     "ProjectVersion",

@@ -162,3 +162,12 @@ class Architecture(Word):
     def __str__(self) -> str:
         """``12.0+PTX``."""
         return f"{self.capability}{'+PTX' if self.ptx else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """One GPU."""
+
+    capability: Architecture
+    name: str | None = None
+    """``NVIDIA H100``; None when only its compute capability was given."""

@@ -18,7 +18,7 @@ from wheelmill.wheel.attestation import MAX_BUNDLE, WHEELS_WORKFLOW, Attested, S
 
 def write_wheel_checksums(path: Path, wheels: Iterable[TestedWheel]) -> None:
     """Write what is to be attested of wheels, as sha256sum does; nothing where there are none."""
-    _write_checksums(path, (subject for wheel in wheels for subject in subjects_of(wheel.file)))
+    _write_checksums(path, (subject for wheel in wheels for subject in subjects_of(wheel)))
 
 
 def write_manifest_checksums(path: Path, manifests: Iterable[Manifest]) -> None:

@@ -15,18 +15,51 @@ from pathlib import Path
 
 from wheelmill.build.provenance import Provenance
 from wheelmill.errors import IntegrityError, ReleaseError
-from wheelmill.names import Sha256
+from wheelmill.names import Platform, Sha256
 from wheelmill.pipeline.as_planned import differences, is_named_for, is_wheel_of
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.examine import examine_bytes
-from wheelmill.smoke.verdict import TestedWheel, certificate_path, tested_wheel_at
+from wheelmill.smoke.verdict import GPU_SUFFIX, Certificate, TestedWheel, certificate_path, tested_wheel_at
 from wheelmill.system.files import sha256_of, sha256_of_bytes
+from wheelmill.system.record_files import read_record
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import Attested
 from wheelmill.wheel.metadata import metadata_bytes
-from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.reserved import reservation
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuTrials:
+    """Certificates of a machine with a GPU, where kernels of delivered wheels were launched."""
+
+    platform: Platform
+    """The machine's: wheels for others are not asked for."""
+    paths: Sequence[Path]
+
+    def add_to(self, wheel: TestedWheel, attested: Attested | None) -> TestedWheel:
+        """Add the clean rooms of that machine to a wheel's certificate.
+
+        Args:
+            wheel: a wheel that passed elsewhere.
+            attested: what was attested; then other certificates are not read.
+
+        Raises:
+            ReleaseError: no certificate is of the wheel's bytes.
+            IntegrityError: one of its name cannot be read.
+        """
+        if all(Platform.of_tag(name) != self.platform for name in WheelName.parse(wheel.file.filename).platforms):
+            return wheel
+        wanted = certificate_path(wheel.file.path, GPU_SUFFIX).name
+        for path in (path for path in self.paths if path.name == wanted):
+            if attested and (wanted, sha256_of(path)) not in attested.files:
+                continue
+            if (said := read_record(path, Certificate)).sha256 == wheel.file.sha256:
+                rooms = (*wheel.certificate.clean_rooms, *said.clean_rooms)
+                certificate = replace(wheel.certificate, clean_rooms=rooms)
+                return replace(wheel, certificate=certificate, gpu_certificate=path)
+        raise ReleaseError("did not pass on a machine with a GPU: the job 'gpu' of its group says why")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +70,8 @@ class Gate:
     """What was planned; None asks only that a wheel agrees with itself."""
     attested: Attested | None = None
     """What was attested; None asks for no attestation."""
+    tried: GpuTrials | None = None
+    """What a machine with a GPU says of delivered wheels; None asks for none."""
     max_size: int | None = None
     """Bytes that it must stay under where it will be released; None sets no limit."""
 
@@ -76,17 +111,20 @@ class Gate:
             raise ReleaseError(str(verdict).removeprefix(f"{path.name} "))
         findings = tuple(dict.fromkeys((*verdict.findings, *tested.certificate.findings)))
         certificate = replace(tested.certificate, evidence=verdict.evidence, findings=findings)
-        return replace(tested, certificate=certificate, bundles=self._bundles_of(tested.file))
+        tested = replace(tested, certificate=certificate)
+        if self.tried:
+            tested = self.tried.add_to(tested, self.attested)
+        return replace(tested, bundles=self._bundles_of(tested))
 
-    def _bundles_of(self, file: WheelFile) -> tuple[bytes, ...]:
-        """What attests a wheel, its sidecar and its certificate.
+    def _bundles_of(self, wheel: TestedWheel) -> tuple[bytes, ...]:
+        """What attests a wheel, its sidecar and its certificates.
 
         Raises:
             ReleaseError: nothing does.
         """
         if self.attested is None:
             return ()
-        subjects = subjects_of(file)
+        subjects = subjects_of(wheel)
         if missing := [name for name, sha256 in subjects if (name, sha256) not in self.attested.files]:
             raise ReleaseError(f"cannot be released: {self.attested.signer} does not attest {', '.join(missing)}")
         return tuple(dict.fromkeys(self.attested.files[subject] for subject in subjects))
@@ -123,15 +161,16 @@ def delivered_in(directory: Path, suffix: str) -> list[Path]:
     return sorted([*directory.glob(f"*.{suffix}"), *directory.glob(f"*/*.{suffix}")])
 
 
-def subjects_of(file: WheelFile) -> Sequence[tuple[str, Sha256]]:
-    """What is attested of a readable wheel: the names and hashes of its file, its sidecar and its certificate.
+def subjects_of(wheel: TestedWheel) -> Sequence[tuple[str, Sha256]]:
+    """What is attested of a readable wheel: the names and hashes of its file, its sidecar and its certificates.
 
     Installers read the sidecar alone to find out what else to install (PEP 658). What only the build can say stands in
     the certificate, which jobs of other groups could replace.
     """
-    certificate = certificate_path(file.path)
+    file = wheel.file
+    certificates = (certificate_path(file.path), *([wheel.gpu_certificate] if wheel.gpu_certificate else []))
     return (
         (file.filename, file.sha256),
         (file.filename + SIDECAR_SUFFIX, sha256_of_bytes(metadata_bytes(file.path))),
-        (certificate.name, sha256_of(certificate)),
+        *((each.name, sha256_of(each)) for each in certificates),
     )

@@ -101,7 +101,7 @@ def run(
     work = _Run(
         factory=factory,
         published=published,
-        available=_released_wheels(manifests, factory.store),
+        available=released_wheels(manifests, factory.store),
         kept={} if force else _kept_wheels(published, (factory.output / "wheels", factory.output / "built")),
         failures=_failures_before(plan),
     )
@@ -234,7 +234,7 @@ def _failures_before(plan: Plan) -> list[RunFailure]:
     return [RunFailure(id=skip.cell.id, error=BuildError(f"{skip.cell.id} {skip.reason}")) for skip in skips]
 
 
-def _released_wheels(manifests: Iterable[Manifest], store: Store) -> list[AvailableWheel]:
+def released_wheels(manifests: Iterable[Manifest], store: Store) -> list[AvailableWheel]:
     """Every wheel that a store has and that was built by a factory."""
     return [
         AvailableWheel(provenance=provenance, fetch=partial(store.fetch, manifest.tag, entry.filename, entry.sha256))

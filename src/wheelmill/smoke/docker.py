@@ -26,11 +26,9 @@ from wheelmill.smoke.environment import (
 from wheelmill.smoke.evidence import Contents
 from wheelmill.system import resources
 from wheelmill.system.containers import Container, claim_run, start_container
+from wheelmill.system.gpus import device_files
 from wheelmill.system.images import base_image, own_image
 from wheelmill.system.progress import Progress
-
-_DRIVER: Final = Path("/dev/nvidiactl")
-"""Is there when NVIDIA's driver is loaded."""
 
 _FOLDER: Final = "/smoke"
 _VENV_PYTHON: Final = f"{_FOLDER}/venv/bin/python"
@@ -142,7 +140,7 @@ def _environment(
 ) -> Iterator[SmokeEnvironment]:
     interpreter = f"/opt/python/{python.interpreter}-{python.abi}/bin/python"
     mount = f"type=bind,source={index.folder},target={_INDEX},readonly"
-    gpus = ["--gpus", "all"] if _DRIVER.exists() else []
+    gpus = ["--gpus", "all"] if device_files() else []
     progress.step(f"in a container of {base.tagged}" + (f" beside torch {torch}" if torch else ""))
     with claim_run() as run, start_container(image, run, [*_OPTIONS, *gpus, "--mount", mount]) as container:
         container.run([interpreter, "-m", "venv", "--without-pip", f"{_FOLDER}/venv"], env=_ENVIRONMENT)

@@ -21,7 +21,7 @@ from wheelmill.smoke.environment import ServeIndex, SmokeEnvironments
 from wheelmill.smoke.evidence import Contents, open_wheel
 from wheelmill.smoke.rules import findings_of
 from wheelmill.smoke.trial import is_refused, try_in_environments
-from wheelmill.smoke.verdict import CleanRoom, Verdict, certificate_path
+from wheelmill.smoke.verdict import SUFFIX, CleanRoom, Verdict, certificate_path
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding
@@ -53,6 +53,7 @@ def examine_wheel(
     *,
     available: Sequence[AvailableWheel] = (),
     max_size: int | None = None,
+    suffix: str = SUFFIX,
     progress: Progress,
 ) -> Verdict:
     """Examine a wheel's bytes; if they do not refuse it, install it from an index of its own in clean environments.
@@ -65,12 +66,13 @@ def examine_wheel(
         serve_index: makes and serves the index that it is installed from.
         available: wheels of which those that it requires are installed beside it.
         max_size: bytes that a wheel must stay under where it will be released; None sets no limit.
+        suffix: of the certificate that is taken away.
         progress: told of every Python that it is tried on.
 
     Raises:
         UsageError: this machine lacks what the environments need.
     """
-    certificate_path(file.path).unlink(missing_ok=True)
+    certificate_path(file.path, suffix).unlink(missing_ok=True)
     contents, verdict = examine_bytes(file, provenance_of(file), max_size=max_size)
     if contents is None or not verdict.ok:
         progress.step(f"smoke: {file.filename}")

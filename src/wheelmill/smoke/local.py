@@ -16,6 +16,7 @@ from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system import process
 from wheelmill.system.folders import temporary_folder
+from wheelmill.system.gpus import device_files
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox, certificates
 
@@ -40,7 +41,7 @@ class LocalEnvironment:
 
     def run(self, code: str, *arguments: str) -> str:
         """Run Python code; see `SmokeEnvironment`."""
-        sandbox = Sandbox(writable={}, readable=[self.venv.directory, self.interpreter])
+        sandbox = Sandbox(writable={}, readable=[self.venv.directory, self.interpreter], devices=device_files())
         words: list[str | Path] = [self.venv.python, "-I", "-c", code, *arguments]
         environment = process.environment_for_foreign_code()
         return sandbox.run(words, cwd=self.venv.directory, env=environment, timeout=TIME_LIMIT)

@@ -13,6 +13,7 @@ from wheelmill.smoke.evidence import Contents
 from wheelmill.smoke.machine import absent_libraries, gpus_in, undefined_symbols
 from wheelmill.smoke.modules import failed_extensions, failed_imports, overwritten_files, uncompiled_modules
 from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
+from wheelmill.system.gpus import name_gpus
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.findings import Code, Finding, with_reasons
 
@@ -20,6 +21,7 @@ _DISTRIBUTIONS: Final = (
     "import importlib.metadata as m, json\n"
     "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}, sort_keys=True))"
 )
+_UNNAMED: Final = ("a GPU that nvidia-smi does not show",)
 
 
 def try_in_environments(
@@ -73,7 +75,7 @@ def _try_in(
         environment.install_torch(f"torch{environment.torch.pin}")
     absent = absent_libraries(contents, environment)
     script = contents.expectations.script
-    gpus = gpus_in(environment) if script else 0
+    gpus = (name_gpus() or _UNNAMED) if script and gpus_in(environment) else ()
     where = "" if environment.place == THIS_MACHINE else f"in {environment.place}: "
     where += f"beside torch {environment.torch}: " if isinstance(contents.torch, StableTorch) else ""
     for step in _steps(contents, environment, requirements, absent, script if gpus else None):
@@ -91,6 +93,7 @@ def _try_in(
         python=version,
         installed=evaluate(environment, dict[str, str], _DISTRIBUTIONS),
         skipped=skipped,
+        gpus=gpus,
     )
 
 

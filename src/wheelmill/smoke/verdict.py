@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,8 @@ from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.torch_window import TorchWindow
 
 SUFFIX: Final = ".tested.json"
+GPU_SUFFIX: Final = ".gpu.json"
+"""Of what a machine with a GPU says of a wheel that passed elsewhere."""
 
 THIS_MACHINE: Final = "this machine"
 """The place of a clean environment that is no container."""
@@ -65,6 +68,16 @@ class CleanRoom:
     """Every distribution in it, by name."""
     skipped: tuple[str, ...]
     """What was not tried in it, and why: ``import demo: this machine has no NVIDIA driver``."""
+    gpus: tuple[str, ...] = ()
+    """Where the smoke script launched kernels: ``NVIDIA H200, driver 580.65.06``."""
+
+
+def kernels_in(rooms: Collection[CleanRoom]) -> str:
+    """Say where kernels of a wheel ran, or why they did not: ``tried on NVIDIA H200, driver 580.65.06``."""
+    if gpus := dict.fromkeys(gpu for room in rooms for gpu in room.gpus):
+        return f"tried on {'; '.join(gpus)}"
+    why = dict.fromkeys(reason for room in rooms for reason in room.skipped)
+    return f"not tried on a GPU: {'; '.join(why) or 'packages.yml has no smoke script for it'}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,6 +133,8 @@ class TestedWheel:
     certificate: Certificate
     attestation: str | None = None
     """Where somebody who built it says so: the address of an attestation."""
+    gpu_certificate: Path | None = None
+    """What a machine with a GPU said of it; its clean rooms are part of the certificate."""
     bundles: tuple[bytes, ...] = ()
     """That attestation itself, verified: lines of JSON."""
 
@@ -136,13 +151,17 @@ def verdict_of(wheel: TestedWheel) -> Verdict:
     )
 
 
-def certificate_path(wheel: Path) -> Path:
+def certificate_path(wheel: Path, suffix: str = SUFFIX) -> Path:
     """Where a wheel's certificate is kept: beside it."""
-    return wheel.with_name(wheel.name + SUFFIX)
+    return wheel.with_name(wheel.name + suffix)
 
 
-def certify(verdict: Verdict) -> TestedWheel:
+def certify(verdict: Verdict, suffix: str = SUFFIX) -> TestedWheel:
     """Keep a passing verdict beside its wheel.
+
+    Args:
+        verdict: what smoke says of the wheel.
+        suffix: of the certificate's file: `SUFFIX`, or `GPU_SUFFIX`.
 
     Raises:
         SmokeError: it did not pass; names every finding.
@@ -156,7 +175,7 @@ def certify(verdict: Verdict) -> TestedWheel:
         provenance=verdict.provenance,
         findings=verdict.findings,
     )
-    write_record(certificate_path(verdict.file.path), certificate)
+    write_record(certificate_path(verdict.file.path, suffix), certificate)
     return TestedWheel(file=verdict.file, certificate=certificate)
 
 

@@ -43,6 +43,8 @@ class Sandbox:
     """Folders and files that it finds where they are, also below a home."""
     network: bool = False
     """Whether it reaches the network of this machine."""
+    devices: Sequence[Path] = ()
+    """Device files, such as those of GPUs."""
 
     def run(  # noqa: D417 - the rest is as there
         self,
@@ -92,6 +94,7 @@ class Sandbox:
             *("--dir", _HOME),
             *(word for pair in places.items() for word in ("--ro-bind", *pair)),
             *(word for outside, inside in self.writable.items() for word in ("--bind", outside, inside)),
+            *(word for device in self.devices for word in ("--dev-bind", device, device)),
             *(word for path in secrets for word in ("--ro-bind", os.devnull, path)),
             *_ISOLATED,
             *([] if self.network else ["--unshare-net"]),

@@ -215,7 +215,7 @@ def test_wheels_json_has_everything(release: Release) -> None:
             "sass": [],
             "ptx": [],
         },
-        "tried": [{"python": "3.11.7", "place": "this machine", "skipped": []}],
+        "tried": [{"python": "3.11.7", "place": "this machine", "skipped": [], "gpus": []}],
         "built": None,
     }
 

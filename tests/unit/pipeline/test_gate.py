@@ -11,10 +11,18 @@ from tests.unit.build.conftest import MACHINE, PROVENANCE, TARGET, compile_share
 from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
 from wheelmill.config.model import LockedRequirement, LockedSdist
-from wheelmill.names import Architecture, PythonVersion, Sha256
-from wheelmill.pipeline.gate import Gate, subjects_of
+from wheelmill.names import Architecture, Platform, PythonVersion, Sha256
+from wheelmill.pipeline.gate import Gate, GpuTrials, subjects_of
 from wheelmill.plan.targets import BuildTarget
-from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence, certificate_path
+from wheelmill.smoke import verdict
+from wheelmill.smoke.verdict import (
+    GPU_SUFFIX,
+    Certificate,
+    CleanRoom,
+    Evidence,
+    TestedWheel,
+    certificate_path,
+)
 from wheelmill.system.record_files import write_record
 from wheelmill.wheel.attestation import Attested, Signer
 from wheelmill.wheel.name import WheelFile
@@ -197,9 +205,16 @@ def test_a_copy_of_a_wheel_holds_nothing_up(deliver: Deliver) -> None:
     assert (len(admitted), refused) == (1, ())
 
 
+def wheel_at(path: Path) -> TestedWheel:
+    """A delivered wheel, as its job left it."""
+    tested = verdict.tested_wheel_at(path)
+    assert tested
+    return tested
+
+
 def attested_files(*paths: Path) -> Attested:
     """As if all that belongs to these wheels were signed."""
-    files = {subject: b"{}" for path in paths for subject in subjects_of(WheelFile.at(path))}
+    files = {subject: b"{}" for path in paths for subject in subjects_of(wheel_at(path))}
     return Attested(signer=Signer("owner/repo"), files=files, faults=())
 
 
@@ -234,3 +249,59 @@ def test_a_link_in_the_place_of_a_wheel_is_refused(deliver: Deliver, tmp_path: P
     path.rename(tmp_path / "elsewhere.whl")
     path.symlink_to(tmp_path / "elsewhere.whl")
     assert reason_for(path) == "is no regular file"
+
+
+ROOM_WITH_A_GPU = CleanRoom(python="3.11.7", installed={}, skipped=(), gpus=("NVIDIA H200, driver 580.65.06",))
+
+
+def try_on_a_gpu(wheel: Path, folder: str = "gpu-group") -> Path:
+    """Leave what the job of a machine with a GPU leaves, in a folder of its own."""
+    path = certificate_path(wheel.parents[1] / folder / wheel.name, GPU_SUFFIX)
+    path.parent.mkdir(exist_ok=True)
+    tested = wheel_at(wheel).certificate
+    write_record(path, replace(tested, clean_rooms=(ROOM_WITH_A_GPU,)))
+    return path
+
+
+def trials_in(folder: Path) -> GpuTrials:
+    return GpuTrials(platform=TARGET.cell.platform, paths=sorted(folder.rglob("*.gpu.json")))
+
+
+def test_a_release_says_on_which_gpu_a_wheel_was_tried(deliver: Deliver, tmp_path: Path) -> None:
+    path = deliver()
+    said = try_on_a_gpu(path)
+    (wheel,), _ = Gate(targets=(TARGET,), tried=trials_in(tmp_path)).admit([path])
+    assert [room.gpus for room in wheel.certificate.clean_rooms] == [(), ROOM_WITH_A_GPU.gpus]
+    assert said.name in dict(subjects_of(wheel))  # and it is attested, too
+    ignored, _ = Gate(targets=(TARGET,)).admit([path])
+    assert [len(wheel.certificate.clean_rooms) for wheel in ignored] == [1]
+
+
+def test_a_wheel_that_did_not_pass_on_a_gpu_is_refused(deliver: Deliver, tmp_path: Path) -> None:
+    _, (refusal,) = Gate(targets=(TARGET,), tried=trials_in(tmp_path)).admit([deliver()])
+    assert refusal.reason == "did not pass on a machine with a GPU: the job 'gpu' of its group says why"
+
+
+def test_what_a_gpu_said_of_other_bytes_counts_for_nothing(deliver: Deliver, tmp_path: Path) -> None:
+    try_on_a_gpu(deliver())
+    changed = deliver(files={"demo/more.py": b""})
+    _, (refusal,) = Gate(targets=(TARGET,), tried=trials_in(tmp_path)).admit([changed])
+    assert "did not pass on a machine with a GPU" in refusal.reason
+
+
+def test_a_wheel_for_another_platform_needs_no_gpu(deliver: Deliver) -> None:
+    trials = GpuTrials(platform=Platform("linux", "riscv64"), paths=())
+    (wheel,), _ = Gate(targets=(TARGET,), tried=trials).admit([deliver()])
+    assert wheel.gpu_certificate is None
+
+
+def test_what_another_job_says_of_a_gpu_is_not_taken_for_what_is_attested(deliver: Deliver, tmp_path: Path) -> None:
+    path = deliver()
+    said = try_on_a_gpu(path)
+    (wheel,), _ = Gate(targets=(TARGET,), tried=trials_in(tmp_path)).admit([path])
+    attested = Attested(signer=Signer("owner/repo"), files=dict.fromkeys(subjects_of(wheel), b"{}"), faults=())
+    forged = try_on_a_gpu(path, folder="a-hostile-group")
+    forged.write_text(forged.read_text().replace("H200", "B200"))
+    gate = Gate(targets=(TARGET,), attested=attested, tried=trials_in(tmp_path))
+    (admitted,), _ = gate.admit([path])
+    assert admitted.gpu_certificate == said

@@ -10,8 +10,9 @@ import pytest
 from tests.unit.smoke.conftest import Visit
 from tests.unit.smoke.folders import Folder, Folders
 from wheelmill.errors import IntegrityError, NetworkError, ProcessError, UsageError
+from wheelmill.smoke import trial
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
-from wheelmill.smoke.verdict import CleanRoom
+from wheelmill.smoke.verdict import CleanRoom, kernels_in
 from wheelmill.wheel.findings import Code, Finding
 
 NO_SUCH_PYTHON = ProcessError("uv exited with 2", returncode=2, tail="no Python 3.99")
@@ -123,6 +124,25 @@ def test_the_smoke_script_decides_where_there_is_a_gpu(visit: Visit, tmp_path: P
     script = "import demo; raise SystemExit('wrong sum')"
     (finding,) = visit(Folders(tmp_path, places=("cuda:13.0",), gpus=1), script=script)
     assert finding == Finding(code=Code.SCRIPT, detail="in cuda:13.0: wrong sum")
+
+
+def test_evidence_names_the_gpu_that_kernels_ran_on(
+    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "name_gpus", lambda: ("NVIDIA H200, driver 580.65.06",))
+    (room,) = visit(Folders(tmp_path, gpus=1), script="import demo")
+    assert isinstance(room, CleanRoom)
+    assert kernels_in([room]) == "tried on NVIDIA H200, driver 580.65.06"
+
+
+def test_evidence_says_why_no_kernel_ran(visit: Visit, tmp_path: Path) -> None:
+    (without_gpu,) = visit(Folders(tmp_path), script="import demo")
+    assert isinstance(without_gpu, CleanRoom)
+    assert kernels_in([without_gpu]) == "not tried on a GPU: smoke script: this machine has no GPU"
+    (tmp_path / "environment 0").rename(tmp_path / "of the other")
+    (without_script,) = visit(Folders(tmp_path, gpus=1))
+    assert isinstance(without_script, CleanRoom)
+    assert kernels_in([without_script]) == "not tried on a GPU: packages.yml has no smoke script for it"
 
 
 def test_an_environment_without_a_gpu_skips_the_smoke_script_and_says_so(visit: Visit, tmp_path: Path) -> None:

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wheelmill.cli.factory.filters import read_values
 from wheelmill.cli.factory.inputs import ConfigOption, RequiredSignerOption, StoreOption, config_at, store_at
 from wheelmill.cli.shared.options import signer_of, with_groups
 from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import ReleaseError
+from wheelmill.names import Platform
 from wheelmill.release.store import RefusedWheel
+from wheelmill.smoke.verdict import GPU_SUFFIX
 
 if TYPE_CHECKING:
-    from wheelmill.pipeline import Gate
+    from wheelmill.pipeline import Gate, GpuTrials
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,14 @@ class GateOptions:
     ] = None
     config: ConfigOption = None
     require_attestation: RequiredSignerOption = None
+    require_gpu: Annotated[
+        str | None,
+        typer.Option(
+            help="Only wheels for this platform, or for others, that passed 'wheelmill smoke --gpu'.",
+            metavar="PLATFORM",
+            envvar="WHEELMILL_REQUIRE_GPU",
+        ),
+    ] = None
 
     def gate(self, directory: Path, max_size: int | None) -> Gate:
         """Make the gate for delivered wheels.
@@ -49,8 +60,21 @@ class GateOptions:
         return pipeline.Gate(
             targets=pipeline.read_plan(self.plan).targets(config_at(self.config)) if self.plan else None,
             attested=pipeline.attested_in(directory, signer) if signer else None,
+            tried=self._trials(directory),
             max_size=max_size,
         )
+
+    def _trials(self, directory: Path) -> GpuTrials | None:
+        """What a machine with a GPU left of delivered wheels, if that is asked for.
+
+        Raises:
+            UsageError: the platform is none.
+        """
+        from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+
+        platforms = read_values("--require-gpu", [self.require_gpu or ""], Platform.parse)
+        paths = sorted(directory.rglob(f"*{GPU_SUFFIX}"))
+        return pipeline.GpuTrials(platform=platforms[0], paths=paths) if platforms else None
 
 
 @with_groups

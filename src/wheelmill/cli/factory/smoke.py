@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from wheelmill.cli.factory.inputs import ConfigOption, config_at
+from wheelmill.cli.factory.inputs import ConfigOption, config_at, store_at
 from wheelmill.cli.factory.sandbox import SandboxKind, SandboxOption, environments_in
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import SmokeError
-from wheelmill.smoke.verdict import Verdict, certify
+from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX, Verdict, certify, kernels_in
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 
@@ -23,20 +23,43 @@ def smoke(
     *,
     sandbox: SandboxOption = SandboxKind.LOCAL,
     config: ConfigOption = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="Has wheels that these require: dir:PATH or github:OWNER/REPO.",
+            metavar="STORE",
+            envvar="WHEELMILL_STORE",
+        ),
+    ] = None,
+    gpu: Annotated[
+        bool,
+        typer.Option("--gpu", help="Keep what this machine's GPU shows in WHEEL.gpu.json, beside the certificate."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Examine wheels: their bytes first, then a clean installation and import. Exits with 5 on findings."""
-    from wheelmill.pipeline.publishing import serve_candidate  # noqa: PLC0415 - needs the factory extra
+    from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.pipeline.publishing import serve_candidate  # noqa: PLC0415
     from wheelmill.release.github.store import QUOTAS  # noqa: PLC0415
     from wheelmill.smoke.examine import examine_wheel, wheels_on_disk  # noqa: PLC0415
 
+    suffix = GPU_SUFFIX if gpu else SUFFIX
     environments = environments_in(sandbox, config_at(config))
     with progress() as shown:
         files = [WheelFile.at(path) for path in wheels]
         available = wheels_on_disk(files)
+        if store:
+            releases = store_at(store)
+            available += pipeline.released_wheels(releases.manifests(), releases)
         verdicts = [
             examine_wheel(
-                file, environments, serve_candidate, available=available, max_size=QUOTAS.asset, progress=shown
+                file,
+                environments,
+                serve_candidate,
+                available=available,
+                max_size=QUOTAS.asset,
+                suffix=suffix,
+                progress=shown,
             )
             for file in files
         ]
@@ -45,7 +68,9 @@ def smoke(
     for verdict in verdicts:
         say(str(verdict))
         if verdict.ok:
-            certify(verdict)
+            certify(verdict, suffix)
+            if gpu:
+                say(f"  {kernels_in(verdict.clean_rooms)}")
     refused = [verdict.file.filename for verdict in verdicts if not verdict.ok]
     if refused:
         raise SmokeError(f"refused: {', '.join(refused)}")
@@ -65,4 +90,5 @@ def verdict_content(verdict: Verdict) -> dict[str, object]:
         "findings": [_finding_content(finding) for finding in verdict.findings if finding.refuses],
         "warnings": [_finding_content(finding) for finding in verdict.findings if not finding.refuses],
         "evidence": asdict(verdict.evidence) if verdict.evidence else None,
+        "gpus": sorted({gpu for room in verdict.clean_rooms for gpu in room.gpus}),
     }

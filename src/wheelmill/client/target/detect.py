@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from wheelmill.client.records import Gpu, TargetEnvironment
-from wheelmill.client.target import driver
+from wheelmill.client.records import TargetEnvironment
 from wheelmill.client.target.interpreter import environment_of, find_interpreter, libc_of, platform_of
 from wheelmill.client.target.named_torch import NamedTorch
 from wheelmill.errors import UsageError
-from wheelmill.names import Architecture, CudaVersion, Platform, PythonVersion
+from wheelmill.names import Architecture, CudaVersion, Gpu, Platform, PythonVersion
+from wheelmill.system import gpus
 from wheelmill.wheel.platforms import Libc
 
 PUBLISHED_LIBC: Final = Libc("glibc", 2, 28)
@@ -88,13 +88,13 @@ def _describe_this_machine(python: PythonVersion) -> TargetEnvironment:
 
 def _with_driver(found: TargetEnvironment, overrides: Overrides) -> TargetEnvironment:
     """Add the driver and the GPUs of this machine where they were not given."""
-    version, origin = (overrides.driver, "--driver") if overrides.driver else driver.driver_version()
+    version, origin = (overrides.driver, "--driver") if overrides.driver else gpus.driver_version()
     if version is None:
         return found
     found = replace(found, driver=version, origins={**found.origins, "driver": origin})
     if overrides.gpus:
         return found
-    return replace(found, gpus=driver.gpus(), origins={**found.origins, "gpus": "nvidia-smi"})
+    return replace(found, gpus=gpus.find_gpus(), origins={**found.origins, "gpus": "nvidia-smi"})
 
 
 def _with_backend(found: TargetEnvironment) -> TargetEnvironment:

@@ -145,9 +145,11 @@ class WheelGroup:
 
     @property
     def tried_on(self) -> str:
-        """The Pythons of the environments that they were installed into and imported in: ``3.11.7, 3.12.1``."""
-        rooms = (room for wheel in self.wheels if wheel.file.certificate for room in wheel.file.certificate.clean_rooms)
-        return ", ".join(dict.fromkeys(room.python for room in rooms))
+        """The Pythons that they were imported on, and the GPUs where kernels ran: ``3.11.7, NVIDIA H200``."""
+        rooms = [room for wheel in self.wheels if wheel.file.certificate for room in wheel.file.certificate.clean_rooms]
+        return ", ".join(
+            dict.fromkeys((*(room.python for room in rooms), *(gpu for room in rooms for gpu in room.gpus)))
+        )
 
     @property
     def attestations(self) -> tuple[str, ...]:

@@ -4,10 +4,10 @@ from packaging.requirements import Requirement
 
 from tests.unit.client.conftest import TARGET, candidates
 from wheelmill.client.choose.fit import mismatches
-from wheelmill.client.records import Aspect, Gpu, TargetEnvironment
+from wheelmill.client.records import Aspect, TargetEnvironment
 from wheelmill.client.source_records import Source, SourceKind
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.names import Architecture, CudaVersion, TorchVersion
+from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion
 
 
 def test_a_wheel_for_a_release_candidate_is_for_nobody_else(facts: Compatibility) -> None:

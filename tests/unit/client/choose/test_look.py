@@ -14,9 +14,9 @@ from tests.unit.client.conftest import TARGET, candidates, chosen
 from tests.wheels import write_wheel
 from wheelmill.client.choose.fit import mismatches_inside
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Aspect, Gpu, Inside, Resolution, TargetEnvironment
+from wheelmill.client.records import Aspect, Inside, Resolution, TargetEnvironment
 from wheelmill.errors import UsageError
-from wheelmill.names import Architecture, CudaVersion, TorchVersion
+from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion
 from wheelmill.wheel.platforms import Libc
 
 SOURCE = """

@@ -11,8 +11,8 @@ from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.explain import explain
 from wheelmill.client.choose.resolve import Search, resolve
-from wheelmill.client.records import Gpu, Inside, Resolution
-from wheelmill.names import Architecture, ReleaseTag, Sha256
+from wheelmill.client.records import Inside, Resolution
+from wheelmill.names import Architecture, Gpu, ReleaseTag, Sha256
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.smoke.verdict import Certificate, Evidence
 from wheelmill.system.record_files import record_bytes

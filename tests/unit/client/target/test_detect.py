@@ -8,9 +8,10 @@ import pytest
 from tests.unit.client.conftest import TARGET, Resolve, chosen
 from wheelmill.cli.shared.target import TargetOptions
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.target import detect, driver
+from wheelmill.client.target import detect
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, TorchVersion
+from wheelmill.system import gpus
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +19,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment with torch 2.8.0+cu128, and no driver."""
     found = replace(TARGET, torch_release="2.8.0+cu128", cxx11_abi=True, interpreter=Path("python"))
     monkeypatch.setattr(detect, "environment_of", lambda _interpreter: found)
-    monkeypatch.setattr(driver, "driver_version", lambda: (None, ""))
+    monkeypatch.setattr(gpus, "driver_version", lambda: (None, ""))
 
 
 def given(**options: str) -> TargetEnvironment:

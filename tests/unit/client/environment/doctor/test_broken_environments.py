@@ -13,8 +13,8 @@ from tests.unit.client.environment.doctor.conftest import TARGET, Examine, named
 from wheelmill.client.environment.doctor.defects import DefectCode
 from wheelmill.client.environment.doctor.import_path import PYTHONPATH, USER_SITE, SearchFolder
 from wheelmill.client.environment.doctor.remedies import Remedies
-from wheelmill.client.records import Gpu, TargetEnvironment
-from wheelmill.names import Architecture
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.names import Architecture, Gpu
 
 CPU = replace(TARGET, cuda=None, cpu_only=True, torch_release="2.11.0+cpu")
 NO_TORCH = replace(TARGET, torch=None, torch_release=None, cuda=None, cxx11_abi=None)

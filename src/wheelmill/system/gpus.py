@@ -12,13 +12,13 @@ from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.client.records import Gpu
 from wheelmill.errors import UsageError, WheelmillError
-from wheelmill.names import Architecture
+from wheelmill.names import Architecture, Gpu
 from wheelmill.system import process
 
 _SYSFS: Final = Path("/sys/module/nvidia/version")
 _PROCFS: Final = Path("/proc/driver/nvidia/version")
+_DEVICES: Final = Path("/dev")
 _SECONDS: Final = 20
 """nvidia-smi initializes every GPU, and hangs where one of them is broken."""
 
@@ -45,13 +45,27 @@ def driver_version() -> tuple[str | None, str]:
     return (rows[0][0], "nvidia-smi") if rows else (None, "no NVIDIA driver found")
 
 
-def gpus() -> tuple[Gpu, ...]:
+def find_gpus() -> tuple[Gpu, ...]:
     """Every GPU that the driver shows."""
     return tuple(
         Gpu(name=name, capability=Architecture.parse(capability))
         for name, capability in _nvidia_smi("name,compute_cap")
         if capability.replace(".", "", 1).isdigit()  # "[N/A]" in some virtual machines
     )
+
+
+def name_gpus() -> tuple[str, ...]:
+    """Every GPU that the driver shows, as evidence names it: ``NVIDIA H200, driver 580.65.06``."""
+    version, _ = driver_version()
+    return tuple(f"{gpu.name}, driver {version}" for gpu in find_gpus())
+
+
+def device_files() -> list[Path]:
+    """The files that a program opens to use a GPU; none where no driver is loaded.
+
+    https://docs.nvidia.com/datacenter/tesla/mig-user-guide/#device-nodes
+    """
+    return sorted(_DEVICES.glob("nvidia*"))
 
 
 def _nvidia_smi(query: str) -> list[list[str]]:
