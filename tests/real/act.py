@@ -83,7 +83,8 @@ class Host:
         workflows = "\n".join(path.read_text() for path in (ROOT / ".github").rglob("*.yml"))
         argv = [
             *(f"{Path(sys.executable).parent}/act", event, "-W", f".github/workflows/{workflow}.yml", *options),
-            *("-P", "ubuntu-24.04=-self-hosted", "-P", f"{GPU_MACHINE}=-self-hosted", "--no-cache-server", "--concurrent-jobs", "1"),
+            *("-P", "ubuntu-24.04=-self-hosted", "-P", f"{GPU_MACHINE}=-self-hosted"),
+            *("--no-cache-server", "--concurrent-jobs", "1"),
             *("--defaultbranch", "main"),
             *(("--eventpath", str(event_file)) if payload else ()),  # inputs are not read beside one
             *("--secret", f"GITHUB_TOKEN={TOKEN}"),

@@ -1,5 +1,6 @@
 """upstream.yml under act: what can be updated reaches the pull request, and what cannot is told there."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ def test_what_changed_is_proposed_and_a_failed_step_does_not_hold_it_up(tmp_path
         host.run("workflow_dispatch", "upstream")
         first, *lines = host.log.read_text().splitlines()
         assert first == "pull request from upstream"
-        assert lines[0] == "config/packages.lock"
+        assert lines[0] == "config/packages.lock"  # and requirements.lock where a tool has a newer release
         said = "\n".join(lines[1:])
         for part in (
             "there is no config/compatibility.yml",
@@ -22,7 +23,20 @@ def test_what_changed_is_proposed_and_a_failed_step_does_not_hold_it_up(tmp_path
             "there is no config/images.yml",
             "requirements of 2 packages",
             "a wheel of each of the three packages that cost least",
+            "gh workflow run ci.yml --ref upstream",
             "gh workflow run request.yml --ref upstream --field base=",
         ):
             assert part in said
         assert (host.artifacts / "upstream" / "upstream.patch").stat().st_size
+
+
+def test_a_schedule_starts_workflows_once_a_variable_says_so(tmp_path: Path) -> None:
+    with new_host(tmp_path) as host:
+        monday, wednesday = ({"schedule": cron} for cron in ("17 3 * * 1", "41 5 * * 3"))
+        host.run("schedule", "schedule", payload=monday)
+        assert not host.log.exists()
+        switched_on = replace(host, variables=host.variables | {"WHEELMILL_SCHEDULE": "true"})
+        for due in (monday, wednesday):
+            switched_on.run("schedule", "schedule", payload=due)
+        started = ["gh workflow run wheels.yml --ref main", "gh workflow run upstream.yml --ref main"]
+        assert host.log.read_text().splitlines() == started

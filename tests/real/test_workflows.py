@@ -98,7 +98,7 @@ def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> N
     assert kernels.name in log.read_text()
 
 
-def test_a_push_plans_the_entry_that_it_changes_and_a_schedule_everything(tmp_path: Path) -> None:
+def test_a_push_plans_the_entry_that_it_changes_and_a_dispatch_of_nothing_everything(tmp_path: Path) -> None:
     with new_host(tmp_path) as host:
         change_entry(host.repository, "wheelmill-demo-average", 'python: "==3.12"')
         before = host.commit()
@@ -107,7 +107,7 @@ def test_a_push_plans_the_entry_that_it_changes_and_a_schedule_everything(tmp_pa
         assert groups
         assert {group.partition("-1.0.0")[0] for group in groups} == {"wheelmill-demo-average"}
 
-        host.run("schedule", "wheels", "--job", "plan")
+        host.run("workflow_dispatch", "wheels", "--job", "plan")
         everything = host.planned()
         assert {group.partition("-1.0.0")[0] for group in everything} == {
             "wheelmill-demo"

@@ -34,6 +34,7 @@ WRITES: dict[tuple[str, str], set[str]] = {
     ("wheels", "resume"): {"actions"},
     ("index", "deploy"): {"pages", "id-token"},
     ("request-comment", "comment"): {"pull-requests"},
+    ("schedule", "dispatch"): {"actions"},
     ("upstream", "pull-request"): {"actions", "contents", "pull-requests"},
 }
 
@@ -218,26 +219,56 @@ def test_a_release_and_a_site_that_wait_are_not_cancelled_by_later_ones() -> Non
     assert "${{ github.run_id }}" in read("wheels")["concurrency"]["group"]
 
 
+def test_only_a_file_that_does_nothing_else_has_a_schedule_and_a_variable_turns_it_on() -> None:
+    """GitHub disables all triggers of a file with a schedule after 60 days without a commit."""
+    scheduled = [name for name, path in WORKFLOWS.items() if "schedule:" in path.read_text()]
+    assert scheduled == ["schedule"]
+    (job,) = read("schedule")["jobs"].values()
+    assert job["if"] == "${{ vars.WHEELMILL_SCHEDULE == 'true' }}"
+    text = WORKFLOWS["schedule"].read_text()
+    for started in re.findall(r"[a-z]+\.yml'", text):
+        assert "workflow_dispatch:" in WORKFLOWS[started.removesuffix(".yml'")].read_text()
+    due = re.findall(r'cron: "([^"]+)" # upstream.yml', text)
+    assert [f"github.event.schedule == '{cron}' && 'upstream.yml'" in text for cron in due] == [True]
+
+
+def test_the_pull_request_of_upstream_is_checked_by_dispatches() -> None:
+    (script,) = (step["run"] for where, step in steps() if "gh workflow run request.yml" in step.get("run", ""))
+    for started in re.findall(r"gh workflow run (\w+)\.yml --ref upstream", script):
+        assert "workflow_dispatch:" in WORKFLOWS[started].read_text()
+    assert "ci.yml --ref upstream" in script
+
+
+def test_a_release_waits_for_the_rules_of_its_environment() -> None:
+    assert read("wheels-shard")["jobs"]["release"]["environment"] == "release"
+
+
 def test_artifacts_are_kept_for_90_days_and_a_missing_one_is_an_error() -> None:
     uploads = [step["with"] for _, step in steps() if step.get("uses", "").startswith("actions/upload-artifact@")]
     assert len(uploads) > 4
     assert {(upload["retention-days"], upload["if-no-files-found"]) for upload in uploads} == {(90, "error")}
 
 
+def comment_on(found: bytes, folder: Path) -> str:
+    """What is said of a request run below its pull request."""
+    (script,) = (step["run"] for _, step in steps() if "comment/request.txt" in step.get("run", ""))
+    (folder / "comment").mkdir()
+    (folder / "comment" / "request.txt").write_bytes(found)
+    variables = {"RUN": "https://example.org", "PATH": "/usr/bin:/bin"}
+    subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=folder, env=variables, check=True)
+    return (folder / "comment.md").read_bytes().decode()
+
+
 def test_the_text_of_a_pull_request_stays_inside_a_code_block(tmp_path: Path) -> None:
     """Four spaces before every line, also before one that a lone carriage return would begin."""
-    (script,) = (step["run"] for _, step in steps() if "comment/request.txt" in step.get("run", ""))
     hostile = b"# heading\r**bold**\n```\n</details>@everyone \xff\r\n\tx"
-    (tmp_path / "comment").mkdir()
-    (tmp_path / "comment" / "request.txt").write_bytes(hostile)
-    subprocess.run(
-        ["bash", "-e", "-c", script],
-        cwd=tmp_path,
-        env={"RUN": "https://example.org", "PATH": "/usr/bin:/bin"},
-        check=True,
-    )
-    first, blank, *quoted = (tmp_path / "comment.md").read_bytes().decode().split("\n")
+    first, blank, *quoted = comment_on(hostile, tmp_path).split("\n")
     assert (first, blank) == ("What the [request run](https://example.org) found:", "")
     assert quoted
     assert [line for line in quoted if line and not line.startswith("    ")] == []
     assert "\r" not in "".join(quoted)
+
+
+@pytest.mark.parametrize("line", ["", "x", "größe" * 10], ids=["blank", "short", "wide"])
+def test_a_comment_is_not_longer_than_github_takes_with_its_spaces(line: str, tmp_path: Path) -> None:
+    assert 60_000 < len(comment_on(f"{line}\n".encode() * 20_000, tmp_path).encode()) <= 65_536
