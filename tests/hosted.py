@@ -68,6 +68,7 @@ RIGHT: Mapping[str, Any] = {
         )
         for name in _ENVIRONMENTS
     },
+    "/actions/secrets": _listed("secrets"),
     "/environments/notify/secrets": _listed("secrets", {"name": "WHEELMILL_WEBHOOK"}),
     "/immutable-releases": {"enabled": True, "enforced_by_owner": False},
     "/rules/branches/main": [{"type": "deletion"}, {"type": "non_fast_forward"}],

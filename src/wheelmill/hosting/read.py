@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import quote
@@ -15,6 +16,8 @@ from wheelmill.errors import RejectedError, UsageError
 from wheelmill.hosting.answers import Answers
 from wheelmill.hosting.factory import ENVIRONMENTS, NOTIFY
 from wheelmill.hosting.settings import (
+    ORGANIZATION,
+    Account,
     ActionsPolicy,
     AllowedActions,
     BranchRule,
@@ -78,8 +81,8 @@ def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
         ledger_rules=answers.seen(
             f"the rules for the branch {BRANCH}", "Metadata: read", lambda: _ruleset(answers, BRANCH)
         ),
-        variables=_variables(answers),
-        webhook_secrets=_webhook_secrets(answers, environments),
+        variables=_variables(answers, description.owner),
+        secrets=_secrets(answers, environments),
         runners=answers.seen(
             "the machines of the owner",
             _ADMINISTRATION,
@@ -174,22 +177,30 @@ def _ruleset(answers: Answers, branch: str) -> frozenset[str]:
     return frozenset(rule.type for rule in answers.all(f"/rules/branches/{quote(branch, safe='')}", BranchRule))
 
 
-def _variables(answers: Answers) -> Mapping[str, str] | Unseen:
+def _variables(answers: Answers, owner: Account) -> Mapping[str, str] | Unseen:
+    """Those of the repository, and of an organization where the repository has no other value."""
+    places = ["/actions/variables"]
+    if owner.type == ORGANIZATION:
+        places.insert(0, "/actions/organization-variables")
+
     def read() -> Mapping[str, str]:
-        return {each.name: each.value for each in answers.all("/actions/variables", Variable, within="variables")}
+        found = chain.from_iterable(answers.all(path, Variable, within="variables") for path in places)
+        return {each.name: each.value for each in found}
 
     return answers.seen("the variables", "Variables: read", read)
 
 
-def _webhook_secrets(answers: Answers, environments: Mapping[str, Environment] | Unseen) -> frozenset[str] | Unseen:
-    if not isinstance(environments, Unseen) and NOTIFY not in environments:
-        return frozenset()
-    path = f"/environments/{NOTIFY}/secrets"
-    return answers.seen(
-        f"the names of the secrets of the environment {NOTIFY}",
-        "Environments: read",
-        lambda: frozenset(secret.name for secret in answers.all(path, SecretName, within="secrets")),
-    )
+def _secrets(answers: Answers, environments: Mapping[str, Environment] | Unseen) -> frozenset[str] | Unseen:
+    """The names of those that the job has that tells of failures."""
+    places = ["/actions/secrets"]
+    if isinstance(environments, Unseen) or NOTIFY in environments:
+        places.append(f"/environments/{NOTIFY}/secrets")
+
+    def read() -> frozenset[str]:
+        found = chain.from_iterable(answers.all(path, SecretName, within="secrets") for path in places)
+        return frozenset(each.name for each in found)
+
+    return answers.seen("the names of the secrets", "Secrets: read, Environments: read", read)
 
 
 def _workflows(answers: Answers) -> Mapping[str, str] | Unseen:

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+ORGANIZATION: Final = "Organization"
+"""The type of an account that is nobody's own."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Account:
 
     login: str
     type: str
-    """``User`` or ``Organization``."""
+    """`ORGANIZATION`, or ``User``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,8 +211,8 @@ class RepositorySettings:
     ledger_rules: frozenset[str] | Unseen
     """The types of those for the branch of the ledger."""
     variables: Mapping[str, str] | Unseen
-    webhook_secrets: frozenset[str] | Unseen
-    """Names, of the environment of the job that tells of failures."""
+    secrets: frozenset[str] | Unseen
+    """The names of those that the job has that tells of failures."""
     runners: tuple[SelfHostedRunner, ...] | Unseen
     workflows: Mapping[str, str] | Unseen
     """The state of each, by the name of its file."""

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.github_server import Answer
-from tests.hosted import ADMINISTRATION, Hosted
+from tests.hosted import ADMINISTRATION, BELOW, Hosted
 from tests.unit.hosting.conftest import Check
 from wheelmill.errors import NetworkError, UsageError
 from wheelmill.hosting.settings import Unseen
@@ -39,7 +39,7 @@ def test_what_a_token_without_administration_does_not_see(repository: Hosted, ch
         ("/pages", "the source of Pages", "Pages: read"),
         ("/environments", "the environments", "Actions: read"),
         ("/environments/notify/deployment-branch-policies", "the branches of the environments", "Actions: read"),
-        ("/environments/notify/secrets", "the names of the secrets of the environment notify", "Environments: read"),
+        ("/environments/notify/secrets", "the names of the secrets", "Secrets: read, Environments: read"),
         ("/rules/branches/ledger", "the rules for the branch ledger", "Metadata: read"),
         ("/actions/variables", "the variables", "Variables: read"),
         ("/actions/workflows", "the state of the workflows", "Actions: read"),
@@ -78,6 +78,13 @@ def test_a_list_of_many_pages_is_read_whole(repository: Hosted, check: Check) ->
     repository.github.always = lambda call: (
         (200, {}, {"runners": pages[call.query["page"]]}) if call.path.endswith("/runners") else answer(call)
     )
+    assert check() == ()
+
+
+def test_a_repository_that_has_moved_is_found(repository: Hosted, check: Check) -> None:
+    origin = repository.environment["GITHUB_API_URL"]
+    repository.instead[""] = 301, {"Location": f"{origin}{BELOW}/moved"}, {"message": "Moved Permanently"}
+    repository.answers["/moved"] = repository.answers[""]
     assert check() == ()
 
 

@@ -142,10 +142,24 @@ def test_a_webhook_that_nobody_named(told: Hosted, examined: Check) -> None:
     assert only(examined).remedy == (f"gh secret set WHEELMILL_WEBHOOK --env notify --repo {REPOSITORY}",)
 
 
+def test_a_secret_of_the_whole_repository_is_one_too(told: Hosted, examined: Check) -> None:
+    told.answers["/actions/secrets"] = told.answers["/environments/notify/secrets"]
+    told.answers["/environments/notify/secrets"] = {"secrets": []}
+    assert examined() == ()
+
+
+def test_variables_of_an_organization_count_where_the_repository_has_none(told: Hosted, examined: Check) -> None:
+    told.answers[""]["owner"]["type"] = "Organization"
+    shared = [{"name": "WHEELMILL_NOTIFY", "value": "no"}, {"name": "WHEELMILL_CACHE", "value": "no"}]
+    told.answers["/actions/organization-variables"] = {"variables": shared}
+    assert only(examined).what == "WHEELMILL_CACHE is 'no'; expected true or false"
+
+
 def test_the_machines_of_an_organization_are_not_seen(told: Hosted, examined: Check) -> None:
     told.answers["/actions/runners"]["runners"].clear()
     assert codes(examined) == ["runner-missing"]
     told.answers[""]["owner"]["type"] = "Organization"
+    told.answers["/actions/organization-variables"] = {"variables": []}
     (found,) = examined()
     assert isinstance(found, Unseen)
     assert found.what == "whether a machine has the label self-hosted and Big"

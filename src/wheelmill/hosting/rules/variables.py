@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from wheelmill.hosting.factory import NOTIFY, WEBHOOK
-from wheelmill.hosting.settings import RepositorySettings, Unseen
+from wheelmill.hosting.settings import ORGANIZATION, RepositorySettings, Unseen
 from wheelmill.hosting.variables import NOTIFIES, PREFIX, VARIABLES, labels_asked_for
 from wheelmill.hosting.wrong import Judgement, SettingCode, wrong
 
@@ -28,13 +28,13 @@ def check_variables(settings: RepositorySettings) -> Judgement:
 
 def check_webhook(settings: RepositorySettings) -> Judgement:
     """Whoever wants to be told of failures says where."""
-    variables, secrets = settings.variables, settings.webhook_secrets
+    variables, secrets = settings.variables, settings.secrets
     if isinstance(variables, Unseen) or variables.get(NOTIFIES) != "true":
         return
     if isinstance(secrets, Unseen):
         yield secrets
     elif WEBHOOK not in secrets:
-        what = f"{NOTIFIES} is true, and the environment {NOTIFY} has no secret {WEBHOOK}"
+        what = f"{NOTIFIES} is true, and there is no secret {WEBHOOK}"
         command = f"gh secret set {WEBHOOK} --env {NOTIFY} --repo {settings.full_name}"
         yield wrong(SettingCode.SECRET_MISSING, what, command)
 
@@ -53,7 +53,7 @@ def check_runners(settings: RepositorySettings) -> Judgement:
             runner.status for runner in settings.runners if wanted <= {label.name.casefold() for label in runner.labels}
         }
         text = " and ".join(asked)
-        if not states and settings.description.owner.type == "Organization":
+        if not states and settings.description.owner.type == ORGANIZATION:
             yield Unseen(f"whether a machine has the label {text}", f"a look at {page}, which shows the organization's")
         elif "online" not in states:
             what = f"no machine with the label {text} is {'online' if states else 'there'}"
