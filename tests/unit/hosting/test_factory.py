@@ -13,11 +13,11 @@ TEXT = "\n".join(FILES.values())
 
 
 def test_every_workflow_has_what_is_lost_without_it() -> None:
-    assert set(WORKFLOWS) >= set(FILES)
+    assert set(WORKFLOWS) == set(FILES)
 
 
 def test_every_variable_that_a_workflow_reads_is_known() -> None:
-    assert set(re.findall(r"\bvars\.(\w+)", TEXT)) <= set(VARIABLES)
+    assert set(re.findall(r"\bvars\.(\w+)", TEXT)) == set(VARIABLES)
 
 
 def test_every_secret_that_a_workflow_reads_is_known() -> None:
@@ -27,7 +27,7 @@ def test_every_secret_that_a_workflow_reads_is_known() -> None:
 def test_every_environment_of_a_job_is_known() -> None:
     jobs = [job for text in FILES.values() for job in yaml.safe_load(text)["jobs"].values()]
     used = [each["name"] if isinstance(each, dict) else each for job in jobs if (each := job.get("environment"))]
-    assert set(used) <= set(ENVIRONMENTS)
+    assert set(used) == set(ENVIRONMENTS)
 
 
 def test_every_action_that_is_not_of_github_is_known() -> None:
