@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from wheelmill.errors import UsageError
 from wheelmill.wheel.attestation import WHEELS_WORKFLOW
 
 ROOT = Path(__file__).parents[2]
@@ -247,6 +248,35 @@ def test_artifacts_are_kept_for_90_days_and_a_missing_one_is_an_error() -> None:
     uploads = [step["with"] for _, step in steps() if step.get("uses", "").startswith("actions/upload-artifact@")]
     assert len(uploads) > 4
     assert {(upload["retention-days"], upload["if-no-files-found"]) for upload in uploads} == {(90, "error")}
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ("PACKAGE=--store", "project: "),
+        ("PACKAGE= , ,", "project: expected a value"),
+        ("VERSION=--force", "--version: "),
+        ("PLATFORMS=linux_riscv64", "platform linux_riscv64 is not in compatibility.yml"),
+        ("TORCHES=,", "--torch: expected a value"),
+    ],
+)
+def test_what_somebody_dispatches_is_never_an_option_and_never_everything(
+    given: str, error: str, tmp_path: Path
+) -> None:
+    (step,) = (step for where, step in steps() if where == "wheels.plan" and "wheelmill plan" in step.get("run", ""))
+    name, _, text = given.partition("=")
+    variables = dict.fromkeys(step["env"], "") | {"WHEELMILL_SANDBOX": "docker", "GITHUB_RUN_ID": "1", name: text}
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", step["run"]],
+        cwd=tmp_path,
+        env={**variables, "WHEELMILL_STORE": f"dir:{tmp_path}", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == UsageError.exit_code, done.stderr
+    assert error in done.stderr
 
 
 def comment_on(found: bytes, folder: Path) -> str:

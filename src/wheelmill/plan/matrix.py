@@ -31,7 +31,8 @@ def make_plan(
 
     Args:
         config: the packages, and the facts about what can exist.
-        filters: the cells that are wanted. Values that ``config`` does not know become skips that say so.
+        filters: the cells that are wanted. CUDAs, torches and Pythons that ``config`` does not know become skips that
+            say so.
         published: the cells that a release already holds.
         failure_of: looks up what became of the same build before.
 
@@ -39,7 +40,7 @@ def make_plan(
         Targets in an order in which a package comes after those that it requires.
 
     Raises:
-        UsageError: a project or version is not in ``packages.yml``, or no cell is in a group.
+        UsageError: a project, version or platform is in none of the files, or no cell is in a group.
     """
     targets: list[BuildTarget] = []
     skips: list[Skip] = []
@@ -80,6 +81,12 @@ def _chosen_packages(config: Config, filters: Filters) -> list[Package]:
         raise UsageError(
             f"version {', '.join(missing)} is not in packages.yml",
             hint="; ".join(f"{package.name} has {', '.join(package.versions)}" for package in packages),
+        )
+    platforms = config.compatibility.platforms
+    if foreign := [str(platform) for platform in filters.platforms if platform not in platforms]:
+        raise UsageError(
+            f"platform {', '.join(foreign)} is not in compatibility.yml",
+            hint=f"it has {', '.join(map(str, platforms))}",
         )
     return [package for package in packages if filters.changed is None or package.name in filters.changed]
 

@@ -32,7 +32,15 @@ from tests.unit.plan.examples import (
 from wheelmill.config.load import load_config
 from wheelmill.config.model import Config, Lock, MatrixRule, Part
 from wheelmill.errors import UsageError
-from wheelmill.names import CudaVersion, PythonVersion, ReleaseTag, TorchVersion, project_name, project_version
+from wheelmill.names import (
+    CudaVersion,
+    Platform,
+    PythonVersion,
+    ReleaseTag,
+    TorchVersion,
+    project_name,
+    project_version,
+)
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Cell, Channel, Filters, Obstacle, Plan, Skip
 from wheelmill.system import resources
@@ -214,6 +222,12 @@ def test_an_unknown_version_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(UsageError, match=r"^version 3\.0 is not in packages\.yml$") as caught:
         make_plan(CONFIG, Filters(versions=(V1, project_version("3.0"))), {})
     assert caught.value.hint == "demo has 1.0, 2.0; plain has 1.0"
+
+
+def test_an_unknown_platform_is_refused_and_the_known_ones_are_named() -> None:
+    with pytest.raises(UsageError, match=r"^platform linux_riscv64 is not in compatibility\.yml$") as caught:
+        make_plan(CONFIG, Filters(platforms=(X86, Platform.parse("linux_riscv64"))), {})
+    assert caught.value.hint == "it has linux_x86_64, linux_aarch64"
 
 
 def test_a_package_that_did_not_change_is_known_and_not_planned() -> None:

@@ -23,7 +23,6 @@ from wheelmill.config.model import Compatibility, MatrixRule, Package, Part
 from wheelmill.names import (
     Architecture,
     CudaVersion,
-    Platform,
     PythonVersion,
     StableTorch,
     TorchVersion,
@@ -70,7 +69,6 @@ def test_a_wheel_for_many_torches_needs_one_of_them(cell: Cell, reason: str | No
 @pytest.mark.parametrize(
     ("cell", "reason"),
     [
-        (replace(CELL, platform=Platform.parse("win_amd64")), "platform win_amd64 is not in compatibility.yml"),
         (replace(CELL, cuda=CudaVersion(12, 1)), "CUDA 12.1 is not in compatibility.yml"),
         (replace(CELL, torch=TorchVersion(2, 1)), "torch 2.1 is not in compatibility.yml"),
         (replace(WITHOUT_TORCH, python=PY_13T), "Python 3.13t is not in compatibility.yml"),

@@ -72,13 +72,16 @@ def read_values(option: str, texts: Sequence[str] | None, parse: Callable[[str],
 
     Args:
         option: the option, as an error names it.
-        texts: every time that it was given.
+        texts: every time that it was given; an empty text, as jobs have for inputs that nobody gave, is no value.
         parse: reads one value; raises a ValueError that says what was expected.
 
     Raises:
-        UsageError: one of the values is none of its kind.
+        UsageError: one of the values is none of its kind, or there are commas and blanks alone.
     """
-    words = [word.strip() for text in texts or () for word in text.split(",")]
+    given = [text for text in texts or () if text]
+    words = [word.strip() for text in given for word in text.split(",")]
+    if given and not any(words):
+        raise UsageError(f"{option}: expected a value, not {given[0]!r}")
     try:
         return tuple(dict.fromkeys(parse(word) for word in words if word))
     except ValueError as error:

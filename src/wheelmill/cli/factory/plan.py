@@ -55,7 +55,7 @@ class PartOptions:
     def narrow(self, wanted: Filters, config: Config) -> Filters:
         """Leave out other groups than those that are named, and packages that did not change."""
         groups = read_values("--group", self.group, str)
-        return replace(wanted, groups=groups, changed=changed_since(config, self.since) if self.since else None)
+        return replace(wanted, groups=groups, changed=changed_since(config, self.since, say) if self.since else None)
 
 
 @with_groups

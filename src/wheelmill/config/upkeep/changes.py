@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from wheelmill.config.document import parse_document
 from wheelmill.config.load import COMPATIBILITY, lock_path
@@ -13,22 +15,28 @@ from wheelmill.errors import ConfigurationError, ProcessError, UsageError
 from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.system.git import run_git
 
+_LENGTH: Final = 40
+"""Digits of a commit's whole name."""
+
 Entries = Mapping[tuple[str, str], object]
 """What ``packages.yml`` and ``packages.lock`` say, by section and project."""
 
 
-def changed_since(config: Config, reference: str) -> frozenset[ProjectName]:
-    """Name the packages that differ from a commit: in their entry, their lock, or a file that the entry names.
+def changed_since(
+    config: Config, reference: str, tell: Callable[[str], None] = lambda _text: None
+) -> frozenset[ProjectName]:
+    """Name the packages that changed since a commit: in their entry, their lock, or a file that the entry names.
 
     Args:
         config: the packages as they are now, in a git checkout.
         reference: a commit, branch or tag.
+        tell: told where another commit is compared with than the one that was named.
 
     Raises:
         UsageError: the folder is in no git checkout, or the reference is not in it.
     """
     folder = config.directory
-    commit = _commit_of(folder, reference)
+    commit = _base_of(folder, reference, tell)
     touched = run_git(folder, "diff", "--name-only", "--relative", "-z", commit).split("\0")
     was = _entries(config.file, lambda path: run_git(folder, "show", f"{commit}:./{path.name}").encode())
     now = _entries(config.file, Path.read_bytes)
@@ -50,7 +58,7 @@ def added_torches(config: Config, reference: str) -> tuple[TorchVersion, ...]:
         UsageError: the folder is in no git checkout, or the reference is not in it.
     """
     folder = config.directory
-    commit = _commit_of(folder, reference)
+    commit = _base_of(folder, reference)
     now = config.compatibility.torch
     try:
         before = run_git(folder, "show", f"{commit}:./{COMPATIBILITY}").encode()
@@ -61,11 +69,32 @@ def added_torches(config: Config, reference: str) -> tuple[TorchVersion, ...]:
     return tuple(sorted({*now, *now.candidates} - was))
 
 
-def _commit_of(folder: Path, reference: str) -> str:
+def _base_of(folder: Path, reference: str, tell: Callable[[str], None] = lambda _text: None) -> str:
+    """Where the history that is checked out left that of a reference: what that one did since is no change of ours.
+
+    After a force push that names the commit before it, no branch leads to that commit, and a new checkout lacks it.
+    Then the last commit alone is looked at: everything would be too much, and a dispatch builds what is not published.
+    https://docs.github.com/en/webhooks/webhook-events-and-payloads#push
+    """
     try:
-        return run_git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
+        commit = run_git(folder, "rev-parse", "--verify", "--end-of-options", f"{reference}^{{commit}}").strip()
+        return run_git(folder, "merge-base", commit, "HEAD").strip()
     except ProcessError as error:
-        raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
+        if not _is_commit(reference):
+            raise UsageError(f"--changed-since: git does not know {reference!r} in {folder}: {error.tail}") from None
+    tell(
+        f"--changed-since: {reference} is not in this checkout, as after a force push: only the last commit is compared"
+        " with the one before it; 'wheelmill plan' without --changed-since has whatever is not published"
+    )
+    try:
+        return run_git(folder, "rev-parse", "--verify", "HEAD^").strip()
+    except ProcessError as error:
+        raise UsageError(f"--changed-since: there is no commit before this one in {folder}: {error.tail}") from None
+
+
+def _is_commit(reference: str) -> bool:
+    """Whether a reference is the whole name of a commit, and no branch that somebody mistyped."""
+    return len(reference) == _LENGTH and set(reference) <= set(string.hexdigits)
 
 
 def _entries(packages: Path, read: Callable[[Path], bytes]) -> Entries:

@@ -88,6 +88,33 @@ def test_a_reference_that_git_does_not_know_is_a_usage_error(folder: Path, refer
         changed_since(load_config(folder), reference)
 
 
+def test_what_another_branch_did_since_is_no_change(folder: Path) -> None:
+    git(folder, "checkout", "-q", "-b", "other")
+    (folder / "smoke.py").write_text("of the other branch")
+    commit(folder)
+    git(folder, "checkout", "-q", "-")
+    (folder / "two" / "setup.py").write_text("ours")
+    commit(folder)
+    assert changed_since(load_config(folder), "other") == {"two"}
+
+
+def test_after_a_force_push_the_last_commit_is_compared_and_that_is_said(folder: Path) -> None:
+    """The commit before it is in no branch, so a fresh checkout lacks it."""
+    (folder / "two" / "setup.py").write_text("two again")
+    commit(folder)
+    (folder / "smoke.py").write_text("one again")
+    commit(folder)
+    said: list[str] = []
+    assert changed_since(load_config(folder), "c0ffee" * 6 + "dead", said.append) == {"one"}
+    assert len(said) == 1
+    assert "as after a force push: only the last commit is compared" in said[0]
+
+
+def test_a_commit_that_is_not_there_and_none_before_ours_is_a_usage_error(folder: Path) -> None:
+    with pytest.raises(UsageError, match="there is no commit before this one"):
+        changed_since(load_config(folder), "0" * 40)
+
+
 def test_a_torch_that_is_new_in_the_facts_is_added_and_a_patch_release_is_not(folder: Path) -> None:
     """A candidate counts as a release does."""
     shipped = (resources.CONFIG / "compatibility.yml").read_text()
