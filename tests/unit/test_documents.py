@@ -1,12 +1,19 @@
 """What README and docs promise is there, and each command they show is run by a test."""
 
 import dataclasses
+import itertools
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+import typer
+import yaml
 
+from wheelmill import errors
+from wheelmill.cli import application
 from wheelmill.config.model.packages import PackageEntry
+from wheelmill.hosting.wrong import SettingCode
 from wheelmill.wheel.findings import Code
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +56,12 @@ def commands() -> list[str]:
     return [line.partition(" #")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
 
 
+def inline_commands(program: str) -> set[str]:
+    """What stands between backticks in sentences and tables and begins with a program."""
+    text = "\n".join(re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL) for path in DOCUMENTS)
+    return {" ".join(found.split()) for found in re.findall(rf"`({program}\s[^`]*)`", text)}
+
+
 def test_every_key_of_packages_yml_is_explained() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     assert [key for key in (field.name for field in dataclasses.fields(PackageEntry)) if f"`{key}`" not in text] == []
@@ -83,8 +96,59 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("command", sorted(inline_commands("wheelmill")))
+def test_options_of_a_command_in_a_sentence_are_there(command: str) -> None:
+    words = command.split()[1:]
+    found = typer.main.get_command(application(words))
+    while isinstance(found, typer.core.TyperGroup) and words and words[0] in found.commands:
+        found = found.commands[words.pop(0)]
+    known = {name for parameter in found.params for name in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
+    assert [word for word in words if word.startswith("--") and word.partition("=")[0] not in known] == []
+
+
+@pytest.mark.parametrize("command", sorted(inline_commands("gh workflow run")))
+def test_a_dispatch_in_a_sentence_gives_inputs_that_its_workflow_takes(command: str) -> None:
+    _, _, _, file, *options = shlex.split(command)
+    dispatch = yaml.safe_load((ROOT / ".github" / "workflows" / file).read_text())[True]["workflow_dispatch"] or {}
+    given = {option.partition("=")[0] for flag, option in itertools.pairwise(options) if flag in {"-f", "--field"}}
+    assert given - dispatch.get("inputs", {}).keys() == set()
+
+
 def test_every_code_of_smoke_is_documented_with_its_level_and_nothing_else() -> None:
     text = (ROOT / "docs" / "smoke.md").read_text()
     table = text[text.index("| code |") :].partition("\n\n")[0]
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| ([a-z]+) \|", table, re.MULTILINE)
     assert sorted(rows) == sorted((code.value, code.level.value) for code in Code)
+
+
+RED = (ROOT / "docs" / "when-something-is-red.md").read_text()
+
+
+def first_cells(heading: str) -> list[list[str]]:
+    """What stands between backticks in the first cell of each row below a heading, or the cell itself."""
+    rows = re.findall(r"^\| (.+?) \|", RED.partition(f"\n## {heading}\n")[2].partition("\n## ")[0], re.MULTILINE)
+    return [re.findall(r"`([^`]+)`", row) or [row] for row in rows[1:]]
+
+
+def test_every_job_that_can_be_red_has_a_row() -> None:
+    files = (ROOT / ".github" / "workflows").glob("*.yml")
+    jobs = {name for path in files for name, job in yaml.safe_load(path.read_text())["jobs"].items()}
+    assert set(itertools.chain(*first_cells("By job"))) == jobs
+
+
+def test_every_exit_code_has_a_row() -> None:
+    codes = {each.exit_code for each in vars(errors).values() if isinstance(each, type) and hasattr(each, "exit_code")}
+    assert {int(cell) for (cell,) in first_cells("Exit codes")} == {0, *codes}
+
+
+def test_every_finding_of_the_check_of_settings_has_a_row_that_says_why() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| (.+?) \|$", RED.partition("\n## Findings")[2], re.MULTILINE)
+    assert dict(rows) == {code.value: code.why for code in SettingCode}
+
+
+def test_every_message_in_the_page_of_remedies_is_one_of_ours() -> None:
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / ".github" / "workflows").glob("*.yml")]
+    text = "\n".join(path.read_text() for path in files)
+    told = itertools.chain(*first_cells("Messages"))
+    parts = [part.strip() for message in told for part in re.split(r"\.\.\.|\b\d+\b", message)]
+    assert [part for part in parts if part not in text] == []
