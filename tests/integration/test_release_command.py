@@ -11,6 +11,7 @@ import pytest
 
 from tests.github_server import REPOSITORY, GitHub, serving
 from tests.integration.conftest import Command
+from tests.releases import manifests_in
 from tests.sigstore_instance import MAIN, Sigstore
 from tests.unit.release.conftest import certified_wheel, everything_in
 from tests.wheels import write_wheel
@@ -40,7 +41,7 @@ def release(python: Command, wheels: Path, *, exit_code: int = 0) -> str:
 def test_a_tested_wheel_is_released_once(python: Command, wheels: Path) -> None:
     store = DirectoryStore(directory=wheels.parent / "releases")
     said = release(python, wheels)
-    (manifest,) = store.manifests()
+    (manifest,) = manifests_in(store)
     assert manifest.tag in said
     assert NAME in said
     before = everything_in(store.directory)
@@ -52,7 +53,7 @@ def test_three_releases_at_once_publish_a_wheel_once(python: Command, wheels: Pa
     with ThreadPoolExecutor() as pool:
         said = list(pool.map(lambda _number: release(python, wheels), range(3)))
     store = DirectoryStore(directory=wheels.parent / "releases")
-    assert [path.name for path in store.directory.iterdir()] == [manifest.tag for manifest in store.manifests()]
+    assert [path.name for path in store.directory.glob("v*")] == [manifest.tag for manifest in manifests_in(store)]
     assert sorted("nothing to release" in text for text in said) == [False, True, True]
 
 
@@ -75,7 +76,7 @@ def test_an_untested_wheel_is_named_and_the_others_are_released(python: Command,
         "error: not released:",
         f"untested-1.0-py3-none-any.whl was not tested: run 'wheelmill smoke {untested}' first",
     ]
-    (manifest,) = DirectoryStore(directory=wheels.parent / "releases").manifests()
+    (manifest,) = manifests_in(DirectoryStore(directory=wheels.parent / "releases"))
     assert [entry.filename for entry in manifest.wheels] == [NAME]
 
 

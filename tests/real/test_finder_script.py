@@ -11,6 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.tags import parse_tag
 
+from tests.releases import manifests_in
 from tests.unit.client.conftest import TARGET, candidates
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.client.choose.fit import mismatches
@@ -75,7 +76,7 @@ def test_every_tag_is_for_the_same_platforms(tmp_path: Path) -> None:
     names = {f"{number}.0": tag for number, tag in enumerate(TAGS)}
     wheels = [tmp_path / f"demo-{version}-py3-none-{tag}.whl" for version, tag in names.items()]
     publish(store, [certified_wheel(wheel, content=b"") for wheel in wheels], now=NOW)
-    files = site_of_releases(store.manifests(), "").trees[0].projects[DEMO]
+    files = site_of_releases(manifests_in(store), "").trees[0].projects[DEMO]
     found = finder_data({DEMO: wheel_groups(files)}, {}, None)
     choices = [{"project": DEMO, "platform": str(platform), "gpu": ""} for platform in PLATFORMS]
     fitting = answers(found, f"{json.dumps(choices)}.map((choice) => wheels.fitting(choice).map((row) => row.version))")
@@ -93,7 +94,7 @@ def test_a_wheel_for_many_torches_fits_each_of_them_and_stands_in_its_tree(tmp_p
     wheel = tmp_path / "demo-1.0+cu130-cp39-abi3-manylinux_2_28_x86_64.whl"
     publish(store, [certified_wheel(wheel, requires=("torch>=2.10",))], now=NOW)
     minors = [TorchVersion(2, minor) for minor in (9, 10, 11, 12)]
-    site = site_of_releases(store.manifests(), "", torches={CudaVersion(13, 0): minors})
+    site = site_of_releases(manifests_in(store), "", torches={CudaVersion(13, 0): minors})
     found = finder_data({DEMO: wheel_groups(site.projects[DEMO])}, site.torches, None)
     choice = {"project": DEMO, "platform": "linux_x86_64", "gpu": "", "python": "3.9", "cuda": "13.0"}
     choices = json.dumps([{**choice, "torch": str(torch)} for torch in minors])

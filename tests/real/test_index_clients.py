@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.releases import manifests_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
 from wheelmill.index.collect import site_of_folder, site_of_releases
@@ -118,7 +119,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         for cuda, torch in COMBINATIONS
     ]
     publish(store, wheels, now=NOW)
-    write_site(pages_of(site_of_releases(store.manifests(), "../releases")), folder / "site")
+    write_site(pages_of(site_of_releases(manifests_in(store), "../releases")), folder / "site")
     for cuda, torch in COMBINATIONS:
         write_wheel(folder / "torch" / "wheels" / f"torch-{torch}.0+{cuda}-py3-none-any.whl")
     write_site(

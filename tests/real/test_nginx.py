@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.releases import manifests_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
@@ -31,7 +32,7 @@ def port(tmp_path: Path) -> Iterator[int]:
     wheel = certified_wheel(tmp_path / "demo-1.0+cu130-py3-none-any.whl")
     store = DirectoryStore(directory=tmp_path / "releases")
     publish(store, [wheel], now=NOW)
-    write_site(pages_of(site_of_releases(store.manifests(), "../releases")), tmp_path / "site")
+    write_site(pages_of(site_of_releases(manifests_in(store), "../releases")), tmp_path / "site")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

@@ -57,7 +57,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT")
     plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,))
-    catalogue = pipeline.catalogue_of(replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.failures.read())
+    catalogue = pipeline.catalogue_of(
+        replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.ledger.read().failures
+    )
     where = folder / "some" / "where"
     pipeline.build_index(store, Listing(), FACTS, base_url="../../releases", output=where, catalogue=catalogue)
     (folder / "empty").mkdir()

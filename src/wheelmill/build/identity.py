@@ -128,7 +128,7 @@ def known_failures(
         place_of: says where a target would be compiled; None takes failures of any place and policy.
         policy: the platform policy that wheels would be repaired for.
     """
-    found = failures.by_inputs if place_of else {failure.target: failure for failure in failures.by_inputs.values()}
+    found = failures if place_of else {failure.target: failure for failure in failures.values()}
     suspects = {failure.id for failure in found.values()}  # hashing takes time, and runs the machine's compilers
 
     def failure_of(target: BuildTarget) -> KnownFailure | None:

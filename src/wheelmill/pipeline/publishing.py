@@ -5,28 +5,30 @@ from __future__ import annotations
 import gc
 import itertools
 import shutil
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from wheelmill.build.identity import known_failures
 from wheelmill.config.model import Compatibility, Config, Listing
-from wheelmill.index.collect import NOTHING_DEPLOYED, site_of_folder, site_of_releases
+from wheelmill.errors import NetworkError
+from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import Page, pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue
 from wheelmill.index.write import SiteSize, write_site
-from wheelmill.names import ReleaseTag
 from wheelmill.pipeline.attested import attested_part
 from wheelmill.pipeline.gate import Gate, delivered_in
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
+from wheelmill.release.ledger.releases import manifests_of, published
 from wheelmill.release.manifest import Manifest
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Publication, Store
@@ -99,15 +101,15 @@ def build_index(
 
     def pages() -> Iterator[Page]:
         """Read the store when no other process writes the site: who writes last knows most."""
-        manifests, there = store.manifests(warn), store.assets()
+        releases = published(store, warn).releases
+        manifests = tuple(manifests_of(store, releases, warn))
+        lost = {tag: releases[tag] for tag in releases.keys() - {manifest.tag for manifest in manifests}}
+        promised = {wheel.filename: wheel.sha256 for release in lost.values() for wheel in release.wheels}
+        if previous is not None:
+            promised |= deployed_wheels(previous)
         if signer:
-            kept = {tag: store.read(tag, ATTESTATIONS) for tag, names in there.items() if ATTESTATIONS in names}
-            manifests = tuple(attested_part(each, kept.get(each.tag, b""), signer, warn) for each in manifests)
-        deployed = deployed_wheels(previous) if previous is not None else NOTHING_DEPLOYED
-        absent = _absent(manifests, there)
-        site = site_of_releases(
-            manifests, base_url, listing, torches=facts.torches_of, absent=absent, deployed=deployed
-        )
+            manifests = tuple(_attested(store, manifests, signer, warn))
+        site = site_of_releases(manifests, base_url, listing, torches=facts.torches_of, deployed=promised)
         listed = pages_of_sources(sources) if sources is not None else ()
         yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue))
 
@@ -141,19 +143,20 @@ def _without_cycles() -> Iterator[None]:
             gc.enable()
 
 
-def _absent(
-    manifests: Sequence[Manifest], there: Mapping[ReleaseTag, Container[str]]
-) -> dict[ReleaseTag, frozenset[str]]:
-    """What manifests name and their releases lack."""
-    return {
-        manifest.tag: frozenset(
-            filename
-            for entry in manifest.wheels
-            for filename in (entry.filename, entry.filename + SIDECAR_SUFFIX)
-            if filename not in there.get(manifest.tag, ())
-        )
-        for manifest in manifests
-    }
+def _attested(
+    store: Store, manifests: Sequence[Manifest], signer: Signer, warn: Callable[[str], None]
+) -> Iterator[Manifest]:
+    """Leave out wheels that nothing attests.
+
+    Raises:
+        NetworkError: attestations cannot be had now.
+    """
+    signed = {each.tag: each for each in manifests if any(entry.attested for entry in each.wheels)}
+    yield from (attested_part(each, b"", signer, warn) for each in manifests if each.tag not in signed)
+    for tag, bundles in store.read_each(dict.fromkeys(signed), ATTESTATIONS):
+        if isinstance(bundles, NetworkError) and bundles.status != HTTPStatus.NOT_FOUND:
+            raise bundles
+        yield attested_part(signed[tag], bundles if isinstance(bundles, bytes) else b"", signer, warn)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from wheelmill.build.builder import Builder, build_wheel
 from wheelmill.build.identity import identity_of, inputs_of
@@ -18,6 +19,7 @@ from wheelmill.errors import (
     BuildError,
     CompileError,
     IntegrityError,
+    NetworkError,
     ReleaseError,
     SmokeError,
     TimeIsOver,
@@ -27,7 +29,8 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.publishing import build_index, catalogue_of, serve_candidate
 from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
 from wheelmill.release.build_number import assign_build_number
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.ledger.records import LedgerState
+from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import publish
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import SmokeEnvironments
@@ -35,6 +38,9 @@ from wheelmill.smoke.examine import AvailableWheel, check_required, examine_whee
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify, tested_wheel_at, verdict_of
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import time_limit
+
+_LOG: Final = 4000
+"""Characters of the end of a log that are kept of a build that failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,13 +102,13 @@ def run(
     """
     if publishes:
         factory.store.check_can_publish()
-    manifests = factory.store.manifests()
-    published = {entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels}
+    state = published(factory.store, factory.progress.step)
+    hashes = {filename: sha256 for filename, (sha256, _) in state.published.items()}
     work = _Run(
         factory=factory,
-        published=published,
-        available=released_wheels(manifests, factory.store),
-        kept={} if force else _kept_wheels(published, (factory.output / "wheels", factory.output / "built")),
+        published=hashes,
+        available=released_wheels(state, factory.store),
+        kept={} if force else _kept_wheels(hashes, (factory.output / "wheels", factory.output / "built")),
         failures=_failures_before(plan),
     )
     left = list(plan.targets)
@@ -161,8 +167,14 @@ class _Run:
             target=identity_of(inputs_of(target)),
             failed_at=datetime.now(UTC).replace(microsecond=0),
             reason=error.line,
+            log=str(error)[-_LOG:],
         )
-        factory.store.failures.remember(identity_of(inputs), failure)
+
+        def edit(state: LedgerState) -> LedgerState:
+            return replace(state, failures={**state.failures, identity_of(inputs): failure})
+
+        with suppress(ReleaseError, NetworkError):  # jobs that build may not write there; who sums them up does
+            factory.store.ledger.change(f"{target.cell.id} does not compile", edit)
 
     def _build_and_try(self, target: BuildTarget) -> None:
         check_required(target, self.available)
@@ -223,7 +235,8 @@ class _Run:
             factory.config.compatibility,
             base_url=factory.store.url_from(site),
             output=site,
-            catalogue=catalogue_of(factory.config, factory.store.failures.read()),
+            catalogue=catalogue_of(factory.config, factory.store.ledger.read().failures),
+            warn=factory.progress.step,
         )
         return tuple(manifest.tag for manifest in publication.releases)
 
@@ -234,13 +247,18 @@ def _failures_before(plan: Plan) -> list[RunFailure]:
     return [RunFailure(id=skip.cell.id, error=BuildError(f"{skip.cell.id} {skip.reason}")) for skip in skips]
 
 
-def released_wheels(manifests: Iterable[Manifest], store: Store) -> list[AvailableWheel]:
+def released_wheels(state: LedgerState, store: Store) -> list[AvailableWheel]:
     """Every wheel that a store has and that was built by a factory."""
     return [
-        AvailableWheel(provenance=provenance, fetch=partial(store.fetch, manifest.tag, entry.filename, entry.sha256))
-        for manifest in manifests
-        for entry in manifest.wheels
-        if (provenance := entry.certificate.provenance)
+        AvailableWheel(
+            cell=wheel.cell,
+            pythons=wheel.pythons,
+            requires=wheel.requires,
+            fetch=partial(store.fetch, release.tag, wheel.filename, wheel.sha256),
+        )
+        for release in state.releases.values()
+        for wheel in release.wheels
+        if wheel.cell
     ]
 
 

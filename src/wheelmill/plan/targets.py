@@ -138,14 +138,12 @@ class KnownFailure:
     failed_at: datetime
     reason: str
     """The compiler's own error."""
+    log: str = ""
+    """The end of what the build printed."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownFailures:
-    """Builds that failed, by the hash of everything that went into them."""
-
-    by_inputs: Mapping[Sha256, KnownFailure]
-
+KnownFailures = Mapping[Sha256, KnownFailure]
+"""Builds that failed, by the hash of everything that went into them."""
 
 FailureOf = Callable[[BuildTarget], KnownFailure | None]
 """Says which earlier failure a build of a target would only repeat."""

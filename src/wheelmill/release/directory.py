@@ -5,26 +5,26 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from wheelmill.errors import ReleaseError
+from wheelmill.errors import ReleaseError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.folder import LedgerFile
 from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.manifest import MANIFEST, Manifest, entry_of, manifest_of, manifests_from
+from wheelmill.release.manifest import entry_of, manifest_of
 from wheelmill.release.store import (
-    FailureFile,
     Publication,
     Quotas,
     RefusedWheel,
     date_tags,
     files_beside,
     files_of_release,
+    is_date_tag,
 )
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import copy_file, sha256_of, write_bytes
@@ -40,11 +40,6 @@ class DirectoryStore:
 
     directory: Path
 
-    @property
-    def failures(self) -> FailureFile:
-        """A file beside the releases."""
-        return FailureFile(path=self.directory / "failures.json")
-
     @functools.cached_property
     def ledger(self) -> Ledger:
         """A file beside the releases."""
@@ -55,15 +50,28 @@ class DirectoryStore:
         """None: a disk takes what fits on it."""
         return Quotas()
 
-    def manifests(self, warn: Callable[[str], None] | None = None) -> tuple[Manifest, ...]:
-        """See `Store.manifests`; by tag."""
-        paths = sorted(self.directory.glob(f"v*/{MANIFEST}"))
-        return manifests_from(((path.parent.name, str(path), path.read_bytes()) for path in paths), warn)
+    def tags(self) -> frozenset[ReleaseTag]:
+        """See `Releases.tags`; a folder each."""
+        names = os.listdir(self.directory) if self.directory.is_dir() else ()  # noqa: PTH208 - quick
+        return frozenset(map(ReleaseTag, filter(is_date_tag, names)))
+
+    def is_published(self, tag: ReleaseTag) -> bool:  # noqa: ARG002 - a folder appears whole
+        """See `Releases.is_published`."""
+        return True
+
+    def read_each(
+        self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
+    ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
+        """See `Releases.read_each`."""
+        for tag in wanted:
+            try:
+                yield tag, (self.directory / tag / filename).read_bytes()
+            except OSError as error:
+                yield tag, ReleaseError(f"{self.directory / tag / filename} cannot be read: {error.strerror}")
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Store.assets`."""
-        releases = (path.parent for path in self.directory.glob(f"v*/{MANIFEST}"))
-        return {ReleaseTag(folder.name): frozenset(os.listdir(folder)) for folder in releases}  # noqa: PTH208 - quick
+        return {tag: frozenset(os.listdir(self.directory / tag)) for tag in self.tags()}  # noqa: PTH208 - quick
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """See `Store.fetch`."""
@@ -75,13 +83,6 @@ class DirectoryStore:
         if (found := sha256_of(copy)) != sha256:
             raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
-
-    def read(self, tag: ReleaseTag, filename: str) -> bytes:
-        """See `Store.read`."""
-        try:
-            return (self.directory / tag / filename).read_bytes()
-        except OSError as error:
-            raise ReleaseError(f"{tag}/{filename} cannot be read: {error.strerror}") from None
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:  # noqa: ARG002 - it takes every wheel
         """See `Store.reason_to_refuse`."""

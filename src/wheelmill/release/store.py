@@ -6,45 +6,23 @@ What is new goes under a new tag; what is published stays as it is. Beside relea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Protocol
 
-from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.plan.targets import Cell, KnownFailure, KnownFailures, PastBuild
-from wheelmill.release.ledger.ledger import Ledger
+from wheelmill.release.ledger.releases import Releases
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.locks import hold, wait_silently
 from wheelmill.system.progress import Progress
-from wheelmill.system.record_files import read_record, record_bytes, write_record
+from wheelmill.system.record_files import record_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile
-
-
-@dataclass(frozen=True, kw_only=True)
-class FailureFile:
-    """A file of known failures, which need not exist. Losing it is harmless: they are tried once more."""
-
-    path: Path
-
-    def read(self) -> KnownFailures:
-        """The builds that failed before."""
-        try:
-            return read_record(self.path, KnownFailures)
-        except (FileNotFoundError, IntegrityError):  # not there, broken, or of an earlier version of ours
-            return KnownFailures(by_inputs={})
-
-    def remember(self, inputs: Sha256, failure: KnownFailure) -> None:
-        """Keep one more failed build."""
-        with hold(self.path.with_name(f".{self.path.name}.lock"), wait=wait_silently):
-            write_record(self.path, KnownFailures(by_inputs={**self.read().by_inputs, inputs: failure}))
 
 
 def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
@@ -129,48 +107,21 @@ class Publisher(Protocol):
         """
 
 
-class Store(Protocol):
+class Store(Releases, Protocol):
     """Where releases are kept."""
-
-    @property
-    def failures(self) -> FailureFile:
-        """Where the builds that failed are kept."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """What is published, what failed and what goes on."""
 
     @property
     def quotas(self) -> Quotas:
         """How much it takes."""
 
-    def manifests(self, warn: Callable[[str], None] | None = None) -> tuple[Manifest, ...]:
-        """The manifests of all releases.
-
-        Args:
-            warn: told of what is no manifest, and left out: for those who only list what is published. Who decides
-                what is built or published has to know all of it.
-
-        Raises:
-            ReleaseError: with all that are no manifests, where nobody is told of them.
-        """
-
     def assets(self) -> Mapping[ReleaseTag, Container[str]]:
-        """The names of the files of every release, as the place lists them."""
+        """The names of the files of every release, as the place lists them: that may take long."""
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """Copy a released wheel into a folder.
 
         Raises:
             ReleaseError: it is not there, or has other bytes than its manifest says.
-        """
-
-    def read(self, tag: ReleaseTag, filename: str) -> bytes:
-        """Read a small file of a release.
-
-        Raises:
-            ReleaseError: it is not there.
-            NetworkError: it cannot be had now.
         """
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
@@ -216,24 +167,3 @@ def is_date_tag(text: str) -> bool:
     number = text[12:]
     later = number.isascii() and number.isdigit() and not number.startswith("0") and number != "1"
     return text == f"v{day}" or (later and text == f"v{day}.{number}")
-
-
-def published_cells(manifests: Sequence[Manifest]) -> dict[Cell, ReleaseTag]:
-    """Which cells of the matrix are published, and in which release."""
-    return {
-        replace(provenance.cell, python=python): manifest.tag
-        for manifest in manifests
-        for entry in manifest.wheels
-        if (provenance := entry.certificate.provenance)
-        for python in provenance.pythons
-    }
-
-
-def past_builds(manifests: Sequence[Manifest]) -> tuple[PastBuild, ...]:
-    """What the published wheels cost, to judge new plans by."""
-    return tuple(
-        PastBuild(project=provenance.cell.project, seconds=provenance.seconds, size=entry.size)
-        for manifest in manifests
-        for entry in manifest.wheels
-        if (provenance := entry.certificate.provenance)
-    )

@@ -32,7 +32,11 @@ from wheelmill.wheel.name import WheelFile, WheelName
 class AvailableWheel:
     """A wheel that may be installed beside another one."""
 
-    provenance: Provenance
+    cell: Cell
+    pythons: tuple[PythonVersion, ...]
+    """Those that it is for."""
+    requires: tuple[ProjectName, ...]
+    """Packages that it cannot be without in its turn."""
     fetch: Callable[[Path], WheelFile]
     """Puts it into a folder, if it is not on this disk already."""
 
@@ -40,7 +44,12 @@ class AvailableWheel:
 def wheels_on_disk(files: Iterable[WheelFile]) -> list[AvailableWheel]:
     """Every wheel on this disk whose provenance lies beside it."""
     return [
-        AvailableWheel(provenance=provenance, fetch=partial(lambda kept, _folder: kept, file))
+        AvailableWheel(
+            cell=provenance.cell,
+            pythons=provenance.pythons,
+            requires=provenance.expectations.requires,
+            fetch=partial(lambda kept, _folder: kept, file),
+        )
         for file in files
         if (provenance := provenance_of(file))
     ]
@@ -166,14 +175,12 @@ def find_required(
         fitting = [
             wheel
             for wheel in available
-            if wheel.provenance.cell.project == project
-            and cell.is_served_by(wheel.provenance.cell)
-            and python in wheel.provenance.pythons
+            if wheel.cell.project == project and cell.is_served_by(wheel.cell) and python in wheel.pythons
         ]
         if not fitting:
             raise LookupError(project)
-        chosen[project] = max(fitting, key=lambda wheel: Version(wheel.provenance.cell.version))
-        wanted.extend(chosen[project].provenance.expectations.requires)
+        chosen[project] = max(fitting, key=lambda wheel: Version(wheel.cell.version))
+        wanted.extend(chosen[project].requires)
     return list(chosen.values())
 
 

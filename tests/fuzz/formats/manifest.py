@@ -10,8 +10,9 @@ from wheelmill.client.choose.look import inside_of_entry
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.ledger.records import LedgerState
+from wheelmill.release.ledger.releases import line_of, with_releases
 from wheelmill.release.manifest import Manifest, ManifestEntry, manifest_from
-from wheelmill.release.store import past_builds, published_cells
 from wheelmill.smoke.verdict import Certificate, CleanRoom, Evidence
 from wheelmill.system.record_files import record_bytes
 
@@ -48,8 +49,8 @@ WORDS += [b"9" * 5000, b"[" * 500, b"(" * 900, b"\xff"]
 
 def read(content: bytes) -> None:
     manifest = manifest_from(content, tag=TAG, source="manifest.json")
-    published_cells([manifest])
-    past_builds([manifest])
+    state = with_releases(LedgerState(), {TAG: line_of(manifest)})
+    assert (state.cells, state.past_builds) == ({}, ()) or state.published
     for _path, pieces in pages_of(site_of_releases([manifest], "https://files.example")):
         b"".join(pieces)
     for entry in manifest.wheels:

@@ -16,7 +16,7 @@ from wheelmill.build.identity import BuildPlace, identity_of, inputs_of, known_f
 from wheelmill.config.load import load_config
 from wheelmill.config.model import LockedSdist, Package
 from wheelmill.names import Architecture, PythonVersion, Sha256
-from wheelmill.plan.targets import BuildTarget, KnownFailure, KnownFailures
+from wheelmill.plan.targets import BuildTarget, KnownFailure
 from wheelmill.system import resources
 
 PLACE = BuildPlace(sandbox="local", compilers=("g++ 0 g++ 14.2",))
@@ -122,7 +122,7 @@ def test_a_failure_is_known_where_it_was_seen_and_pages_show_it_wherever_it_was(
     failure = KnownFailure(
         id=TARGET.cell.id, target=of_target(TARGET), failed_at=datetime(2026, 11, 20, tzinfo=UTC), reason="error: no"
     )
-    failures = KnownFailures(by_inputs={identity_of(inputs_of(TARGET, PLACE, "auto")): failure})
+    failures = {identity_of(inputs_of(TARGET, PLACE, "auto")): failure}
     other = replace(PLACE, compilers=())
     assert known_failures(failures, lambda _target: PLACE, "auto")(TARGET) == failure
     assert known_failures(failures, lambda _target: PLACE, "manylinux_2_28")(TARGET) is None

@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from tests.releases import manifests_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.index.render import pages_of
 from wheelmill.index.tree import Site
@@ -46,7 +47,7 @@ def release(tmp_path: Path) -> Release:
             for name in names
         ]
         publish(releases, wheels, now=now)
-        return releases.manifests()
+        return manifests_in(releases)
 
     return run
 

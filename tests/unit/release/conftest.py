@@ -59,8 +59,9 @@ def store(tmp_path: Path) -> DirectoryStore:
 
 
 def everything_in(folder: Path) -> dict[str, str]:
-    """The hash of every file below a folder, hidden ones too, and every folder."""
+    """The hash of every file below a folder, hidden ones too but not the ledger, and every folder."""
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         for path in folder.rglob("*")
+        if path.name != "ledger.tar.gz"
     }

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.kills import killed_at_every_step
+from tests.releases import manifests_in
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.errors import ReleaseError
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.ledger.records import LedgerState
+from wheelmill.release.ledger.releases import published, rebuild
 from wheelmill.release.publish import publish
 
 NAME = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
@@ -77,7 +80,7 @@ def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: P
 
 def test_manifests_are_read_as_they_were_published(store: DirectoryStore, tmp_path: Path) -> None:
     manifests = publish(store, [certified_wheel(tmp_path / NAME, provenance=PROVENANCE)], now=NOW).releases
-    assert store.manifests() == manifests
+    assert manifests_in(store) == manifests
 
 
 def test_everybody_may_read_a_release(store: DirectoryStore, tmp_path: Path) -> None:
@@ -107,10 +110,11 @@ def test_a_kill_at_any_step_publishes_all_or_nothing_and_the_next_release_is_rig
 
     whole = {"manifest.json", NAME, f"{NAME}.metadata", f"{NAME}.cdx.json"}
     for folder in killed_at_every_step(tmp_path, store_in, release):
-        for published in (folder / "releases").glob("v*"):
-            assert {path.name for path in published.iterdir()} == whole
+        for found in (folder / "releases").glob("v*"):
+            assert {path.name for path in found.iterdir()} == whole
         release(folder)
-        assert {path.name for path in (folder / "releases").iterdir()} - {".lock"} == {"v2026-11-21"}
+        left = {path.name for path in (folder / "releases").iterdir() if "ledger" not in path.name}
+        assert left - {".lock"} == {"v2026-11-21"}
         assert {path.name for path in (folder / "releases" / "v2026-11-21").iterdir()} == whole
 
 
@@ -138,13 +142,51 @@ def test_a_full_disk_names_the_file_that_does_not_fit_and_leaves_no_trace(
 def test_a_store_that_cannot_be_written_is_a_release_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     store = DirectoryStore(directory=tmp_path / "file" / "releases")
-    with pytest.raises(ReleaseError, match=r"file/releases.* cannot be written: Not a directory"):
+    with pytest.raises(ReleaseError, match=r"file/releases.* cannot be (read|written): Not a directory"):
         publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
 
 
-def test_a_manifest_that_cannot_be_read_is_a_release_error(store: DirectoryStore) -> None:
-    broken = store.directory / "v2026-11-21" / "manifest.json"
-    broken.parent.mkdir(parents=True)
-    broken.write_text('{"schema": "wheelmill.manifest/2"}')
-    with pytest.raises(ReleaseError, match=r"manifest\.json is not a Manifest"):
-        store.manifests()
+@pytest.mark.parametrize("content", [None, '{"schema": "wheelmill.manifest/2"}'], ids=["none", "another form"])
+def test_a_release_without_a_readable_manifest_stops_nobody(
+    content: str | None, store: DirectoryStore, tmp_path: Path
+) -> None:
+    made_by_hand = store.directory / "v2026-11-20"
+    made_by_hand.mkdir(parents=True)
+    if content:
+        (made_by_hand / "manifest.json").write_text(content)
+    (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
+    warnings: list[str] = []
+    assert list(published(store, warnings.append).releases) == [manifest.tag]
+    assert manifests_in(store, warnings.append) == (manifest,)
+    assert len(warnings) == 2
+    assert all("gh release delete v2026-11-20 --cleanup-tag" in text for text in warnings)
+
+
+def test_a_release_that_is_gone_is_told_and_its_names_stay_taken(store: DirectoryStore, tmp_path: Path) -> None:
+    (manifest,) = publish(store, [wheel := certified_wheel(tmp_path / NAME)], now=NOW).releases
+    shutil.rmtree(store.directory / manifest.tag)
+    warnings: list[str] = []
+    assert published(store, warnings.append).published == {NAME: (wheel.file.sha256, manifest.tag)}
+    assert [text.partition(";")[0] for text in warnings] == ["v2026-11-21 is in the ledger and no longer there"]
+
+
+def test_what_the_ledger_lacks_is_read_from_its_manifest(store: DirectoryStore, tmp_path: Path) -> None:
+    (manifest,) = publish(store, [certified_wheel(tmp_path / NAME, provenance=PROVENANCE)], now=NOW).releases
+    whole = store.ledger.read()
+    (store.directory / "ledger.tar.gz").unlink()
+    assert store.ledger.read() == LedgerState()
+    assert published(store, pytest.fail) == whole
+    publish(store, [certified_wheel(tmp_path / OTHER)], now=NOW)
+    assert set(store.ledger.read().releases) == {manifest.tag, "v2026-11-21.2"}
+    assert rebuild(store, pytest.fail) == store.ledger.read()
+
+
+def test_a_ledger_that_cannot_be_written_fails_no_release(
+    store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("wheelmill.release.ledger.folder.write_bytes", full)
+    (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
+    assert manifests_in(store) == (manifest,)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.releases import manifests_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.errors import ReleaseError
 from wheelmill.release.directory import DirectoryStore
@@ -34,7 +35,7 @@ def released(tmp_path: Path) -> DirectoryStore:
 
 
 def content_of(store: DirectoryStore) -> tuple[Manifest, dict[str, Any]]:
-    (manifest,) = store.manifests()
+    (manifest,) = manifests_in(store)
     return manifest, json.loads((store.directory / manifest.tag / MANIFEST).read_bytes())
 
 
@@ -61,13 +62,11 @@ def test_what_is_no_manifest_is_an_error(content: bytes) -> None:
         manifest_from(content, tag="v2026-11-21", source="here")
 
 
-def test_every_manifest_that_is_none_is_named_or_left_out_with_a_warning(released: DirectoryStore) -> None:
+def test_every_manifest_that_is_none_is_left_out_with_a_warning(released: DirectoryStore) -> None:
     manifest, _ = content_of(released)
     for tag in ("v2026-11-22", "v2026-11-23"):
         (released.directory / tag).mkdir()
         (released.directory / tag / MANIFEST).write_bytes(b"[" * 5000)
-    with pytest.raises(ReleaseError, match=r"(?s)v2026-11-22/manifest\.json is.*v2026-11-23/manifest\.json is"):
-        released.manifests()
     warnings: list[str] = []
-    assert released.manifests(warnings.append) == (manifest,)
+    assert manifests_in(released, warnings.append) == (manifest,)
     assert ["v2026-11-22" in warnings[0], "v2026-11-23" in warnings[1]] == [True, True]

@@ -1,4 +1,4 @@
-"""What is published together and what is refused, tags of days, and the file of known failures."""
+"""What is published together and what is refused, and tags of days."""
 
 import itertools
 from dataclasses import replace
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.releases import manifests_in
 from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel, everything_in
-from wheelmill.names import Sha256
-from wheelmill.plan.targets import KnownFailure
 from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import publish
-from wheelmill.release.store import FailureFile, Quotas, date_tags, is_date_tag, published_cells
+from wheelmill.release.store import Quotas, date_tags, is_date_tag
 
 
 def test_a_day_has_as_many_tags_as_are_needed() -> None:
@@ -40,26 +40,6 @@ def test_a_day_has_as_many_tags_as_are_needed() -> None:
 )
 def test_other_tags_are_of_other_releases(text: str) -> None:
     assert not is_date_tag(text)
-
-
-INPUTS, OTHER_INPUTS = Sha256("1" * 64), Sha256("2" * 64)
-FAILURE = KnownFailure(id="demo", target=Sha256("0" * 64), failed_at=NOW, reason="demo.cpp:1:1: error: no")
-
-
-def test_failures_are_added_to_those_before(tmp_path: Path) -> None:
-    file = FailureFile(path=tmp_path / "failures.json")
-    for identity in (INPUTS, OTHER_INPUTS):
-        file.remember(identity, FAILURE)
-    assert file.read().by_inputs == {INPUTS: FAILURE, OTHER_INPUTS: FAILURE}
-
-
-@pytest.mark.parametrize("content", ["{", '{"by_inputs": {"1": {"id": "demo", "failed_at": "2026-11-20T00:00:00Z"}}}'])
-def test_a_file_that_is_broken_or_older_than_this_version_is_as_good_as_none(content: str, tmp_path: Path) -> None:
-    file = FailureFile(path=tmp_path / "failures.json")
-    file.path.write_text(content)
-    assert file.read().by_inputs == {}
-    file.remember(INPUTS, FAILURE)
-    assert file.read().by_inputs == {INPUTS: FAILURE}
 
 
 FIRST, SECOND, THIRD = (f"demo-1.{number}+cu130-py3-none-any.whl" for number in range(3))
@@ -122,7 +102,7 @@ def test_more_wheels_than_a_release_takes_make_several(
 
 def test_nothing_to_release_leaves_no_release(store: DirectoryStore) -> None:
     assert publish(store, [], now=NOW).releases == ()
-    assert store.manifests() == ()
+    assert manifests_in(store) == ()
 
 
 def test_published_cells_know_their_release(store: DirectoryStore, tmp_path: Path) -> None:
@@ -130,4 +110,4 @@ def test_published_cells_know_their_release(store: DirectoryStore, tmp_path: Pat
     publish(store, [certified_wheel(tmp_path / FIRST, provenance=PROVENANCE)], now=NOW)
     publish(store, [certified_wheel(tmp_path / SECOND, provenance=replace(PROVENANCE, cell=other))], now=NOW)
     publish(store, [certified_wheel(tmp_path / THIRD, provenance=None)], now=NOW)
-    assert published_cells(store.manifests()) == {CELL: "v2026-11-21", other: "v2026-11-21.2"}
+    assert published(store, pytest.fail).cells == {CELL: "v2026-11-21", other: "v2026-11-21.2"}

@@ -35,8 +35,7 @@ def available_wheel(
     torch: TorchNeed | None = TORCH_11,
 ) -> AvailableWheel:
     cell = replace(CELL, project=project, version=project_version(version), torch=torch)
-    expectations = replace(PROVENANCE.expectations, requires=requires)
-    return AvailableWheel(provenance=replace(PROVENANCE, cell=cell, expectations=expectations), fetch=nowhere)
+    return AvailableWheel(cell=cell, pythons=PROVENANCE.pythons, requires=requires, fetch=nowhere)
 
 
 beside = partial(find_required, CELL, CELL.python)

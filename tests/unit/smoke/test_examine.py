@@ -31,7 +31,7 @@ def test_a_released_wheel_that_cannot_be_had_refuses_the_one_that_needs_it_and_n
             file=file, provenance=replace(PROVENANCE, sha256=file.sha256, architectures=(), expectations=expectations)
         )
     )
-    beside = AvailableWheel(provenance=replace(PROVENANCE, cell=replace(CELL, project=REQUIRED)), fetch=lost)
+    beside = AvailableWheel(cell=replace(CELL, project=REQUIRED), pythons=PROVENANCE.pythons, requires=(), fetch=lost)
     verdict = examine_wheel(
         file, LocalEnvironments(compatibility=FACTS), serve_candidate, available=[beside], progress=Progress()
     )

@@ -22,7 +22,7 @@ from wheelmill.cli.factory.inputs import (
     store_at,
 )
 from wheelmill.cli.shared.options import signer_of
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.terminal import STDOUT, progress
 from wheelmill.config.load import load_compatibility, load_listing
 from wheelmill.conformance.violation import ConformanceReport, Violation
@@ -152,9 +152,9 @@ def build(
         output=output,
         previous=previous,
         signer=signer_of(require_attestation),
-        catalogue=pipeline.catalogue_of(own, releases.failures.read()) if own else None,
+        catalogue=pipeline.catalogue_of(own, releases.ledger.read().failures) if own else None,
         sources=_sources_in(place_at(config)),
-        warn=lambda text: say(f"warning: {text}"),
+        warn=say_warning,
     )
     say(f"{output}: {size}")
 

@@ -88,5 +88,6 @@ def store_at(text: str, *, must_exist: bool = False) -> Store:
         from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
 
         with suppress(UsageError):  # what was expected is said below
-            return GitHubStore(repository=Repository.parse(place, os.environ))
+            repository = Repository.parse(place, os.environ)
+            return GitHubStore(repository=repository, ledger_commit=os.environ.get("WHEELMILL_LEDGER") or None)
     raise UsageError(f"--store: expected dir:PATH or github:OWNER/REPO, not {text!r}")

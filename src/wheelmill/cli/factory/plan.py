@@ -15,7 +15,7 @@ from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOptio
 from wheelmill.cli.factory.plan_tables import print_plan
 from wheelmill.cli.factory.sandbox import PlaceOptions
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import added_torches, changed_since
 from wheelmill.plan.estimate import estimate
@@ -23,8 +23,9 @@ from wheelmill.plan.groups import Group, groups_of, shards_of, shards_of_one_run
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.sample import sample_of, with_sample
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, Plan
-from wheelmill.release.store import Quotas, Store, past_builds, published_cells
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, KnownFailures, Plan
+from wheelmill.release.ledger.releases import published
+from wheelmill.release.store import Quotas
 from wheelmill.wheel.platforms import AUTO_POLICY
 from wheelmill.wheel.torch_need import torch_in_json
 
@@ -84,17 +85,16 @@ def plan(
     configuration = config_at(config)
     wanted = part.narrow(asked, configuration)
     releases = store_at(store)
-    manifests = releases.manifests()
-    published = published_cells(manifests)
-    failure_of = _failure_of(releases, where, configuration)
-    planned = make_plan(configuration, wanted, published, failure_of)
-    past = past_builds(manifests)
+    state = published(releases, say_warning)
+    failure_of = _failure_of(state.failures, where, configuration)
+    planned = make_plan(configuration, wanted, state.cells, failure_of)
+    past = state.past_builds
     if part.sample:
         planned = sample_of(planned)
         for torch in added_torches(configuration, part.since) if part.since else ():
             for_torch = replace(wanted, changed=None, torches=(torch,))
-            planned = with_sample(planned, make_plan(configuration, for_torch, published, failure_of), past)
-    missing = find_missing(planned, published)
+            planned = with_sample(planned, make_plan(configuration, for_torch, state.cells, failure_of), past)
+    missing = find_missing(planned, state.cells)
     cost = estimate(planned, past, runners=runners)
     if matrix:
         print_json("wheelmill.plan-matrix/1", **matrix_content(planned, releases.quotas))
@@ -113,10 +113,10 @@ def _missing_content(missing: Missing) -> dict[str, object]:
     return {"project": missing.project, "requires": missing.requires, "targets": ids}
 
 
-def _failure_of(releases: Store, where: PlaceOptions, config: Config) -> FailureOf:
+def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) -> FailureOf:
     """Look up what failed before with the same inputs; the builder, of the factory extra, is made for the first."""
     builder = functools.cache(lambda: where.builder(config))
-    return known_failures(releases.failures.read(), lambda target: builder().place(target), where.resolve_policy())
+    return known_failures(failures, lambda target: builder().place(target), where.resolve_policy())
 
 
 def matrix_content(planned: Plan, quotas: Quotas) -> dict[str, object]:

@@ -18,7 +18,7 @@ from wheelmill.cli.factory.plan_tables import tell_skips
 from wheelmill.cli.factory.sandbox import BuildOptions, environments_in
 from wheelmill.cli.factory.smoke import verdict_content
 from wheelmill.cli.shared.options import with_groups
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.annotations import Unquoted
 from wheelmill.config.model import Config
@@ -28,7 +28,7 @@ from wheelmill.names import ProjectName, ReleaseTag
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
 from wheelmill.plan.targets import Cell, FailureOf, Filters, Plan
-from wheelmill.release.store import published_cells
+from wheelmill.release.ledger.releases import published
 
 if TYPE_CHECKING:
     from wheelmill.build.provenance import Provenance
@@ -79,8 +79,9 @@ def run(
         os.environ["CCACHE_RECACHE"] = "1"  # what the compiler cache has would be too quick
     releases = store_at(store or f"dir:{output / 'releases'}")
     builder = where.limited_builder(configuration)
-    failed = known_failures(releases.failures.read(), builder.place, policy)
-    planned = plan_run(configuration, wanted, published_cells(releases.manifests()), failed)
+    state = published(releases, say_warning)
+    failed = known_failures(state.failures, builder.place, policy)
+    planned = plan_run(configuration, wanted, state.cells, failed)
     publishes = until is Until.INDEX
     with progress() as shown:
         factory = pipeline.Factory(

@@ -10,9 +10,10 @@ import typer
 
 from wheelmill.cli.factory.inputs import ConfigOption, config_at, store_at
 from wheelmill.cli.factory.sandbox import SandboxKind, SandboxOption, environments_in
-from wheelmill.cli.shared.output import JsonOption, print_json, say
+from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import SmokeError
+from wheelmill.release.ledger.releases import published
 from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX, Verdict, certify, kernels_in
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
@@ -50,7 +51,7 @@ def smoke(
         available = wheels_on_disk(files)
         if store:
             releases = store_at(store)
-            available += pipeline.released_wheels(releases.manifests(), releases)
+            available += pipeline.released_wheels(published(releases, say_warning), releases)
         verdicts = [
             examine_wheel(
                 file,

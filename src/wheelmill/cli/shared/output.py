@@ -30,6 +30,11 @@ def say(text: str) -> None:
     print(printable(text), file=sys.stderr)  # noqa: T201
 
 
+def say_warning(text: str) -> None:
+    """Say that something is not as it should be; the command goes on."""
+    say(f"warning: {text}")
+
+
 class Waiting(Progress):
     """Says on stderr what a command waits for: in place on a terminal, else at once and then now and again.
 

@@ -21,7 +21,7 @@ from github.GithubObject import NotSet, Opt
 from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
 
-from wheelmill.errors import NetworkError, RejectedError
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.connection import PAUSES, Repository
 from wheelmill.release.github.download import downloads_from
@@ -58,6 +58,9 @@ class LedgerBranch:
         self, revision: str | None, before: Mapping[str, bytes], after: Mapping[str, bytes], why: str
     ) -> str | None:
         """See `LedgerPlace.write`; three calls of the API that create something."""
+        if self.commit or not self.repository.token:
+            hint = "a GITHUB_TOKEN with 'contents: write' can write it"
+            raise ReleaseError(f"{self.name} can only be read here", hint=hint)
         with Calls(self.repository, self.pace, QUIET) as calls:
             commit = _commit(calls, revision, before, after, why)
             try:

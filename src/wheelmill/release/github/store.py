@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import functools
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from platformdirs import user_cache_path
+from github import UnknownObjectException
 
-from wheelmill.errors import ReleaseError, UsageError
+from wheelmill.errors import ReleaseError, UsageError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.connection import Repository
@@ -26,8 +26,7 @@ from wheelmill.release.github.ledger import LedgerBranch
 from wheelmill.release.github.publisher import GitHubPublisher
 from wheelmill.release.github.turn import Turn
 from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.manifest import MANIFEST, Manifest, manifests_from
-from wheelmill.release.store import FailureFile, Quotas, is_date_tag
+from wheelmill.release.store import Quotas, is_date_tag
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.glibc import promised_glibc
@@ -62,30 +61,47 @@ class GitHubStore:
 
     repository: Repository
     pace: Pace = field(default_factory=Pace)
-
-    @property
-    def failures(self) -> FailureFile:
-        """A file on this machine: builds run without permission to write to the repository."""
-        return FailureFile(path=user_cache_path("wheelmill") / "failures" / f"{self.repository.full_name}.json")
+    ledger_commit: str | None = None
+    """The state of the ledger to read, where it was compared with the releases before; None reads the newest."""
 
     @functools.cached_property
     def ledger(self) -> Ledger:
         """A branch of the repository."""
-        return Ledger(LedgerBranch(repository=self.repository, pace=self.pace), self.pace.clock)
+        place = LedgerBranch(repository=self.repository, pace=self.pace, commit=self.ledger_commit)
+        return Ledger(place, self.pace.clock)
 
     @property
     def quotas(self) -> Quotas:
         """Those of GitHub."""
         return QUOTAS
 
-    def manifests(self, warn: Callable[[str], None] | None = None) -> tuple[Manifest, ...]:
-        """See `Store.manifests`; the newest first."""
+    def tags(self) -> frozenset[ReleaseTag] | None:
+        """See `Releases.tags`; one listing of references."""
+        if self.ledger_commit:
+            return None
         with Calls(self.repository, self.pace, QUIET) as calls:
-            tags = [release.tag_name for release in all_releases(calls) if not release.draft]
+            refs = calls.read("listing tags", lambda: list(calls.repository.get_git_matching_refs("tags/v")))
+        return frozenset(map(ReleaseTag, filter(is_date_tag, (ref.ref.removeprefix("refs/tags/") for ref in refs))))
+
+    def is_published(self, tag: ReleaseTag) -> bool:
+        """See `Releases.is_published`; asking for a release by its tag hides drafts."""
+
+        def look() -> bool:
+            try:
+                calls.repository.get_release(tag)
+            except UnknownObjectException:
+                return False
+            return True
+
+        with Calls(self.repository, self.pace, QUIET) as calls:
+            return calls.read(f"reading the release {tag}", look)
+
+    def read_each(
+        self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
+    ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
+        """See `Releases.read_each`; from the download pages."""
         with downloads_from(self.repository, self.pace.clock) as downloads:
-            dated = filter(is_date_tag, tags)
-            found = ((tag, self.repository.download(tag, MANIFEST), downloads.read(tag, MANIFEST)) for tag in dated)
-            return manifests_from(found, warn)
+            yield from downloads.read_each(wanted, filename)
 
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Store.assets`; the list of releases has them."""
@@ -100,11 +116,6 @@ class GitHubStore:
             if (found := downloads.save(tag, filename, file)) != sha256:
                 raise ReleaseError(f"{tag}/{filename} has sha256 {found}; its manifest says {sha256}")
         return WheelFile.at(copy)
-
-    def read(self, tag: ReleaseTag, filename: str) -> bytes:
-        """See `Store.read`."""
-        with downloads_from(self.repository, self.pace.clock) as downloads:
-            return downloads.read(tag, filename)
 
     def reason_to_refuse(self, wheel: WheelFile) -> str | None:
         """See `Store.reason_to_refuse`."""

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from wheelmill.names import ReleaseTag
-from wheelmill.plan.targets import KnownFailures
-from wheelmill.release.ledger.records import LedgerRelease, LedgerState, Work
+from wheelmill.release.ledger.records import Failures, LedgerRelease, LedgerState, Work
 from wheelmill.system.record_files import record_bytes, record_from
 
 _RELEASES: Final = "releases/"
@@ -35,7 +34,7 @@ def state_of(files: Mapping[str, bytes]) -> LedgerState:
     failures, work = files.get(_FAILURES), files.get(_WORK)
     return LedgerState(
         releases={release.tag: release for release in found},
-        failures=record_from(failures, KnownFailures, source=_FAILURES).by_inputs if failures else {},
+        failures=record_from(failures, Failures, source=_FAILURES).by_inputs if failures else {},
         work=record_from(work, Work, source=_WORK) if work else Work(),
     )
 
@@ -53,7 +52,7 @@ def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState
         for tag, release in state.releases.items()
         for path in [_path_of(tag)]
     }
-    others = {_FAILURES: record_bytes(KnownFailures(by_inputs=state.failures)), _WORK: record_bytes(state.work)}
+    others = {_FAILURES: record_bytes(Failures(by_inputs=state.failures)), _WORK: record_bytes(state.work)}
     return {**_ABOUT, **releases, **others}
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from wheelmill.names import PythonVersion, ReleaseTag, Sha256
-from wheelmill.plan.targets import Cell, KnownFailure, PastBuild
+from wheelmill.names import ProjectName, PythonVersion, ReleaseTag, Sha256
+from wheelmill.plan.targets import Cell, KnownFailures, PastBuild
 
 AN_HOUR: Final = timedelta(hours=1)
 """For as long the host counts what was created."""
@@ -28,6 +28,8 @@ class ReleasedWheel:
     """What it was built for; None for a wheel that was not built by a factory."""
     pythons: tuple[PythonVersion, ...] = ()
     """Those that it is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
+    requires: tuple[ProjectName, ...] = ()
+    """Packages of a factory that it cannot be without."""
     seconds: float = 0.0
     """That its build took."""
 
@@ -41,6 +43,13 @@ class LedgerRelease:
     """Of the bytes of its ``manifest.json``."""
     published_at: datetime
     wheels: tuple[ReleasedWheel, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failures:
+    """Builds whose source the compiler refused."""
+
+    by_inputs: KnownFailures
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,8 +112,7 @@ class LedgerState:
     """All that the ledger says."""
 
     releases: Mapping[ReleaseTag, LedgerRelease] = field(default_factory=dict)
-    failures: Mapping[Sha256, KnownFailure] = field(default_factory=dict)
-    """By the hash of everything that went into the build."""
+    failures: KnownFailures = field(default_factory=dict)
     work: Work = field(default_factory=Work)
 
     def without_old(self, now: datetime) -> LedgerState:

@@ -17,14 +17,14 @@ from wheelmill.plan.targets import BuildTarget, Filters, KnownFailure, KnownFail
 from wheelmill.release.manifest import Manifest
 
 BUILT = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
-NOTHING = KnownFailures(by_inputs={})
+NOTHING: KnownFailures = {}
 
 
 def failed(target: BuildTarget) -> KnownFailures:
     identity = identity_of(inputs_of(target))
     when = datetime(2026, 11, 20, tzinfo=UTC)
     failure = KnownFailure(id=target.cell.id, target=identity, failed_at=when, reason="a.cu(1): error: no")
-    return KnownFailures(by_inputs={identity: failure})
+    return {identity: failure}
 
 
 def catalogue(config: Config = CONFIG, failures: KnownFailures = NOTHING) -> Catalogue:

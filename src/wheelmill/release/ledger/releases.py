@@ -1,0 +1,184 @@
+"""What is published: what the ledger says, compared with the tags that there are. Releases are the truth.
+
+A release that nothing can be read of is told, and stops nobody: it may have been made by hand, or be half-made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Final, Protocol
+
+from wheelmill.errors import NetworkError, ReleaseError, WheelmillError
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.ledger.ledger import Ledger
+from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel
+from wheelmill.release.manifest import MANIFEST, Manifest, ManifestEntry, manifest_from
+from wheelmill.system.files import sha256_of_bytes
+from wheelmill.system.record_files import record_bytes
+
+Warn = Callable[[str], None]
+"""Told of a release that is not as it should be, and what to do about it."""
+
+_NO_MANIFEST: Final = (
+    "its wheels are not known here. A release that was made by hand needs a tag of another form; one that is half-made"
+    " can be removed (gh release delete TAG --cleanup-tag)"
+)
+_GONE: Final = (
+    "its wheels count as published until 'wheelmill release ledger --rebuild' is run, and the index wants the reason in"
+    " removed.yml"
+)
+
+
+class Releases(Protocol):
+    """Where releases can be looked at."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is published, what failed and what goes on."""
+
+    def tags(self) -> frozenset[ReleaseTag] | None:
+        """The date tags that there are, also of releases that are not published yet.
+
+        None where the ledger was named by its revision: whoever did so has compared it.
+        """
+
+    def is_published(self, tag: ReleaseTag) -> bool:
+        """Whether a tag has a release that everybody sees."""
+
+    def read_each(
+        self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
+    ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
+        """Read a small file of many releases, several at a time.
+
+        Args:
+            wanted: the releases, and the hash of the file where it is known: what is kept here is not read again.
+            filename: the name that the file has in each.
+
+        Yields:
+            The tag of a release, and the file's bytes or why they cannot be had.
+        """
+
+
+def line_of(manifest: Manifest, sha256: Sha256 | None = None) -> LedgerRelease:
+    """What the ledger says of a release.
+
+    Args:
+        manifest: what the release says of itself.
+        sha256: of the bytes of its manifest; None for one that was made here and is written as we write it.
+    """
+    return LedgerRelease(
+        tag=manifest.tag,
+        manifest=sha256 or sha256_of_bytes(record_bytes(manifest)),
+        published_at=manifest.published_at,
+        wheels=tuple(map(_wheel_of, manifest.wheels)),
+    )
+
+
+def _wheel_of(entry: ManifestEntry) -> ReleasedWheel:
+    wheel = ReleasedWheel(filename=entry.filename, sha256=entry.sha256, size=entry.size)
+    provenance = entry.certificate.provenance
+    if provenance is None:
+        return wheel
+    return replace(
+        wheel,
+        cell=provenance.cell,
+        pythons=provenance.pythons,
+        requires=provenance.expectations.requires,
+        seconds=provenance.seconds,
+    )
+
+
+def with_releases(state: LedgerState, releases: Mapping[ReleaseTag, LedgerRelease]) -> LedgerState:
+    """A ledger that has these releases, too."""
+    return replace(state, releases={**state.releases, **releases})
+
+
+def published(store: Releases, warn: Warn) -> LedgerState:
+    """Read the ledger, with what it lacks of published releases.
+
+    Args:
+        store: where the releases are.
+        warn: told of releases without a readable manifest, which are left out; and of those that are gone, which are
+            not: their wheels' names stay taken.
+
+    Raises:
+        NetworkError: the ledger, the tags or a manifest cannot be had now.
+        ReleaseError: what is there is no ledger.
+    """
+    state = store.ledger.read()
+    tags = store.tags()
+    if tags is None:
+        return state
+    for tag in sorted(set(state.releases) - tags):
+        warn(f"{tag} is in the ledger and no longer there; {_GONE}")
+    found = _unknown(store, tags - set(state.releases), warn)
+    return with_releases(state, found)
+
+
+def rebuild(store: Releases, warn: Warn) -> LedgerState:
+    """Make the ledger's releases again, from the tags and manifests that there are; the rest of it stays.
+
+    Args:
+        store: where the releases are.
+        warn: told of releases without a readable manifest, which are left out.
+
+    Raises:
+        NetworkError: something cannot be had now.
+        ReleaseError: the ledger cannot be written.
+    """
+    found = _unknown(store, store.tags() or (), warn)
+    return store.ledger.change(
+        "made again from the releases", lambda state: replace(state, releases=found), repair=True
+    )
+
+
+def manifests_of(store: Releases, releases: Mapping[ReleaseTag, LedgerRelease], warn: Warn) -> Iterator[Manifest]:
+    """Read the manifests of releases that the ledger knows.
+
+    Args:
+        store: where the releases are.
+        releases: what the ledger says of them, by their tags.
+        warn: told of those that cannot be read, which are left out; and of those that changed, which are not: what a
+            manifest says is believed no more than its attestation says.
+
+    Raises:
+        NetworkError: one cannot be had now.
+    """
+    wanted = {tag: release.manifest for tag, release in releases.items()}
+    for tag, content in store.read_each(wanted, MANIFEST):
+        try:
+            manifest, sha256 = _manifest_in(tag, content)
+        except ReleaseError as error:
+            warn(str(error))
+            continue
+        if sha256 != wanted[tag]:
+            warn(f"{MANIFEST} of {tag} changed since it was published: it has sha256 {sha256}, not {wanted[tag]}")
+        yield manifest
+
+
+def _unknown(store: Releases, tags: Iterable[ReleaseTag], warn: Warn) -> dict[ReleaseTag, LedgerRelease]:
+    """Read releases by their tags; one that is not published yet has nothing to say."""
+    found: dict[ReleaseTag, LedgerRelease] = {}
+    for tag, content in store.read_each(dict.fromkeys(sorted(tags)), MANIFEST):
+        try:
+            found[tag] = line_of(*_manifest_in(tag, content))
+        except ReleaseError as error:
+            if store.is_published(tag):
+                warn(f"{error}; {_NO_MANIFEST.replace('TAG', tag)}")
+    return found
+
+
+def _manifest_in(tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[Manifest, Sha256]:
+    """Read what came in the place of a manifest; returns its hash, too.
+
+    Raises:
+        ReleaseError: it is none.
+        NetworkError: there may be one a little later.
+    """
+    if isinstance(content, bytes):
+        return manifest_from(content, tag=tag, source=f"{tag}/{MANIFEST}"), sha256_of_bytes(content)
+    if isinstance(content, NetworkError) and content.status == HTTPStatus.NOT_FOUND:
+        raise ReleaseError(f"{tag} has no {MANIFEST}")
+    raise content

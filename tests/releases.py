@@ -1,0 +1,16 @@
+"""What a store has published."""
+
+from collections.abc import Callable
+
+from wheelmill.release.ledger.releases import Releases, manifests_of, published
+from wheelmill.release.manifest import Manifest
+
+
+def manifests_in(store: Releases, warn: Callable[[str], None] | None = None) -> tuple[Manifest, ...]:
+    """The manifests of all releases; what is wrong with one is an error where nobody is told of it."""
+
+    def refuse(text: str) -> None:
+        raise AssertionError(text)
+
+    tell = warn or refuse
+    return tuple(manifests_of(store, published(store, tell).releases, tell))
