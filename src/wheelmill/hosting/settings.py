@@ -31,7 +31,6 @@ class Unseen:
 class Account:
     """Whose repository it is."""
 
-    login: str
     type: str
     """`ORGANIZATION`, or ``User``."""
 
@@ -80,6 +79,7 @@ class PagesSite:
     """What is deployed to Pages."""
 
     public: bool
+    """Whether everybody may see it."""
     build_type: Literal["legacy", "workflow"] | None = None
 
 

@@ -30,7 +30,10 @@ def _one_of(*words: str) -> Values:
 
 
 def _is_url(text: str) -> bool:
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
@@ -65,7 +68,7 @@ def _object(value: object) -> Mapping[str, object]:
 def _are_runners(text: str) -> bool:
     try:
         return bool(list(labels_of(text)))
-    except ValueError:
+    except (ValueError, RecursionError):  # of brackets that nobody closes
         return False
 
 

@@ -52,8 +52,15 @@ def test_each_thing_that_is_not_seen_is_told(told: Hosted, examined: Check, path
 
 @pytest.mark.parametrize(
     "answer",
-    [(200, {"Content-Type": "text/html"}, HTML), (200, {}, ""), (200, {}, []), (200, {}, {"name": 1}), (200, {}, "{")],
-    ids=["HTML", "nothing", "a list", "another object", "half of one"],
+    [
+        (200, {"Content-Type": "text/html"}, HTML),
+        (200, {}, ""),
+        (200, {}, []),
+        (200, {}, {"name": 1}),
+        (200, {}, "{"),
+        (200, {}, "[" * 100_000),
+    ],
+    ids=["HTML", "nothing", "a list", "another object", "half of one", "brackets"],
 )
 @pytest.mark.parametrize("path", ["", "/actions/permissions", "/pages", "/actions/variables", "/immutable-releases"])
 def test_an_answer_that_is_none_is_an_error_that_says_so(

@@ -158,7 +158,7 @@ class Calls:
                 self._pace.wait(pause, "GitHub has had too many calls", self.progress)
             except NetworkError as error:
                 raise NetworkError(f"{what}: {error}") from None
-            except (BadAttributeException, AssertionError, ValueError) as error:
+            except (BadAttributeException, AssertionError, ValueError, RecursionError) as error:
                 raise NetworkError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
 
     def answer(self, what: str, path: str, **parameters: int) -> object:
