@@ -57,7 +57,7 @@ def test_a_dry_run_shows_the_files_and_writes_nothing(python: Command, checkout:
     done = python(*INIT, checkout, *FROM, "--dry-run", exit_code=0)
     assert files_in(checkout) == set()
     assert "uses: owner/wheelmill/.github/workflows/package.yml@v1\n" in done.stdout
-    assert "source: ." in done.stdout
+    assert 'source: "."' in done.stdout
 
 
 @pytest.mark.parametrize("name", sorted(FILES))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -20,6 +20,10 @@ from tests.sigstore_instance import Sigstore
 from wheelmill.index.serve import serve_folder
 from wheelmill.wheel.attestation import TRUSTED_ROOT
 
+WORKFLOWS: Final = "owner/wheelmill"
+"""The repository whose workflow a package calls."""
+RELEASE: Final = "v1"
+"""The tag of that."""
 ACTIONS: Final = Path(__file__).parent / "actions"
 GPU_MACHINE: Final = "machine-with-a-gpu"
 """The label of a runner; here it has none."""
@@ -73,6 +77,7 @@ class Host:
         environment = {
             **self.environment,
             "STAND_INS": str(ACTIONS),
+            "STAND_IN_REPOSITORIES": str(self.repository.with_name("repositories")),
             "GITHUB_RUN_ID": str(run),
             "STAND_IN_ARTIFACTS": str(artifacts),
             "STAND_IN_PAGES": str(self.served / "pages"),
@@ -140,6 +145,39 @@ def git(repository: Path, *words: str) -> str:
     return subprocess.run(["git", *author, *words], cwd=repository, capture_output=True, text=True, check=True).stdout
 
 
+def _publish_sources(repository: Path, name: str) -> None:
+    """Make a folder a repository with one commit, which the stand-in for checkout finds by its name."""
+    git(repository, "init", "--quiet", "--initial-branch=main")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "--message=demo")
+    git(repository, "remote", "add", "origin", f"https://github.com/{name}.git")
+    link = repository.with_name("repositories") / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(repository)
+
+
+@contextmanager
+def new_package_host(folder: Path) -> Iterator[Host]:
+    """Have a repository of the demo package alone, which calls the workflow of another repository of the same host."""
+    with new_host(folder / "factory") as factory:
+        ours, package = factory.repository, folder / "repository"
+        for workflow in (ours / ".github" / "workflows").iterdir():
+            text = workflow.read_text().replace("job.workflow_repository", f"'{WORKFLOWS}'")  # act does not know it
+            there = rf"uses: {WORKFLOWS}/\1@{RELEASE}"  # nor that this is where ./ leads
+            workflow.write_text(re.sub(r"uses: \./(\.github/workflows/\S+)", there, text))
+        shutil.copytree(ours / "config" / "wheelmill-demo", package)
+        init = [sys.executable, "-m", "wheelmill", "init", package, "--from", f"{WORKFLOWS}@{RELEASE}"]
+        subprocess.run(init, check=True)
+        own = package / "wheelmill.yml"
+        own.write_text(f"{own.read_text()}    architectures: ['9.0']\n")
+        _publish_sources(package, REPOSITORY)
+        (folder / "repositories" / WORKFLOWS).parent.mkdir(exist_ok=True)
+        (folder / "repositories" / WORKFLOWS).symlink_to(ours)
+        (folder / "runs").mkdir()
+        shutil.copy2(folder / "factory" / "trusted_root.json", folder)
+        yield replace(factory, repository=package, environment={"STAND_IN_WORKFLOWS": WORKFLOWS})
+
+
 @contextmanager
 def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
     """Have a repository, whose releases are GitHub's where there is one and kept in a folder elsewhere."""
@@ -154,10 +192,7 @@ def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
     portable_demo(repository / "config")
     (repository / ".venv").symlink_to(ROOT / ".venv")
     (repository / ".gitignore").write_text("/out/\n")
-    git(repository, "init", "--quiet", "--initial-branch=main")
-    git(repository, "add", ".")
-    git(repository, "commit", "--quiet", "--message=demo")
-    git(repository, "remote", "add", "origin", f"https://github.com/{REPOSITORY}.git")
+    _publish_sources(repository, REPOSITORY)
     (served / "releases").mkdir(parents=True)
     (folder / "runs").mkdir()
     Sigstore().write_trusted_root(folder / "trusted_root.json")

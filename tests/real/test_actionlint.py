@@ -17,6 +17,9 @@ YOUNGER_THAN_IT = (
     'undefined variable "vars"',
     'unexpected key "queue" for "concurrency" section',
     'unknown permission scope "attestations"',
+    'property "workflow_repository" is not defined in object type {container:',
+    'property "workflow_sha" is not defined in object type {container:',
+    *(f'property "{name}" is not defined in object type' for name in ("config", "rehearse")),  # inputs of two triggers
 )
 """What GitHub has added since; zizmor and the JSON schema of today know these words."""
 

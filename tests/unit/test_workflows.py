@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from wheelmill.config.upkeep.own_package import workflow_text
 from wheelmill.errors import UsageError
 from wheelmill.wheel.attestation import WHEELS_WORKFLOW
 
@@ -26,6 +27,7 @@ RUNS_FOREIGN_CODE = {
     ("request", "summary"),
 }
 WRITES: dict[tuple[str, str], set[str]] = {
+    ("package", "wheels"): {"actions", "contents", "id-token", "attestations", "pages"},  # calls wheels, as above
     ("wheels", "build"): {"contents", "id-token", "attestations"},  # calls wheels-shard, whose jobs share these out
     ("wheels-shard", "build"): {"id-token", "attestations"},  # calls wheels-group, whose jobs share these out
     ("wheels-group", "attest"): {"id-token", "attestations"},
@@ -277,6 +279,30 @@ def test_what_somebody_dispatches_is_never_an_option_and_never_everything(
     )
     assert done.returncode == UsageError.exit_code, done.stderr
     assert error in done.stderr
+
+
+def test_a_package_gives_our_workflow_what_its_jobs_share_out_and_no_more() -> None:
+    """GitHub refuses to start a run of which a job wants more than its caller has."""
+    called = {"wheels", "wheels-shard", "wheels-group", "index"}
+    wanted = {scope for name, job, _ in jobs() if name in called for scope in WRITES.get((name, job), ())}
+    assert WRITES["package", "wheels"] == wanted
+    (written,) = yaml.safe_load(workflow_text("owner/wheelmill", "v1"))["jobs"].values()
+    assert written["permissions"] == read("package")["jobs"]["wheels"]["permissions"]
+    # YAML 1.1 reads the key "on" as true.
+    assert set(written["with"]) <= set(read("package")[True]["workflow_call"]["inputs"])  # type: ignore[index]
+
+
+def test_foreign_code_of_a_package_lies_beside_what_runs() -> None:
+    """Our own files are checked out at the commit of the workflow, by its repository: what is in project/ is read."""
+    called = [name for name in WORKFLOWS if name.startswith(("wheels", "index"))]
+    ours = {"repository": "${{ job.workflow_repository }}", "ref": "${{ job.workflow_sha }}"}
+    checkouts = [
+        step["with"]
+        for where, step in steps()
+        if where.partition(".")[0] in called and step.get("uses", "").startswith("actions/checkout@")
+    ]
+    assert len(checkouts) > 5
+    assert [each for each in checkouts if not ours.items() <= each.items()] == []
 
 
 def comment_on(found: bytes, folder: Path) -> str:

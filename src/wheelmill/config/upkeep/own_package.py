@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-import yaml
 
 from wheelmill.config.model import Compatibility, without_torch
 from wheelmill.config.model.packages import has_torch
@@ -37,24 +36,20 @@ on:
     tags: ["v*"]
   workflow_dispatch: # of a tag, when there is a new torch: what is released already is not built again
 
-permissions: {{}}
+permissions: {}
 
 jobs:
   wheels:
     permissions: # for the jobs of the workflow to share out; those that build get no more than reading
-{permissions}
-    uses: {repository}/.github/workflows/package.yml@{reference}
+      actions: write # to start the next run and to delete caches
+      attestations: write # to keep the attestations
+      contents: write # to publish the releases
+      id-token: write # to sign as this workflow, and to deploy
+      pages: write # to deploy the index
+    uses: OWNER/REPO/.github/workflows/package.yml@REF
     with:
       config: wheelmill.yml
 """
-
-PERMISSIONS: Final = {
-    "contents": ("write", "to publish the releases"),
-    "id-token": ("write", "to sign as this workflow, and to deploy"),
-    "attestations": ("write", "to keep the attestations"),
-    "pages": ("write", "to deploy the index"),
-}
-"""What the workflow of a package must be given, and what for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +76,9 @@ class OwnPackage:
         newest = sorted(compatibility.torch)[-TORCHES:]
         axis = {"torch": f">={newest[0]}"} if self.needs_torch else {"cuda": _CUDA}  # a torch is for few CUDAs
         defaults = {"python": _PYTHON, **axis}
-        content = {"defaults": defaults, "packages": {str(self.name): entry}}
-        return _ENTRY + yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=1000)
+        said = ["defaults:", *(f"  {key}: {json.dumps(value)}" for key, value in defaults.items())]
+        said += ["packages:", f"  {self.name}:", *(f"    {key}: {json.dumps(value)}" for key, value in entry.items())]
+        return _ENTRY + "\n".join(said) + "\n"
 
 
 def read_own_package(folder: Path, *, name: str | None = None, version: str | None = None) -> OwnPackage:
@@ -126,8 +122,7 @@ def workflow_text(repository: str, reference: str) -> str:
         repository: ``OWNER/REPO`` of wheelmill.
         reference: the commit, tag or branch of it.
     """
-    permissions = "\n".join(f"      {scope}: {access} # {reason}" for scope, (access, reason) in PERMISSIONS.items())
-    return _WORKFLOW_TEXT.format(permissions=permissions, repository=repository, reference=reference)
+    return _WORKFLOW_TEXT.replace("OWNER/REPO", repository).replace("REF", reference)
 
 
 class _SetupCall:

@@ -58,13 +58,13 @@ def test_a_package_without_torch_is_built_in_isolation(tmp_path: Path) -> None:
 def test_torch_may_be_what_it_depends_on(dependency: str, tmp_path: Path) -> None:
     rest = f'version = "1.2"\ndependencies = ["{dependency}"]\n'
     (tmp_path / "pyproject.toml").write_text(PYPROJECT.format(torch="", rest=rest))
-    assert "extra_deps: [ninja>=1.11, setuptools, torch]" in entry_of(tmp_path)
+    assert 'extra_deps: ["ninja>=1.11", "setuptools", "torch"]' in entry_of(tmp_path)
 
 
 def test_setup_py_is_read_and_not_run(tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text(SETUP)
     text = entry_of(tmp_path)
-    assert "extra_deps: [torch]" in text
+    assert 'extra_deps: ["torch"]' in text
     assert load_config(tmp_path / "wheelmill.yml").packages[DEMO].versions == ("1.10",)
 
 
@@ -75,7 +75,7 @@ def test_what_a_source_computes_must_be_said(given: dict[str, str], missing: str
     (tmp_path / "setup.py").write_text("setup(name=NAME, version=read('VERSION'))")
     with pytest.raises(UsageError, match=missing):
         read_own_package(tmp_path, **given)
-    assert "versions: ['1.0']" in entry_of(tmp_path, name="my-kernels", version="1.0")
+    assert 'versions: ["1.0"]' in entry_of(tmp_path, name="my-kernels", version="1.0")
 
 
 @pytest.mark.parametrize("content", ["setup(", "\0", "(" * 10_000])
