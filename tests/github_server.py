@@ -75,6 +75,8 @@ class Release:
     name: str
     body: str
     draft: bool = True
+    latest: bool = False
+    """Whether it became the one that the repository's page shows."""
     assets: list[Asset] = field(default_factory=list)
     created_at: str = "2026-11-21T12:30:15Z"
 
@@ -241,6 +243,7 @@ class GitHub(GitData):
                 if release.draft and not given["draft"] and release.tag in self.burned:
                     return _refused({"field": "tag_name", "message": "tag_name was used by an immutable release"})
                 release.name, release.body, release.draft = given["name"], given["body"], given["draft"]
+                release.latest = not release.draft and given.get("make_latest", "true") != "false"
                 return 200, {}, self._shown(release)
             case ["DELETE"]:
                 self.releases.remove(release)

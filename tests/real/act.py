@@ -166,10 +166,10 @@ def new_package_host(folder: Path) -> Iterator[Host]:
             there = rf"uses: {WORKFLOWS}/\1@{RELEASE}"  # nor that this is where ./ leads
             workflow.write_text(re.sub(r"uses: \./(\.github/workflows/\S+)", there, text))
         shutil.copytree(ours / "config" / "wheelmill-demo", package)
-        init = [sys.executable, "-m", "wheelmill", "init", package, "--from", f"{WORKFLOWS}@{RELEASE}"]
+        init = [sys.executable, "-m", "wheelmill", "init", str(package), "--from", f"{WORKFLOWS}@{RELEASE}"]
         subprocess.run(init, check=True)
         own = package / "wheelmill.yml"
-        own.write_text(f"{own.read_text()}    architectures: ['9.0']\n")
+        own.write_text(f"{own.read_text()}    architectures: ['9.0']\n    platforms: [linux_x86_64]\n")
         _publish_sources(package, REPOSITORY)
         (folder / "repositories" / WORKFLOWS).parent.mkdir(exist_ok=True)
         (folder / "repositories" / WORKFLOWS).symlink_to(ours)

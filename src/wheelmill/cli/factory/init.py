@@ -22,7 +22,9 @@ Next:
   wheelmill config check         names every fault of {own}
   wheelmill plan                 lists the wheels that it asks for
   wheelmill build {name} --here  builds the one for this machine's GPU and the project's torch
-Once, on GitHub: Settings, Pages, source GitHub Actions. Commit {files}.
+Commit {files}. In the repository's settings, once:
+  Pages: source GitHub Actions
+  Environments, github-pages: a deployment rule for the tags v*
 Then every tag that is pushed (v1.2.3) has its wheels built, released and listed."""
 
 

@@ -117,7 +117,13 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
     def make() -> GitRelease:
         return calls.write(
             f"publishing {tag}",
-            lambda: draft.update_release(title_of(manifest), body_of(manifest, repository), draft=False, tag_name=tag),
+            lambda: draft.update_release(
+                title_of(manifest),
+                body_of(manifest, repository),
+                draft=False,
+                tag_name=tag,
+                make_latest="false",  # that is a package's own release, where it has some in this repository
+            ),
         )
 
     calls.ensure(f"publishing {tag}", find, make)

@@ -43,6 +43,11 @@ def test_a_release_has_wheels_what_lies_beside_them_and_a_manifest(
     assert manifests_in(store) == (manifest,)
 
 
+def test_a_packages_own_release_stays_the_latest(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
+    publish(store, wheels, now=NOW)
+    assert [(release.draft, release.latest) for release in github.releases] == [(False, False)]
+
+
 def test_nothing_is_sent_twice(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
     publish(store, wheels, now=NOW)
     github.calls.clear()
