@@ -20,6 +20,7 @@ WORKFLOWS: Final[Mapping[str, str]] = {
     "wheels-shard.yml": "no wheel is built",
     "wheels-group.yml": "no wheel is built",
     "index.yml": "the index is not deployed",
+    "package.yml": "packages that call it from repositories of their own are not built",
     "request.yml": "pull requests that ask for packages are not checked",
     "request-comment.yml": "nobody is told what became of a request",
     "schedule.yml": "nothing is built or looked for unless somebody starts it",
