@@ -240,6 +240,7 @@ class GitHub(GitData):
             case ["GET"]:
                 return 200, {}, self._shown(release)
             case ["PATCH"]:
+                release.tag = given.get("tag_name", release.tag)
                 if release.draft and not given["draft"] and release.tag in self.burned:
                     return _refused({"field": "tag_name", "message": "tag_name was used by an immutable release"})
                 release.name, release.body, release.draft = given["name"], given["body"], given["draft"]

@@ -1,22 +1,26 @@
 """The way of a wheel, stage after stage. Nothing else knows more than its own stage."""
 
 from wheelmill.pipeline.attested import attested_in, write_manifest_checksums, write_wheel_checksums
+from wheelmill.pipeline.deliveries import Delivery, deliveries_of_runs, release_deliveries
 from wheelmill.pipeline.gate import Gate, GpuTrials, delivered_in
-from wheelmill.pipeline.matrix_plan import read_plan
-from wheelmill.pipeline.publishing import build_index, catalogue_of, release_folder
+from wheelmill.pipeline.matrix_plan import MatrixPlan, read_plan
+from wheelmill.pipeline.publishing import build_index, catalogue_of
 from wheelmill.pipeline.run import Factory, RunOutcome, released_wheels, run
 
 __all__ = [
+    "Delivery",
     "Factory",
     "Gate",
     "GpuTrials",
+    "MatrixPlan",
     "RunOutcome",
     "attested_in",
     "build_index",
     "catalogue_of",
     "delivered_in",
+    "deliveries_of_runs",
     "read_plan",
-    "release_folder",
+    "release_deliveries",
     "released_wheels",
     "run",
     "write_manifest_checksums",

@@ -1,4 +1,4 @@
-"""From tested wheels to a release, from releases to the site; and the throw-away site that a wheel is tried from."""
+"""From releases to the site; and the throw-away site that a wheel is tried from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 
@@ -25,46 +24,17 @@ from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue
 from wheelmill.index.write import SiteSize, write_site
 from wheelmill.pipeline.attested import attested_part
-from wheelmill.pipeline.gate import Gate, delivered_in
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.ledger.releases import manifests_of, published
 from wheelmill.release.manifest import Manifest
-from wheelmill.release.publish import publish
-from wheelmill.release.store import Publication, Store
+from wheelmill.release.store import Store
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.system.files import write_bytes
-from wheelmill.system.progress import Progress
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile
-
-
-def release_folder(
-    directory: Path,
-    store: Store,
-    gate: Gate,
-    *,
-    attestation: str | None = None,
-    progress: Progress,
-) -> Publication:
-    """Publish the wheels that a gate admits.
-
-    Args:
-        directory: has the wheels, with their certificates beside them, or folders with such wheels.
-        store: the store that gets the new release.
-        gate: what a wheel must be to be released.
-        attestation: the address of the attestation of all these wheels.
-        progress: shows the steps that take long.
-
-    Raises:
-        ReleaseError: the store cannot be read or written.
-    """
-    admitted, refusals = gate.admit(delivered_in(directory, "whl"))
-    wheels = [replace(wheel, attestation=attestation) for wheel in admitted]
-    publication = publish(store, wheels, now=datetime.now(UTC), progress=progress)
-    return replace(publication, refusals=(*refusals, *publication.refusals))
 
 
 def build_index(

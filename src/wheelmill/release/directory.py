@@ -108,6 +108,10 @@ class DirectoryStore:
             stack.callback(remove_tree, publisher.draft)
             yield publisher
 
+    def left_drafts(self, *, remove: bool, progress: Progress) -> tuple[()]:  # noqa: ARG002 - publishers leave none
+        """See `Store.left_drafts`."""
+        return ()
+
     def url_from(self, site: Path) -> str:
         """See `Store.url_from`; a path."""
         return quote(os.path.relpath(self.directory, site))

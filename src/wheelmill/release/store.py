@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -60,6 +60,16 @@ class Publication:
     refusals: tuple[RefusedWheel, ...]
     over: bool = False
     """Whether the time was not enough: what is in no release is left for another run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftDraft:
+    """A release that was begun and not published."""
+
+    tag: str
+    age: timedelta
+    files: int
+    removed: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +155,17 @@ class Store(Releases, Protocol):
         Raises:
             TimeIsOver: somebody else publishes for too long.
             ReleaseError: the store cannot be written to.
+        """
+
+    def left_drafts(self, *, remove: bool, progress: Progress) -> Sequence[LeftDraft]:
+        """Find the drafts of releases that nobody published.
+
+        Args:
+            remove: whether those of more than a day ago are removed.
+            progress: shows the steps that take long.
+
+        Raises:
+            ReleaseError: they are not removed while somebody publishes.
         """
 
     def url_from(self, site: Path) -> str:

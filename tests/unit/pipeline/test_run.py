@@ -118,7 +118,9 @@ def test_a_run_until_smoke_leaves_the_wheels_that_passed_with_their_records(tmp_
     assert not (tmp_path / "releases").exists()
     assert not (tmp_path / "site").exists()
     store = DirectoryStore(directory=tmp_path / "releases")
-    (manifest,) = pipeline.release_folder(tmp_path / "wheels", store, pipeline.Gate(), progress=Progress()).releases
+    (manifest,) = pipeline.release_deliveries(
+        [pipeline.Delivery(folder=tmp_path / "wheels", gate=pipeline.Gate())], store, progress=Progress()
+    ).releases
     assert [entry.filename for entry in manifest.wheels] == [wheel.name]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,6 +17,9 @@ from wheelmill.errors import UsageError
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
 from wheelmill.system import resources
+
+if TYPE_CHECKING:
+    from wheelmill.release.github import JobArtifacts
 
 CONFIGURATION: Final = f"Configuration: a folder, or a package's own file; ./{OWN}, else ./config, else what ships"
 ConfigOption = Annotated[
@@ -91,3 +95,18 @@ def store_at(text: str, *, must_exist: bool = False) -> Store:
             repository = Repository.parse(place, os.environ)
             return GitHubStore(repository=repository, ledger_commit=os.environ.get("WHEELMILL_LEDGER") or None)
     raise UsageError(f"--store: expected dir:PATH or github:OWNER/REPO, not {text!r}")
+
+
+def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
+    """What the jobs of runs kept, in the repository that this job runs in.
+
+    Raises:
+        UsageError: that is not said, or a run is not named by its number.
+    """
+    from wheelmill.release.github import JobArtifacts, Repository  # noqa: PLC0415 - needs the factory extra
+
+    if wrong := [run for run in runs if not run.isdecimal()]:
+        raise UsageError(f"--run: expected the number of a run, not {wrong[0]!r}")
+    if not (name := os.environ.get("GITHUB_REPOSITORY")):
+        raise UsageError("--run: GITHUB_REPOSITORY does not name the repository of the run")
+    return JobArtifacts(Repository.parse(name, os.environ), runs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +11,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wheelmill.cli.factory.filters import read_values
-from wheelmill.cli.factory.inputs import ConfigOption, RequiredSignerOption, StoreOption, config_at, store_at
+from wheelmill.cli.factory.inputs import (
+    ConfigOption,
+    RequiredSignerOption,
+    StoreOption,
+    artifacts_of,
+    config_at,
+    store_at,
+)
+from wheelmill.cli.shared.commands import CommandsWithDefault
 from wheelmill.cli.shared.options import signer_of, with_groups
 from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.terminal import progress
-from wheelmill.errors import ReleaseError
+from wheelmill.errors import ReleaseError, TimeOverError, UsageError
 from wheelmill.names import Platform
-from wheelmill.release.store import RefusedWheel
+from wheelmill.release.store import Publication, RefusedWheel
 from wheelmill.smoke.verdict import GPU_SUFFIX
 
 if TYPE_CHECKING:
-    from wheelmill.pipeline import Gate, GpuTrials
+    from wheelmill.pipeline import Delivery, Gate, GpuTrials, MatrixPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,18 +56,19 @@ class GateOptions:
         ),
     ] = None
 
-    def gate(self, directory: Path, max_size: int | None) -> Gate:
+    def gate(self, directory: Path, planned: MatrixPlan | None, max_size: int | None) -> Gate:
         """Make the gate for delivered wheels.
 
         Args:
             directory: the folder that the wheels and their attestations are in.
+            planned: what was to be delivered; None asks only that a wheel agrees with itself.
             max_size: bytes that a wheel must stay under; None sets no limit.
         """
         from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
         signer = signer_of(self.require_attestation)
         return pipeline.Gate(
-            targets=pipeline.read_plan(self.plan).targets(config_at(self.config)) if self.plan else None,
+            targets=planned.targets(config_at(self.config)) if planned else None,
             attested=pipeline.attested_in(directory, signer) if signer else None,
             tried=self._trials(directory),
             max_size=max_size,
@@ -77,14 +87,42 @@ class GateOptions:
         return pipeline.GpuTrials(platform=platforms[0], paths=paths) if platforms else None
 
 
+class ReleaseCommands(CommandsWithDefault):
+    """Publishing, and what there is beside it."""
+
+    default = "publish"
+
+
+app = typer.Typer(
+    cls=ReleaseCommands,
+    help="Publish tested wheels under a new date tag; 'publish' need not be said.",
+    no_args_is_help=True,
+)
+
+
+@app.command()
 @with_groups
-def release(
+def publish(
     directory: Annotated[
-        Path, typer.Argument(help="Folder of tested wheels.", metavar="DIR", exists=True, file_okay=False)
-    ],
+        Path | None,
+        typer.Argument(help="Folder of tested wheels.", metavar="[DIR]", exists=True, file_okay=False),
+    ] = None,
     *,
     store: StoreOption,
     admission: GateOptions,
+    run: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Instead of a folder: what the jobs of this run on GitHub made of the plan, group by group.",
+            metavar="ID",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            help="After these minutes publish what has arrived, leave the rest and exit with 3.", metavar="N", min=0
+        ),
+    ] = None,
     checksums: Annotated[
         Path | None,
         typer.Option(
@@ -100,27 +138,82 @@ def release(
         str | None, typer.Option(help="The address of the attestation of these wheels.", metavar="URL")
     ] = None,
 ) -> None:
-    """Publish the wheels of a folder that no release has yet, under a new date tag; each is examined once more."""
+    """Publish the wheels that no release has yet, under a new date tag; each is examined once more."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
     releases = store_at(store)
-    gate = admission.gate(directory, releases.quotas.asset)
-    if checksums:
-        admitted, refusals = gate.admit(pipeline.delivered_in(directory, "whl"))
+    planned = pipeline.read_plan(admission.plan) if admission.plan else None
+    until = None if time_limit is None else time.time() + time_limit * 60
+
+    def gate_of(folder: Path, group: MatrixPlan | None) -> Gate:
+        return admission.gate(folder, group, releases.quotas.asset)
+
+    _check_source(directory, run, planned, checksums)
+    if directory and checksums:
+        admitted, refusals = gate_of(directory, planned).admit(pipeline.delivered_in(directory, "whl"))
         pipeline.write_wheel_checksums(checksums, admitted)
         _raise_for(refusals, "refused:")
         return
     with progress() as shown:
-        done = pipeline.release_folder(directory, releases, gate, attestation=attestation or None, progress=shown)
-    for manifest in done.releases:
-        say(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
+        deliveries: Iterable[Delivery] = ()
+        if directory:
+            deliveries = [pipeline.Delivery(folder=directory, gate=gate_of(directory, planned))]
+        elif run and planned:
+            deliveries = pipeline.deliveries_of_runs(artifacts_of(run), planned, gate_of, shown)
+        done = pipeline.release_deliveries(
+            deliveries, releases, attestation=attestation or None, progress=shown, until=until
+        )
     if manifests:
         pipeline.write_manifest_checksums(manifests, done.releases)
+    _tell(done)
+
+
+@app.command()
+def drafts(
+    store: StoreOption,
+    *,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove those of more than a day ago, if nobody publishes now.")
+    ] = False,
+) -> None:
+    """List the drafts that broken off publications left, with their age; a later one takes up its own."""
+    releases = store_at(store)
+    with progress() as shown:
+        left = releases.left_drafts(remove=remove, progress=shown)
+    for draft in left:
+        say(f"{draft.tag}: {draft.files} files, {draft.age.days} days old{', removed' if draft.removed else ''}")
+    if not left:
+        say("no drafts are left")
+
+
+def _check_source(directory: Path | None, run: list[str] | None, planned: MatrixPlan | None, sums: Path | None) -> None:
+    """Make sure that there is one place to take wheels from.
+
+    Raises:
+        UsageError: there is none, or two, or one that lacks something.
+    """
+    if bool(directory) == bool(run):
+        raise UsageError("name a folder of wheels, or a run with --run ID")
+    if run and (planned is None or sums):
+        raise UsageError("--run takes its groups from --plan FILE, and writes no checksums")
+
+
+def _tell(done: Publication) -> None:
+    """Say what became of the wheels.
+
+    Raises:
+        TimeOverError: the time was not enough.
+        ReleaseError: some were refused.
+    """
+    for manifest in done.releases:
+        say(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
+    if done.over:
+        raise TimeOverError("the time was not enough for all wheels; what is published is whole", hint="run this again")
     _raise_for(done.refusals, "not released:")
     if not done.releases:
         say("nothing to release: every wheel is published already")
 
 
 def _raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:
-    if lines := [f"{refusal.filename} {refusal.reason}" for refusal in refusals]:
+    if lines := [str(refusal) for refusal in refusals]:
         raise ReleaseError("\n".join((heading, *lines)))

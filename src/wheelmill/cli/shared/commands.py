@@ -44,6 +44,18 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
 
 
+class CommandsWithDefault(Commands):
+    """Commands below one that needs no name: it is meant where the first word names none of them."""
+
+    default: ClassVar[str]
+    """The name of that one."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Put the name in where it lacks."""
+        named = args[:1] == ["--help"] or (args[:1] and args[0] in self.commands)
+        return super().parse_args(ctx, args if named else [self.default, *args])
+
+
 class GroupedOptions(TyperCommand):
     """A command whose options stand below the headings that they name as their `rich_help_panel`, its own first."""
 

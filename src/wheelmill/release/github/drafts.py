@@ -7,6 +7,7 @@ https://docs.github.com/en/rest/releases/releases. Their text is https://github.
 from __future__ import annotations
 
 import shlex
+from datetime import datetime, timedelta
 from typing import Final
 
 from github.GitRelease import GitRelease
@@ -15,9 +16,14 @@ from wheelmill.names import ReleaseTag
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.release.store import LeftDraft, is_date_tag
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch
 
+_KEPT: Final = timedelta(days=1)
+"""For as long a draft may be taken up again."""
+_PAGE: Final = 25
+"""Releases in one answer: with 722 assets each 18,000. Of 21,000 GitHub makes none in the 10 seconds of a request."""
 _SHOWN: Final = 3
 """How many projects a title names."""
 
@@ -68,8 +74,13 @@ def _code(text: str) -> str:
 
 
 def all_releases(calls: Calls) -> list[GitRelease]:
-    """Every release, drafts too where the token may see them."""
-    return calls.read("listing releases", lambda: list(calls.repository.get_releases()))
+    """Every release with its assets, drafts too where the token may see them; in small pages."""
+    requester = calls.repository.requester
+    usual, requester.per_page = requester.per_page, _PAGE
+    try:
+        return calls.read("listing releases", lambda: list(calls.repository.get_releases()))
+    finally:
+        requester.per_page = usual
 
 
 def draft_of(calls: Calls, tag: ReleaseTag) -> GitRelease:
@@ -131,3 +142,21 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
 
 def _published(release: GitRelease) -> GitRelease | None:
     return None if release.draft else release
+
+
+def left_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[LeftDraft]:
+    """Find the drafts of date tags; see `Store.left_drafts`.
+
+    Args:
+        calls: makes the calls of GitHub's API.
+        now: the time, in UTC.
+        remove: whether those of more than a day ago are removed. Their tags stay, and are not used again.
+    """
+    left: list[LeftDraft] = []
+    for release in all_releases(calls):
+        if release.draft and is_date_tag(release.tag_name):
+            age = now - release.created_at
+            if removed := remove and age > _KEPT:
+                calls.write(f"removing the draft of {release.tag_name}", release.delete_release)
+            left.append(LeftDraft(tag=release.tag_name, age=age, files=len(release.assets), removed=removed))
+    return left

@@ -8,25 +8,25 @@ from __future__ import annotations
 import functools
 import string
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from github import UnknownObjectException
 
-from wheelmill.errors import ReleaseError, UsageError, WheelmillError
+from wheelmill.errors import ReleaseError, TimeIsOver, UsageError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from
-from wheelmill.release.github.drafts import all_releases
+from wheelmill.release.github.drafts import all_releases, left_drafts
 from wheelmill.release.github.ledger import LedgerBranch
 from wheelmill.release.github.publisher import GitHubPublisher
 from wheelmill.release.github.turn import Turn
 from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.store import Quotas, is_date_tag
+from wheelmill.release.store import LeftDraft, Quotas, is_date_tag
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.glibc import promised_glibc
@@ -142,6 +142,16 @@ class GitHubStore:
         turn = Turn(self.ledger, self.pace.clock, progress, until)
         with turn.taken(), Calls(self.repository, Pace(self.pace.clock, turn), progress) as calls:
             yield GitHubPublisher(self.repository, calls, turn, now=now)
+
+    def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
+        """See `Store.left_drafts`."""
+        clock = self.pace.clock
+        turn = Turn(self.ledger, clock, progress, until=clock.now())  # who wants to remove waits for nobody
+        try:
+            with turn.taken() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
+                return left_drafts(calls, datetime.fromtimestamp(clock.now(), UTC), remove=remove)
+        except TimeIsOver:
+            raise ReleaseError("somebody publishes now", hint="run this again later") from None
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

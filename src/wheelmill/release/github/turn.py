@@ -31,7 +31,7 @@ _RENEWED: Final = timedelta(minutes=15)
 """After that somebody who waits says so."""
 _POLLED: Final = timedelta(minutes=1)
 
-CHANGES_AN_HOUR: Final = 460
+CHANGES_AN_HOUR: Final = 440
 """Of the 500 that GitHub allows; the others are for the ledger itself, and for publishing what was sent."""
 _AT_ONCE: Final = 120
 """Changes that are reserved together. Those that are not made count all the same, so they are not many."""

@@ -1,0 +1,91 @@
+"""Deliveries: tested wheels on their way to a release, from a folder or group by group from the jobs of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from wheelmill.errors import NetworkError, UnreadableError
+from wheelmill.pipeline.gate import Gate, delivered_in
+from wheelmill.pipeline.matrix_plan import MatrixPlan, Shard
+from wheelmill.release.github import JobArtifacts
+from wheelmill.release.publish import publish_each
+from wheelmill.release.store import Publication, RefusedWheel, Store
+from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.folders import temporary_folder
+from wheelmill.system.progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """Wheels on their way to a release."""
+
+    folder: Path
+    """Has the wheels, with their certificates beside them, or folders with such wheels."""
+    gate: Gate
+    """What a wheel of it must be to be released."""
+    refusals: tuple[RefusedWheel, ...] = ()
+    """What of it cannot be read."""
+
+
+def release_deliveries(
+    deliveries: Iterable[Delivery],
+    store: Store,
+    *,
+    attestation: str | None = None,
+    progress: Progress,
+    until: float | None = None,
+) -> Publication:
+    """Publish the wheels that their gates admit.
+
+    Args:
+        deliveries: the wheels; each delivery is on disk until the next one is asked for.
+        store: the store that gets the new releases.
+        attestation: the address of the attestation of all these wheels.
+        progress: shows the steps that take long.
+        until: when no more wheels are taken, in seconds since the epoch.
+
+    Raises:
+        ReleaseError: the store cannot be read or written.
+    """
+    refused: list[RefusedWheel] = []
+
+    def admitted() -> Iterator[list[TestedWheel]]:
+        for delivery in deliveries:
+            wheels, refusals = delivery.gate.admit(delivered_in(delivery.folder, "whl"))
+            refused.extend((*delivery.refusals, *refusals))
+            yield [replace(wheel, attestation=attestation) for wheel in wheels]
+
+    publication = publish_each(store, admitted(), now=datetime.now(UTC), progress=progress, until=until)
+    return replace(publication, refusals=(*refused, *publication.refusals))
+
+
+def deliveries_of_runs(
+    artifacts: JobArtifacts,
+    plan: MatrixPlan,
+    gate_of: Callable[[Path, MatrixPlan], Gate],
+    progress: Progress,
+) -> Iterator[Delivery]:
+    """Bring what the jobs of runs made of a plan, one group after the other: no more than that is on disk.
+
+    Args:
+        artifacts: what the jobs kept, and anybody in the runs may have put there.
+        plan: its groups are wanted; a group delivers only its own wheels.
+        gate_of: makes the gate for what lies in a folder and was planned.
+        progress: shows each group.
+    """
+    groups = list(plan.groups)
+    for number, group in enumerate(groups, start=1):
+        if not (kept := artifacts.of_group(group.group)):
+            continue
+        progress.step(f"{group.group} ({number} of {len(groups)})")
+        with temporary_folder() as folder:
+            refusals: Sequence[RefusedWheel] = ()
+            try:
+                artifacts.unpack(kept, folder)
+            except (NetworkError, UnreadableError) as error:
+                refusals = (RefusedWheel(filename=group.group, reason=f"was not delivered: {error}"),)
+            own = MatrixPlan(shards=(Shard(include=(group,)),), waiting=())
+            yield Delivery(folder=folder, gate=gate_of(folder, own), refusals=tuple(refusals))

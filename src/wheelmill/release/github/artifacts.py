@@ -1,0 +1,110 @@
+"""What the jobs of a run handed on, read one artifact at a time: all of it together may be larger than a disk.
+
+https://docs.github.com/en/rest/actions/artifacts
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from github.Artifact import Artifact
+from github.PaginatedList import PaginatedList
+
+from wheelmill.errors import UnreadableError
+from wheelmill.release.github.calls import Calls, Pace
+from wheelmill.release.github.connection import Repository
+from wheelmill.system.progress import QUIET
+from wheelmill.system.time import Clock
+from wheelmill.web.client import Web
+from wheelmill.web.retries import Retries
+from wheelmill.wheel.archive import open_archive, open_member
+
+MAX_ARTIFACT: Final = 5_000_000_000
+"""Bytes, packed and unpacked: both are on disk for a moment, and a job has 14 GB."""
+_KINDS: Final = ("wheels", "attestation", "gpu")
+"""The first words of the names of artifacts that a release reads."""
+_SUFFIXES: Final = (".whl", ".json", ".jsonl")
+"""What names of their files end in."""
+
+
+class JobArtifacts:
+    """What the jobs of runs kept under names such as ``wheels-0-GROUP-1``: shard, group and attempt.
+
+    Args:
+        repository: whose runs they are; its token goes to its API only.
+        runs: the numbers that GitHub gave the runs.
+        clock: waits between tries.
+
+    Raises:
+        NetworkError: GitHub does not answer.
+        RejectedError: there is no such run, or the token must not see it.
+    """
+
+    def __init__(self, repository: Repository, runs: Sequence[str], clock: Clock = Clock()) -> None:  # noqa: B008 - it is frozen
+        self._repository, self._clock = repository, clock
+        with Calls(repository, Pace(clock), QUIET) as calls:
+            self._found = {name: number for run in runs for number, name in sorted(_list(calls, run))}
+
+    def of_group(self, group: str) -> tuple[int, ...]:
+        """The numbers of all that the jobs of a group of the plan kept; of one name the newest."""
+        return tuple(number for name, number in self._found.items() if _group_of(name) == group)
+
+    def unpack(self, artifacts: Sequence[int], folder: Path) -> None:
+        """Download artifacts and unpack each into a folder of its own; anybody in the run may have made them.
+
+        Raises:
+            NetworkError: one cannot be had.
+            UnreadableError: one is no archive of files, or too large.
+        """
+        place = f"{self._repository.api_url.rstrip('/')}/repos/{self._repository.full_name}/actions/artifacts"
+        with Web(credentials=self._credentials, retries=Retries(self._clock.sleep)) as web:
+            for number in artifacts:
+                own = folder / str(number)
+                own.mkdir()
+                packed = own / "packed.zip"
+                with packed.open("w+b") as file:
+                    web.download(f"{place}/{number}/zip", file, promised=MAX_ARTIFACT)
+                _unpack(packed, own)
+                packed.unlink()
+
+    def _credentials(self, _url: str) -> str | None:
+        return f"token {self._repository.token}" if self._repository.token else None
+
+
+def _list(calls: Calls, run: str) -> list[tuple[int, str]]:
+    """The numbers and names of the artifacts of a run that can still be had."""
+    url = f"{calls.repository.url}/actions/runs/{run}/artifacts"
+    return calls.read(
+        f"listing the artifacts of run {run}",
+        lambda: [
+            (found.id, found.name)
+            for found in PaginatedList(Artifact, calls.repository.requester, url, None, list_item="artifacts")
+            if not found.expired
+        ],
+    )
+
+
+def _group_of(name: str) -> str | None:
+    """The group whose job kept an artifact under this name; None for other artifacts."""
+    kind, _, rest = name.partition("-")
+    shard, _, rest = rest.partition("-")
+    group, _, attempt = rest.rpartition("-")
+    return group if kind in _KINDS and shard.isdecimal() and attempt.isdecimal() else None
+
+
+def _unpack(packed: Path, folder: Path) -> None:
+    """Unpack the files of an archive that lie in no folder of it."""
+    left = MAX_ARTIFACT
+    with packed.open("rb") as file, open_archive(file) as archive:
+        for member in archive.infolist():
+            name = PurePosixPath(member.filename).name
+            if name != member.filename or not name.endswith(_SUFFIXES):
+                continue
+            left -= member.file_size
+            if left < 0:
+                raise UnreadableError(f"more than {MAX_ARTIFACT} bytes when unpacked")
+            with open_member(archive, member) as content, (folder / name).open("xb") as copy:
+                shutil.copyfileobj(content, copy)

@@ -1,0 +1,123 @@
+"""One publishes at a time, whatever machine it is on, and the limits count for all of them."""
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.github_server import Call, GitHub
+from tests.unit.release.conftest import NOW, certified_wheel
+from tests.unit.release.github.conftest import FakeClock, store_on
+from wheelmill.errors import ReleaseError
+from wheelmill.release.github.store import GitHubStore
+from wheelmill.release.github.turn import PUBLISHING, STALE
+from wheelmill.release.ledger.records import Lease, LedgerState
+from wheelmill.release.publish import publish, publish_each
+from wheelmill.release.store import Publication
+from wheelmill.smoke.verdict import TestedWheel
+
+NAMES = tuple(f"demo-1.{number}-py3-none-any.whl" for number in range(4))
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> list[TestedWheel]:
+    return [certified_wheel(tmp_path / name) for name in NAMES]
+
+
+class SharedClock(FakeClock):
+    """Time that goes by for several machines: who waits for long lets the others work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+    def sleep(self, seconds: float) -> None:
+        with self.lock:
+            super().sleep(seconds)
+        threading.Event().wait(seconds / 200 if seconds >= 60 else 0)
+
+
+def side_by_side(github: GitHub, clock: FakeClock, *sets: list[TestedWheel]) -> list[Publication]:
+    """Publish sets of wheels, each on a machine of its own."""
+    done: list[Publication] = []
+
+    def run(wheels: list[TestedWheel]) -> None:
+        done.append(publish(store_on(github, clock), wheels, now=NOW))
+
+    threads = [threading.Thread(target=run, args=(wheels,)) for wheels in sets]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    return done
+
+
+@pytest.mark.parametrize("trial", range(3))
+def test_two_publishers_of_equal_wheels_release_them_once(
+    github: GitHub, wheels: list[TestedWheel], trial: int
+) -> None:
+    done = side_by_side(github, SharedClock(), wheels, wheels if trial else wheels[::-1])
+    assert sorted(len(each.releases) for each in done) == [0, 1]
+    ((tag, files),) = github.published().items()
+    assert (tag, len(files)) == ("v2026-11-21", 3 * len(wheels) + 1)
+
+
+def test_two_publishers_of_other_wheels_release_all_of_them(github: GitHub, wheels: list[TestedWheel]) -> None:
+    done = side_by_side(github, SharedClock(), wheels[:2], wheels[1:])
+    published = github.published()
+    assert published.keys() == {"v2026-11-21", "v2026-11-21.2"}
+    assert sorted(name for files in published.values() for name in files if name.endswith(".whl")) == sorted(NAMES)
+    assert sum(len(each.releases) for each in done) == 2
+
+
+def test_who_says_nothing_for_long_has_ended(store: GitHubStore, clock: FakeClock, wheels: list[TestedWheel]) -> None:
+    dead = Lease(nonce="another", since=NOW)
+    store.ledger.change("a test", lambda state: _with_lease(state, dead))
+    assert publish(store, wheels, now=NOW).releases
+    assert timedelta(seconds=sum(clock.waited)) > STALE
+    assert store.ledger.read().work.leases == {}
+
+
+def test_who_lost_its_turn_finds_out_before_it_publishes(
+    store: GitHubStore, github: GitHub, wheels: list[TestedWheel]
+) -> None:
+    """It stood still while its last file was sent; the one that took over has not published yet."""
+
+    def take_over(call: Call) -> None:
+        if call.query.get("name") == "manifest.json":
+            github.always = lambda _call: None
+            github.lock.release()
+            other = Lease(nonce="another", since=NOW)
+            store_on(github, FakeClock()).ledger.change("a test", lambda state: _with_lease(state, other))
+            github.lock.acquire()
+
+    github.always = take_over
+    with pytest.raises(ReleaseError, match="another publisher took over"):
+        publish(store, wheels, now=NOW)
+    assert github.published() == {}
+    assert store.ledger.read().work.leases[PUBLISHING].nonce == "another"
+
+
+def test_what_arrived_in_time_is_published_and_the_rest_later(github: GitHub, clock: FakeClock, tmp_path: Path) -> None:
+    wheels = [certified_wheel(tmp_path / f"demo-2.{number:03}-py3-none-any.whl") for number in range(170)]
+    deliveries = [wheels[first : first + 10] for first in range(0, len(wheels), 10)]
+    until = clock.time + 1500
+    done = publish_each(store_on(github, clock), deliveries, now=NOW, until=until)
+    assert done.over
+    assert done.refusals == ()
+    (first,) = done.releases
+    assert 140 < len(first.wheels) < 170
+    assert clock.time < until + 120
+    rest = publish_each(store_on(github, clock), deliveries, now=NOW)
+    assert not rest.over
+    assert sum(len(each.wheels) for each in (*done.releases, *rest.releases)) == len(wheels)
+    assert {len(files) for files in github.published().values()} == {
+        3 * len(each.wheels) + 1 for each in (first, *rest.releases)
+    }
+    assert max(sum(0 <= at - start < 3600 for at in github.writes) for start in github.writes) <= 500
+
+
+def _with_lease(state: LedgerState, lease: Lease) -> LedgerState:
+    return replace(state, work=replace(state.work, leases={PUBLISHING: lease}))
