@@ -12,6 +12,7 @@ import yaml
 
 from wheelmill import errors
 from wheelmill.cli import application
+from wheelmill.cli.shared.commands import CommandsWithDefault
 from wheelmill.config.model.packages import PackageEntry
 from wheelmill.hosting.wrong import SettingCode
 from wheelmill.wheel.findings import Code
@@ -105,6 +106,8 @@ def test_options_of_a_command_in_a_sentence_are_there(command: str) -> None:
     found = typer.main.get_command(application(words))
     while isinstance(found, typer.core.TyperGroup) and words and words[0] in found.commands:
         found = found.commands[words.pop(0)]
+    if isinstance(found, CommandsWithDefault):
+        found = found.commands[found.default]
     known = {name for parameter in found.params for name in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
     assert [word for word in words if word.startswith("--") and word.partition("=")[0] not in known] == []
 
