@@ -96,7 +96,8 @@ def application(words: Sequence[str]) -> typer.Typer:
         if command := getattr(module, name, None):
             app.command(name, cls=GroupedOptions)(command)
         else:
-            app.add_typer(module.app, name=name, cls=Commands)
+            own = module.app.info.cls
+            app.add_typer(module.app, name=name, cls=own if isinstance(own, type) else Commands)
     return app
 
 

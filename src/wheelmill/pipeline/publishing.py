@@ -7,7 +7,6 @@ import itertools
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 

@@ -38,7 +38,7 @@ def contents_of(wheels: Iterable[WheelFile]) -> Sha256:
     return sha256_of_bytes("".join(lines).encode())
 
 
-def claim_tag(calls: Calls, contents: Sha256, *, used: Collection[str], now: datetime) -> ReleaseTag:
+def claim_tag(calls: Calls, contents: Sha256, *, used: Collection[str], now: datetime) -> tuple[ReleaseTag, bool]:
     """Find the tag that an earlier try made for these contents, or make the next one of today.
 
     Args:
@@ -48,19 +48,22 @@ def claim_tag(calls: Calls, contents: Sha256, *, used: Collection[str], now: dat
             publish a release under.
         now: the time of publication, in UTC.
 
+    Returns:
+        The tag, and whether it was made now.
+
     Raises:
         ReleaseError: no tag can be made.
     """
     taken = {_name_of(ref): ref for ref in _tags(calls, "v")}
     for name, ref in taken.items():
         if name not in used and is_date_tag(name) and _contents(calls, ref) == contents:
-            return ReleaseTag(name)
+            return ReleaseTag(name), False
     free = (tag for tag in date_tags(now) if tag not in taken and tag not in used)
     burned = 0
     for tag in free:
         try:
             if _owner(calls, tag, contents) == contents:
-                return tag
+                return tag, True
         except RejectedError as error:
             burned += 1
             if not error.burned or burned > MOST_BURNED:

@@ -83,16 +83,26 @@ def all_releases(calls: Calls) -> list[GitRelease]:
         requester.per_page = usual
 
 
-def draft_of(calls: Calls, tag: ReleaseTag) -> GitRelease:
+def draft_of(calls: Calls, tag: ReleaseTag, *, is_new: bool) -> GitRelease:
     """Find the draft of a tag that is ours, or make it.
 
     Two may be there when an answer was lost: the older one is taken and the other one removed.
 
+    Args:
+        calls: makes the calls of GitHub's API.
+        tag: the tag.
+        is_new: whether it was made just now, so that there is no draft to look for among all releases.
+
     Returns:
         The draft, or the release that somebody made of it meanwhile.
     """
+    looks = not is_new
 
     def find() -> GitRelease | None:
+        nonlocal looks
+        if not looks:
+            looks = True  # after a failure
+            return None
         ours = [release for release in all_releases(calls) if release.tag_name == tag]
         ours.sort(key=lambda release: (release.draft, release.id))
         for release in ours[1:]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -17,7 +17,7 @@ from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.claim import MOST_BURNED, claim_tag, contents_of
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from, probe
-from wheelmill.release.github.drafts import all_releases, draft_of, publish_draft
+from wheelmill.release.github.drafts import draft_of, publish_draft
 from wheelmill.release.github.turn import SPARE, Turn
 from wheelmill.release.manifest import Manifest, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.store import Publication, RefusedWheel, files_beside, files_of_release
@@ -68,9 +68,11 @@ class _Draft:
 class GitHubPublisher:
     """Publishes in its turn; see `Publisher`."""
 
-    def __init__(self, repository: Repository, calls: Calls, turn: Turn, *, now: datetime) -> None:
+    def __init__(
+        self, repository: Repository, calls: Calls, turn: Turn, *, used: Iterable[ReleaseTag], now: datetime
+    ) -> None:
         self._repository, self._calls, self._turn, self._now = repository, calls, turn, now
-        self._used = {ReleaseTag(each.tag_name) for each in all_releases(calls) if not each.draft}
+        self._used = set(used)
         self._burned: set[ReleaseTag] = set()
         self._draft: _Draft | None = None
         self.over = False
@@ -105,7 +107,7 @@ class GitHubPublisher:
         self._turn.spare = SPARE
         refusals = self._settle(draft)
         while (manifest := self._try(draft)) is None:
-            draft.tag = self._claim(draft.contents)
+            draft.tag, _ = self._claim(draft.contents)
             refusals += self._settle(draft)
         self._turn.spare = 0
         self._used.add(draft.tag)
@@ -128,14 +130,14 @@ class GitHubPublisher:
 
     def _begin(self, contents: Sha256) -> _Draft:
         """Make a draft, or find the one that was made for the same wheels before."""
-        tag = self._claim(contents)
-        release = draft_of(self._calls, tag)
+        tag, is_new = self._claim(contents)
+        release = draft_of(self._calls, tag, is_new=is_new)
         if not release.draft:
             raise ReleaseError(f"{tag} was published meanwhile, with the same wheels", hint="run this again")
         self._turn.tag, self._turn.draft = tag, release.id
         return _Draft(contents=contents, tag=tag, release=release, files=DraftFiles(self._calls, release))
 
-    def _claim(self, contents: Sha256) -> ReleaseTag:
+    def _claim(self, contents: Sha256) -> tuple[ReleaseTag, bool]:
         return claim_tag(self._calls, contents, used=self._used | self._burned, now=self._now)
 
     def _settle(self, draft: _Draft) -> tuple[RefusedWheel, ...]:

@@ -140,8 +140,8 @@ class GitHubStore:
         """See `Store.publisher`."""
         self.check_can_publish()
         turn = Turn(self.ledger, self.pace.clock, progress, until)
-        with turn.taken(), Calls(self.repository, Pace(self.pace.clock, turn), progress) as calls:
-            yield GitHubPublisher(self.repository, calls, turn, now=now)
+        with turn.taken() as used, Calls(self.repository, Pace(self.pace.clock, turn), progress) as calls:
+            yield GitHubPublisher(self.repository, calls, turn, used=used, now=now)
 
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`."""

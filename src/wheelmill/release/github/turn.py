@@ -58,18 +58,18 @@ class Turn:
         self.draft: int | None = None
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Have the turn while the context lasts.
+    def taken(self) -> Iterator[frozenset[ReleaseTag]]:
+        """Have the turn while the context lasts; gives the tags of all releases that the ledger has.
 
         Raises:
             TimeIsOver: others go on for too long.
             NetworkError, ReleaseError: the ledger cannot be read or changed.
         """
-        while (lease := self._begin()).nonce != self._nonce:
+        while (lease := (state := self._begin()).work.leases[PUBLISHING]).nonce != self._nonce:
             self._progress.step(f"waiting for another publisher, which was at work at {lease.since:%H:%M} UTC")
             self.wait(_POLLED)
         try:
-            yield
+            yield frozenset(state.releases)
         finally:
             with suppress(NetworkError, ReleaseError):  # then it ends by its age
                 self._ledger.change("a publisher ends", self._ended)
@@ -134,9 +134,9 @@ class Turn:
         self._valid = self._now() + _VALID
         return granted, pause
 
-    def _begin(self) -> Lease:
-        """Try to take the turn; returns whose it is then."""
-        return self._ledger.change("a publisher begins", self._begun).work.leases[PUBLISHING]
+    def _begin(self) -> LedgerState:
+        """Try to take the turn; returns the state that says whose it is then."""
+        return self._ledger.change("a publisher begins", self._begun)
 
     def _begun(self, state: LedgerState) -> LedgerState:
         """Take the turn, if nobody has it or who had it says nothing any more."""

@@ -130,7 +130,7 @@ def test_a_used_tag_is_never_used_again(
     github.refs.update(taken)
     if not taken:
         publish(store, wheels[:1], now=NOW)
-        github.refs.clear()
+        del github.refs["refs/tags/v2026-11-21"]
     (manifest,) = publish(store, wheels[1:], now=NOW).releases
     assert manifest.tag == "v2026-11-21.2"
 
@@ -224,7 +224,7 @@ def test_a_full_release_stays_below_the_limits(github: GitHub, clock: FakeClock,
     assert max(sum(0 <= at - start < 3600 for at in github.writes) for start in github.writes) <= 500
     sent = sum(call.method == "POST" and "name" in call.query for call in github.calls)
     assert sent == 3 * len(wheels) + 2
-    assert len(github.writes) - sent < 60  # for tags, drafts and the ledger
+    assert len(github.writes) - sent < 80  # for tags, drafts and the ledger
 
 
 def test_a_wheel_is_fetched_and_compared(
