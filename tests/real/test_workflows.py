@@ -54,15 +54,12 @@ def test_a_package_that_requires_another_one_follows_in_a_run_of_its_own(host: H
     wanted = {"package": "wheelmill-demo,wheelmill-demo-average", "python_versions": "3.11,3.12", **AXES}
     host.dispatch(wanted)
     waiting = "wheelmill-demo-average-1.0.0+cu130-linux_x86_64"
-    (dispatched,) = (line for line in host.log.read_text().splitlines() if line.startswith("gh workflow run"))
-    assert dispatched == (
-        f"gh workflow run wheels.yml --ref main -f attempt=2 -f groups={waiting} -f force=false"
-        " -f package=wheelmill-demo,wheelmill-demo-average -f version= -f python_versions=3.11,3.12"
-        " -f cuda_versions=13.0 -f torch_versions= -f platforms=linux_x86_64"
-    )
-    assert "gh cache list --key compiled-wheelmill-demo-1.0.0+cu130-linux_x86_64-" in host.log.read_text()
+    before = host.artifacts.name
+    assert host.dispatched() == [f"gh workflow run wheels.yml --ref main -f continues={before}"]
+    assert f"1 groups wait for another run: `{waiting}`" in host.summary()
+    assert "gh cache delete 9" in host.log.read_text()  # which is gone, and that ends nothing
     with_gpu = replace(host, variables=host.variables | {"WHEELMILL_GPU_RUNNER": GPU_MACHINE})
-    printed = with_gpu.dispatch({"groups": waiting, "attempt": "2", **wanted})
+    printed = with_gpu.dispatch({"continues": before})
     (entry,) = json.loads(manifests(host)[-1].read_bytes())["wheels"]
     rooms = entry["certificate"]["clean_rooms"]
     assert [room["python"].rpartition(".")[0] for room in rooms] == ["3.11", "3.12", "3.11", "3.12"]
@@ -88,7 +85,8 @@ def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> N
     host.dispatch(wanted, exit_code=1)
     group = "wheelmill-demo-1.0.0+cu130-linux_x86_64"
     assert re.search(rf"save compiled-{re.escape(group)}-\d+-1", host.log.read_text())
-    assert "gh workflow run" not in host.log.read_text()
+    assert host.dispatched() == []  # for its compiler would say the same again
+    assert "tried again" not in host.summary()
     assert manifests(host) == before
     kept = host.artifacts / f"report-{group}-1"
     (failure,) = json.loads((kept / "reports" / f"{group}.json").read_bytes())["failures"]
@@ -96,6 +94,32 @@ def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> N
     assert "does not build" in failure["message"]
     (log,) = kept.glob("built/*")
     assert kernels.name in log.read_text()
+
+
+def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: Path) -> None:
+    """A build whose machine is lost, a release that fails, a deployment that fails; and no cache is ever there."""
+    with new_host(tmp_path) as host:
+        wanted = {"package": "wheelmill-demo", "python_versions": "3.12", **AXES}
+        host.dispatch(wanted, lost=("wheels-group", "build"))
+        assert "| 0 of 1 | ended without a report; another run builds it again |" in host.summary()
+
+        host.dispatch({"continues": "1"}, lost=("wheels-shard", "release"))
+        assert "| `wheelmill-demo` | 1 of 1 | none | 1: passed, and is not released; another run" in host.summary()
+        assert manifests(host) == []
+
+        released = host.dispatch({"continues": "2"}, lost=("index", "deploy"))
+        assert "Main Build and smoke" not in released  # what the second run built is released
+        (manifest,) = manifests(host)
+        assert f"| `wheelmill-demo` | 1 of 1 | 1 in {manifest.parent.name} | nothing: all is" in host.summary()
+        assert "The index was not updated: what this run released is not listed yet." in host.summary()
+        assert "Another run goes on with the index, as attempt 1 of 5." in host.summary()
+
+        host.dispatch({"continues": "3"})
+        assert host.summary() == "Nothing to build.\n\nNothing is left to do.\n"
+        started = [f"gh workflow run wheels.yml --ref main -f continues={run}" for run in (1, 2, 3)]
+        assert host.dispatched() == started
+        assert manifests(host) == [manifest]
+        host.installed_by_pip(tmp_path / "installed")
 
 
 def test_a_push_plans_the_entry_that_it_changes_and_a_dispatch_of_nothing_everything(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ RUNS_FOREIGN_CODE = {
 }
 WRITES: dict[tuple[str, str], set[str]] = {
     ("package", "wheels"): {"actions", "contents", "id-token", "attestations", "pages"},  # calls wheels, as above
+    ("wheels", "plan"): {"contents"},  # claims groups in the ledger
+    ("wheels", "summary"): {"contents"},  # frees them
     ("wheels", "build"): {"contents", "id-token", "attestations"},  # calls wheels-shard, whose jobs share these out
     ("wheels-shard", "build"): {"id-token", "attestations"},  # calls wheels-group, whose jobs share these out
     ("wheels-group", "attest"): {"id-token", "attestations"},

@@ -28,6 +28,8 @@ class PlannedGroup:
     """All that its wheels are for, with commas between them."""
     wheels: int
     """How many it has to make."""
+    run: str = ""
+    """The run that has built them, so that they only have to be released; empty where nothing is built yet."""
 
     @property
     def filters(self) -> Filters:

@@ -1,17 +1,27 @@
-"""What became of the groups of a plan that many jobs worked on, from the JSON that each job left."""
+"""What became of the groups of a plan that many jobs worked on, from what each job left and from what is published."""
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
 from wheelmill.errors import IntegrityError
+from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.matrix_plan import PlannedGroup, read_plan
+from wheelmill.release.ledger.records import UnreleasedGroup
+from wheelmill.release.store import RefusedWheel
 from wheelmill.system.record_files import read_record
+
+_TAIL_LINES: Final = 25
+_MAX_LINE: Final = 300
+"""Characters."""
+
+
+def clip(line: str) -> str:
+    """A line that foreign code wrote, as much of it as is shown and kept."""
+    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} ..."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +29,8 @@ class ReportedWheel:
     """A wheel that was examined."""
 
     ok: bool
+    file: str
+    sha256: Sha256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,29 +40,37 @@ class ReportedFailure:
     id: str
     stage: str
     message: str
+    compiler: str | None = None
+    """What the compiler said; None where it refused nothing, so that another try may go better."""
+
+    @property
+    def tail(self) -> list[str]:
+        """The end of its log."""
+        return [clip(line) for line in self.message.splitlines()[-_TAIL_LINES:]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobReport:
     """What ``wheelmill run --json`` prints in the job of a group."""
 
-    wheels: tuple[ReportedWheel, ...]
-    failures: tuple[ReportedFailure, ...]
-    left: tuple[str, ...]
+    wheels: tuple[ReportedWheel, ...] = ()
+    failures: tuple[ReportedFailure, ...] = ()
+    left: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> Mapping[str, Sha256]:
+        """The wheels that passed, by file name."""
+        return {wheel.file: wheel.sha256 for wheel in self.wheels if wheel.ok}
 
 
-State = Literal["done", "failed", "left", "lost"]
+@dataclass(frozen=True, kw_only=True)
+class ReleaseReport:
+    """What ``wheelmill release --json`` prints in the job of a shard."""
 
-MAX_FAILURES: Final = 30
-"""In one summary: GitHub shows a megabyte of each."""
-_TAIL_LINES: Final = 25
+    refused: tuple[RefusedWheel, ...]
 
-_WORDS: Final[Mapping[State, str]] = {
-    "done": "passed",
-    "failed": "failed",
-    "left": "out of time; another run goes on from there",
-    "lost": "ended without a report: see its job",
-}
+
+State = Literal["done", "refused", "failed", "left", "unreleased", "lost"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,18 +80,39 @@ class GroupOutcome:
     group: PlannedGroup
     report: JobReport | None
     """None when the job ended before it could say anything."""
+    released: Mapping[str, ReleaseTag] = field(default_factory=dict)
+    """The releases of its wheels, by file name."""
+    refused: tuple[RefusedWheel, ...] = ()
+    """Its wheels that the release did not take."""
+    is_released: bool = True
+    """Whether wheels that passed were to be released."""
 
     @property
     def state(self) -> State:
         """``left`` is for another run to go on with; ``lost`` is a job without a report."""
         if self.report is None:
             return "lost"
-        return "left" if self.report.left else "failed" if self.report.failures else "done"
+        if self.report.left:
+            return "left"
+        if self.unreleased:
+            return "unreleased"
+        return "failed" if self.report.failures else "refused" if self.refused else "done"
 
     @property
-    def passed(self) -> int:
-        """How many of its wheels passed smoke."""
-        return sum(wheel.ok for wheel in self.report.wheels) if self.report else 0
+    def is_open(self) -> bool:
+        """Whether another run may bring what this one did not."""
+        return self.state in {"left", "unreleased", "lost"}
+
+    @property
+    def passed(self) -> Mapping[str, Sha256]:
+        """Its wheels that passed smoke, by file name."""
+        return self.report.passed if self.report else {}
+
+    @property
+    def unreleased(self) -> Mapping[str, Sha256]:
+        """Those that are in no release though nothing was said against them."""
+        known = {*self.released, *(each.filename for each in self.refused)}
+        return {name: sha256 for name, sha256 in self.passed.items() if self.is_released and name not in known}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +121,7 @@ class Summary:
 
     outcomes: tuple[GroupOutcome, ...]
     waiting: tuple[str, ...]
-    """Groups that require wheels of the others."""
+    """Groups for a later run."""
 
     def groups(self, *states: State) -> tuple[str, ...]:
         """The names of the groups in some states."""
@@ -89,22 +130,47 @@ class Summary:
     @property
     def again(self) -> tuple[str, ...]:
         """Groups that another run should go on with."""
-        return (*self.groups("left"), *self.waiting)
+        return (*(outcome.group.group for outcome in self.outcomes if outcome.is_open), *self.waiting)
 
 
-def summary_of(plan: Path, reports: Path) -> Summary:
-    """Compare what was planned with what the jobs say.
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What is known of the releases that a plan was for."""
+
+    wheels: Mapping[str, tuple[Sha256, ReleaseTag]]
+    """The hash of each published wheel and its release, by file name."""
+    unreleased: Mapping[str, UnreleasedGroup]
+    """Groups that an earlier run built and this one only had to release."""
+    refused: tuple[RefusedWheel, ...]
+
+
+def summary_of(plan: Path, reports: Path, published: Published | None = None) -> Summary:
+    """Compare what was planned with what the jobs say, and with what is published.
 
     Args:
         plan: the file with the output of ``wheelmill plan --matrix``.
         reports: a folder of what ``wheelmill run --json`` printed, a file ``GROUP.json`` for each group.
+        published: what is published by now; None where nothing was to be released.
 
     Raises:
         IntegrityError: ``plan`` is not such a file.
     """
     planned = read_plan(plan)
-    outcomes = (GroupOutcome(group=each, report=_report_at(reports / f"{each.group}.json")) for each in planned.groups)
+    outcomes = (_outcome_of(each, _report_at(reports / f"{each.group}.json"), published) for each in planned.groups)
     return Summary(outcomes=tuple(outcomes), waiting=planned.waiting)
+
+
+def _outcome_of(group: PlannedGroup, report: JobReport | None, published: Published | None) -> GroupOutcome:
+    if published is None:
+        return GroupOutcome(group=group, report=report, is_released=False)
+    if report is None and (built := published.unreleased.get(group.group)):
+        wheels = (ReportedWheel(ok=True, file=name, sha256=sha256) for name, sha256 in built.wheels.items())
+        report = JobReport(wheels=tuple(wheels))
+    passed = report.passed if report else {}
+    found = {name: published.wheels[name] for name in passed if name in published.wheels}
+    released = {name: tag for name, (sha256, tag) in found.items() if sha256 == passed[name]}
+    refused = tuple(each for each in published.refused if each.filename in passed and each.filename not in released)
+    return GroupOutcome(group=group, report=report, released=released, refused=refused)
 
 
 def _report_at(path: Path) -> JobReport | None:
@@ -115,32 +181,10 @@ def _report_at(path: Path) -> JobReport | None:
         return None
 
 
-def markdown_of(summary: Summary, *, rerun: str | None) -> str:
-    """Show a summary as GitHub shows Markdown.
-
-    Args:
-        summary: the summary of a plan and its jobs.
-        rerun: the command that runs failed groups again.
-    """
-    rows = [
-        f"| `{outcome.group.group}` | {outcome.passed} of {outcome.group.wheels} | {_WORDS[outcome.state]} |"
-        for outcome in summary.outcomes
-    ]
-    rows += [f"| `{group}` | | waits for packages of this run |" for group in summary.waiting]
-    if not rows:
-        return "Nothing to build.\n"
-    lines = ["| group | wheels | |", "|---|---|---|", *rows]
-    if rerun and summary.groups("failed", "lost"):
-        lines += ["", "Run the failed groups again:", "", "```sh", rerun, "```"]
-    failures = [failure for outcome in summary.outcomes if outcome.report for failure in outcome.report.failures]
-    lines += itertools.chain.from_iterable(map(_failure_lines, failures[:MAX_FAILURES]))
-    if len(failures) > MAX_FAILURES:
-        lines += ["", f"{len(failures) - MAX_FAILURES} more failed; their logs are in the artifacts."]
-    return "\n".join([*lines, ""])
-
-
-def _failure_lines(failure: ReportedFailure) -> Sequence[str]:
-    """A failure with the end of its log, which foreign code wrote: nothing in it may end the fence around it."""
-    tail = failure.message.splitlines()[-_TAIL_LINES:]
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", failure.message)), default=0))
-    return ["", f"### `{failure.id}`: {failure.stage} failed", "", f"{fence}text", *tail, fence]
+def refused_in(folder: Path) -> Iterable[RefusedWheel]:
+    """The wheels that releases did not take, from what ``wheelmill release --json`` printed into files of a folder."""
+    for path in sorted(folder.glob("*.json")):
+        try:
+            yield from read_record(path, ReleaseReport).refused
+        except IntegrityError:  # its job was ended: the wheels are found to be in no release
+            continue

@@ -7,12 +7,12 @@ attested and released together, so it has no more wheels than a release takes.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from wheelmill.names import ProjectName
-from wheelmill.plan.targets import BuildTarget, Cell, Plan
+from wheelmill.plan.targets import BuildTarget, Cell, Obstacle, Plan, Skip
 from wheelmill.wheel.platforms import PLATFORMS
 
 MAX_JOBS: Final = 256
@@ -51,6 +51,22 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
     for target in plan.targets:
         groups.setdefault(target.cell.group, []).append(target)
     return tuple(Group(id=name, targets=tuple(targets)) for name, targets in groups.items())
+
+
+def without_claimed(plan: Plan, claimed: Mapping[str, str]) -> Plan:
+    """Skip the targets of groups that other runs build.
+
+    Args:
+        plan: the plan of a run.
+        claimed: who builds each of these groups.
+    """
+    skips = (
+        Skip(cell=target.cell, obstacle=Obstacle.CLAIMED, reason=claimed[target.cell.group])
+        for target in plan.targets
+        if target.cell.group in claimed
+    )
+    targets = (target for target in plan.targets if target.cell.group not in claimed)
+    return Plan(targets=tuple(targets), skips=(*plan.skips, *skips))
 
 
 def waiting_groups(groups: tuple[Group, ...]) -> tuple[Group, ...]:

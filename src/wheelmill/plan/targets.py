@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -161,6 +161,7 @@ class Obstacle(StrEnum):
     NO_GPU_CODE = "no such GPU code"
     PUBLISHED = "published"
     FAILED = "known to fail"
+    CLAIMED = "another run builds it"
     SHARED = "one wheel for several Pythons"
     NOT_SAMPLED = "not in the sample"
 
@@ -182,6 +183,13 @@ class Plan:
 
     targets: tuple[BuildTarget, ...]
     skips: tuple[Skip, ...]
+
+    def of_groups(self, groups: Container[str]) -> Self:
+        """The part of it that some groups are."""
+        return type(self)(
+            targets=tuple(target for target in self.targets if target.cell.group in groups),
+            skips=tuple(skip for skip in self.skips if skip.cell.group in groups),
+        )
 
 
 class Channel(StrEnum):

@@ -45,6 +45,10 @@ class DirectoryStore:
         """A file beside the releases."""
         return Ledger(LedgerFile(path=self.directory / "ledger.tar.gz"))
 
+    def is_over(self, run: str) -> bool | None:  # noqa: ARG002 - a folder has no jobs
+        """See `Store.is_over`."""
+        return None
+
     @property
     def quotas(self) -> Quotas:
         """None: a disk takes what fits on it."""

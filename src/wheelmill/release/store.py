@@ -120,6 +120,13 @@ class Publisher(Protocol):
 class Store(Releases, Protocol):
     """Where releases are kept."""
 
+    def is_over(self, run: str) -> bool | None:
+        """Whether a run of jobs has ended, by the number that the host gave it; None where nobody knows.
+
+        Raises:
+            NetworkError: the host does not say.
+        """
+
     @property
     def quotas(self) -> Quotas:
         """How much it takes."""

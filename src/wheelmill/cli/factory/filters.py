@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import typer
 
@@ -15,6 +15,8 @@ from wheelmill.plan.targets import Channel, Filters
 
 Value = TypeVar("Value")
 Texts = list[str] | None
+
+_LISTS: Final = ("version", "python", "cuda", "torch", "platform")
 
 
 def _list_option(name: str, text: str) -> object:
@@ -53,6 +55,23 @@ class FilterOptions:
             platforms=read_values("--platform", self.platform, Platform.parse),
             force=self.force,
         )
+
+    def texts(self, projects: Sequence[str]) -> dict[str, str]:
+        """What was given, by the names of the options, so that a later run can be given the same."""
+        lists = {"project": projects} | {name: getattr(self, name) for name in _LISTS}
+        given = {name: ",".join(values) for name, values in lists.items() if values}
+        return given | {"channel": self.channel.value} | ({"force": "true"} if self.force else {})
+
+    @staticmethod
+    def of_texts(texts: Mapping[str, str]) -> Filters:
+        """Read what `texts` kept.
+
+        Raises:
+            UsageError: one of the values is none of its kind.
+        """
+        lists = {name: [texts[name]] for name in _LISTS if name in texts}
+        options = FilterOptions(**lists, channel=Channel(texts.get("channel", "stable")), force="force" in texts)
+        return options.of([texts.get("project", "")])
 
     def for_this_machine(self, projects: Sequence[str]) -> Filters:
         """Read the options, narrowed to what can be built here; no torch means the newest for each CUDA.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -18,14 +20,16 @@ from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import added_torches, changed_since
+from wheelmill.errors import UsageError
 from wheelmill.plan.estimate import estimate
-from wheelmill.plan.groups import Group, groups_of, shards_of, shards_of_one_run, waiting_groups
+from wheelmill.plan.groups import Group, groups_of, shards_of, shards_of_one_run, waiting_groups, without_claimed
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.sample import sample_of, with_sample
 from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, KnownFailures, Plan
+from wheelmill.release.ledger.records import LedgerRun, UnreleasedGroup
 from wheelmill.release.ledger.releases import published
-from wheelmill.release.store import Quotas
+from wheelmill.release.store import Quotas, Store
 from wheelmill.wheel.platforms import AUTO_POLICY
 from wheelmill.wheel.torch_need import torch_in_json
 
@@ -59,6 +63,53 @@ class PartOptions:
         return replace(wanted, groups=groups, changed=changed_since(config, self.since, say) if self.since else None)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ChainOptions:
+    """The options of a plan that a run of jobs works on."""
+
+    run: Annotated[
+        str | None,
+        typer.Option("--run", help="Claim the groups for this run, so that no other one builds them.", metavar="N"),
+    ] = None
+    continues: Annotated[
+        str | None,
+        typer.Option("--continue", help="Go on with what this run left, with its filters.", metavar="N"),
+    ] = None
+
+    def record(self, releases: Store) -> LedgerRun | None:
+        """What the run left that is continued; None where none is.
+
+        Raises:
+            UsageError: the ledger does not know it.
+        """
+        if not self.continues:
+            return None
+        if record := releases.ledger.read().work.runs.get(self.continues):
+            return record
+        raise UsageError(
+            f"--continue: {releases.ledger.place.name} knows no run {self.continues} that left something",
+            hint="plan anew: what is published is not built again",
+        )
+
+    def begin(
+        self,
+        releases: Store,
+        before: LedgerRun | None,
+        filters: Mapping[str, str],
+        plan_without: Callable[[Mapping[str, str]], Plan],
+    ) -> Plan:
+        """Make a plan, and claim its groups where a run works on it."""
+        if not self.run:
+            return plan_without({})
+        from wheelmill.pipeline.chain import begin_run  # noqa: PLC0415 - needs the factory extra
+
+        now = datetime.now(UTC).replace(microsecond=0)
+        record = before or LedgerRun(attempt=1, filters=filters, groups=(), since=now)
+        record = replace(record, since=now, continues=self.continues or None)
+        is_over = functools.cache(releases.is_over)
+        return begin_run(releases.ledger, self.run, record, plan_without, is_over=is_over)
+
+
 @with_groups
 def plan(
     projects: Annotated[
@@ -68,6 +119,7 @@ def plan(
     filters: FilterOptions,
     where: PlaceOptions,
     part: PartOptions,
+    chain: ChainOptions,
     config: ConfigOption = None,
     store: StoreOption = DEFAULT_STORE,
     runners: Annotated[
@@ -81,23 +133,30 @@ def plan(
     ] = False,
 ) -> None:
     """Say what would be built, a line a package, and why the rest would not."""
-    asked = filters.of(projects or ())
     configuration = config_at(config)
-    wanted = part.narrow(asked, configuration)
     releases = store_at(store)
+    before = chain.record(releases)
+    asked = filters.of_texts(before.filters) if before else filters.of(projects or ())
+    wanted = part.narrow(asked, configuration)
     state = published(releases, say_warning)
     failure_of = _failure_of(state.failures, where, configuration)
-    planned = make_plan(configuration, wanted, state.cells, failure_of)
     past = state.past_builds
-    if part.sample:
-        planned = sample_of(planned)
-        for torch in added_torches(configuration, part.since) if part.since else ():
-            for_torch = replace(wanted, changed=None, torches=(torch,))
-            planned = with_sample(planned, make_plan(configuration, for_torch, state.cells, failure_of), past)
+
+    def plan_without(claimed: Mapping[str, str]) -> Plan:
+        planned = make_plan(configuration, wanted, state.cells, failure_of)
+        if part.sample:
+            planned = sample_of(planned)
+            for torch in added_torches(configuration, part.since) if part.since else ():
+                for_torch = replace(wanted, changed=None, torches=(torch,))
+                planned = with_sample(planned, make_plan(configuration, for_torch, state.cells, failure_of), past)
+        return without_claimed(planned.of_groups(before.groups) if before else planned, claimed)
+
+    planned = chain.begin(releases, before, filters.texts(projects or ()), plan_without)
     missing = find_missing(planned, state.cells)
     cost = estimate(planned, past, runners=runners)
     if matrix:
-        print_json("wheelmill.plan-matrix/1", **matrix_content(planned, releases.quotas))
+        content = matrix_content(planned, releases.quotas, before.unreleased if before else {})
+        print_json("wheelmill.plan-matrix/1", **content, force=wanted.force)
     elif as_json:
         print_json(
             PLAN_SCHEMA, **plan_content(planned), missing=list(map(_missing_content, missing)), estimate=asdict(cost)
@@ -119,17 +178,30 @@ def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) ->
     return known_failures(failures, lambda target: builder().place(target), where.resolve_policy())
 
 
-def matrix_content(planned: Plan, quotas: Quotas) -> dict[str, object]:
-    """The shards of one run as GitHub reads them, ``{include: [...]}``, and the groups that are for a later run."""
+def matrix_content(
+    planned: Plan, quotas: Quotas, unreleased: Mapping[str, UnreleasedGroup] | None = None
+) -> dict[str, object]:
+    """The shards of one run as GitHub reads them, ``{include: [...]}``, and the groups that are for a later run.
+
+    Args:
+        planned: what is to be built, or only to be released.
+        quotas: how much the place for releases takes.
+        unreleased: groups whose wheels an earlier run has built; they are in shards of their own.
+    """
     groups = groups_of(planned)
     dependent = waiting_groups(groups)
     ready = [group for group in groups if group not in dependent]
-    contents = {group.id: group_content(group) for group in ready}
+    built_by = {name: group.run for name, group in (unreleased or {}).items()}
+    contents = {group.id: {**group_content(group), "run": built_by.get(group.id, "")} for group in ready}
 
     def size_of(group: Group) -> int:
         return len(json.dumps(contents[group.id]))
 
-    shards = shards_of_one_run(shards_of(ready, wheels=quotas.wheels, size_of=size_of), size_of)
+    runs: dict[str, list[Group]] = {}
+    for group in ready:
+        runs.setdefault(built_by.get(group.id, ""), []).append(group)
+    divided = [shard for own in runs.values() for shard in shards_of(own, wheels=quotas.wheels, size_of=size_of)]
+    shards = shards_of_one_run(divided, size_of)
     taken = {group.id for shard in shards for group in shard}
     return {
         "shards": [{"include": [contents[group.id] for group in shard]} for shard in shards],

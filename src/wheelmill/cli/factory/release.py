@@ -21,7 +21,7 @@ from wheelmill.cli.factory.inputs import (
 )
 from wheelmill.cli.shared.commands import CommandsWithDefault
 from wheelmill.cli.shared.options import signer_of, with_groups
-from wheelmill.cli.shared.output import say
+from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import ReleaseError, TimeOverError, UsageError
 from wheelmill.names import Platform
@@ -137,6 +137,7 @@ def publish(
     attestation: Annotated[
         str | None, typer.Option(help="The address of the attestation of these wheels.", metavar="URL")
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Publish the wheels that no release has yet, under a new date tag; each is examined once more."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
@@ -163,6 +164,9 @@ def publish(
         done = pipeline.release_deliveries(
             deliveries, releases, attestation=attestation or None, progress=shown, until=until
         )
+    if as_json:
+        refused = [{"filename": each.filename, "reason": each.reason} for each in done.refusals]
+        print_json("wheelmill.release/1", tags=[manifest.tag for manifest in done.releases], refused=refused)
     if manifests:
         pipeline.write_manifest_checksums(manifests, done.releases)
     _tell(done)

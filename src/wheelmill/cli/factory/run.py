@@ -23,7 +23,7 @@ from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.annotations import Unquoted
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend
-from wheelmill.errors import BuildError, ReleaseError, SmokeError, TimeOverError
+from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, TimeOverError
 from wheelmill.names import ProjectName, ReleaseTag
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
@@ -130,7 +130,12 @@ def _outcome_content(outcome: RunOutcome) -> dict[str, object]:
         "wheels": [verdict_content(verdict) for verdict in outcome.verdicts],
         "releases": outcome.releases,
         "failures": [
-            {"id": failure.id, "stage": _STAGES[failure.error.exit_code][1], "message": failure.error.explained}
+            {
+                "id": failure.id,
+                "stage": _STAGES[failure.error.exit_code][1],
+                "message": failure.error.explained,
+                "compiler": failure.error.line if isinstance(failure.error, CompileError) else None,
+            }
             for failure in outcome.failures
         ],
         "left": [target.cell.id for target in outcome.left],

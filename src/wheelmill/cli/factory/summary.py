@@ -2,33 +2,95 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.cli.factory.inputs import DEFAULT_STORE, ConfigOption, StoreOption, config_at, store_at
+from wheelmill.cli.factory.sandbox import PlaceOptions
+from wheelmill.cli.shared.options import with_groups
+from wheelmill.cli.shared.output import JsonOption, print_json, say_warning
+from wheelmill.release.ledger.releases import published
+
+if TYPE_CHECKING:
+    from wheelmill.pipeline.summary import Summary
+    from wheelmill.pipeline.summary_text import RunText
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What ends with the summary of a run."""
+
+    run: Annotated[
+        str | None,
+        typer.Option(
+            help="Free what this run claimed in the store's ledger, and keep there what it leaves.", metavar="N"
+        ),
+    ] = None
+    store: StoreOption = DEFAULT_STORE
+    config: ConfigOption = None
+    releases: Annotated[
+        Path | None, typer.Option(help="Folder of files, each from 'release --json'.", metavar="DIR", file_okay=False)
+    ] = None
+    index: Annotated[
+        str, typer.Option(help="How the index ended: success, failure, cancelled, skipped.", metavar="RESULT")
+    ] = "success"
+
+
+@with_groups
 def summary(
     reports: Annotated[Path, typer.Argument(help="Folder of GROUP.json files, each from 'run --json'.", metavar="DIR")],
     *,
     plan: Annotated[Path, typer.Option(help="What 'plan --matrix' printed.", metavar="FILE", exists=True)],
-    rerun: Annotated[
-        str | None, typer.Option(help="The command to show that runs failed groups again.", metavar="COMMAND")
+    ending: RunOptions,
+    where: PlaceOptions,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Append the Markdown to this file.", metavar="FILE", dir_okay=False)
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say in Markdown what the jobs of a plan built, what failed and how, and what is left."""
-    from wheelmill.pipeline.summary import markdown_of, summary_of  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.pipeline.summary import summary_of  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.pipeline.summary_text import markdown_of, notice_of  # noqa: PLC0415 - the same
 
-    found = summary_of(plan, reports)
-    if as_json:
-        print_json(
-            "wheelmill.summary/1",
-            done=found.groups("done"),
-            failed=found.groups("failed", "lost"),
-            again=found.again,
-        )
+    if ending.run:
+        found, run = _end_run(ending.run, ending, where, plan, reports)
     else:
-        typer.echo(markdown_of(found, rerun=rerun), nl=False)
+        found, run = summary_of(plan, reports), None
+    text = markdown_of(found, run)
+    if markdown:
+        with markdown.open("a") as file:
+            file.write(text)
+    if as_json:
+        ended = {"goes_on": run.end.goes_on, "notice": notice_of(found, run)} if run else {}
+        failed = found.groups("failed", "refused", "lost")
+        print_json("wheelmill.summary/1", done=found.groups("done"), failed=failed, again=found.again, **ended)
+    elif not markdown:
+        typer.echo(text, nl=False)
+
+
+def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, reports: Path) -> tuple[Summary, RunText]:
+    """Compare with what is published, and write to the ledger."""
+    from wheelmill.pipeline.chain import end_run, known_failures_in  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.pipeline.summary import Published, refused_in, summary_of  # noqa: PLC0415 - the same
+    from wheelmill.pipeline.summary_text import RunText  # noqa: PLC0415 - the same
+
+    configuration = config_at(options.config)
+    releases = store_at(options.store)
+    builder = where.builder(configuration)
+    state = published(releases, say_warning)
+    record = state.work.runs.get(run)
+    known = Published(
+        wheels=state.published,
+        unreleased=record.unreleased if record else {},
+        refused=tuple(refused_in(options.releases)) if options.releases else (),
+    )
+    found = summary_of(plan, reports, known)
+    now = datetime.now(UTC).replace(microsecond=0)
+    failures = known_failures_in(found.outcomes, configuration, builder.place, where.resolve_policy(), now=now)
+    outcomes = {outcome.group.group: outcome for outcome in found.outcomes}
+    end = end_run(releases.ledger, run, outcomes, failures, listed=options.index in {"success", "skipped"})
+    return found, RunText(end=end, index=options.index, again=f"gh workflow run wheels.yml -f continues={run}")

@@ -16,7 +16,7 @@ from typing import Final
 
 from github import UnknownObjectException
 
-from wheelmill.errors import ReleaseError, TimeIsOver, UsageError, WheelmillError
+from wheelmill.errors import RejectedError, ReleaseError, TimeIsOver, UsageError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.calls import Calls, Pace
 from wheelmill.release.github.connection import Repository
@@ -69,6 +69,20 @@ class GitHubStore:
         """A branch of the repository."""
         place = LedgerBranch(repository=self.repository, pace=self.pace, commit=self.ledger_commit)
         return Ledger(place, self.pace.clock)
+
+    def is_over(self, run: str) -> bool | None:
+        """See `Store.is_over`.
+
+        https://docs.github.com/en/rest/actions/workflow-runs#get-a-workflow-run
+        """
+        if not run.isdecimal():
+            return None
+        with Calls(self.repository, self.pace, QUIET) as calls:
+            try:
+                found = calls.read(f"asking for run {run}", lambda: calls.repository.get_workflow_run(int(run)))
+            except RejectedError:  # it is there no more, or the token may not see it
+                return None
+        return found.status == "completed"
 
     @property
     def quotas(self) -> Quotas:

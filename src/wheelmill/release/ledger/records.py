@@ -14,6 +14,8 @@ AN_HOUR: Final = timedelta(hours=1)
 """For as long the host counts what was created."""
 TRIED_AGAIN: Final = timedelta(days=30)
 """A build that failed is tried again after that, with the same inputs too."""
+LONGEST_RUN: Final = timedelta(days=35)
+"""The host ends a run after that (https://docs.github.com/en/actions/reference/limits)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,14 +86,29 @@ class Reservation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class UnreleasedGroup:
+    """Wheels that passed and that no release has yet; they are artifacts of the run that built them."""
+
+    run: str
+    wheels: Mapping[str, Sha256]
+    """Their hashes, by file name."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerRun:
     """What a run that goes on with the work of an earlier one has to know."""
 
     attempt: int
+    """One more than the runs before it, one after the other, that brought nothing."""
     filters: Mapping[str, str]
     """What its inputs asked for, by their names."""
     groups: tuple[str, ...]
     """That are left."""
+    unreleased: Mapping[str, UnreleasedGroup] = field(default_factory=dict)
+    """Those of them that are built, and only have to be released."""
+    since: datetime
+    continues: str | None = None
+    """The run whose work it goes on with."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,10 +133,11 @@ class LedgerState:
     work: Work = field(default_factory=Work)
 
     def without_old(self, now: datetime) -> LedgerState:
-        """Leave out what counts no longer: changes of more than an hour ago, failures of more than a month ago."""
+        """Leave out what counts no longer: changes of more than an hour ago, failures and runs of a month ago."""
         changes = tuple(each for each in self.work.changes if now - each.at < AN_HOUR)
         failures = {inputs: each for inputs, each in self.failures.items() if now - each.failed_at < TRIED_AGAIN}
-        return replace(self, failures=failures, work=replace(self.work, changes=changes))
+        runs = {run: each for run, each in self.work.runs.items() if now - each.since < LONGEST_RUN}
+        return replace(self, failures=failures, work=replace(self.work, changes=changes, runs=runs))
 
     @property
     def published(self) -> Mapping[str, tuple[Sha256, ReleaseTag]]:

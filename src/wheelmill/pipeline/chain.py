@@ -1,0 +1,187 @@
+"""Runs that follow each other until their work is done: what each claims in the ledger, and what it leaves to the next.
+
+No run is ever started again. What ends too early is left to a new one, which plans anew and so sees what was released
+meanwhile; it needs the number of the run before it and reads the rest here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
+from wheelmill.config.model import Config
+from wheelmill.names import Sha256
+from wheelmill.pipeline.summary import GroupOutcome, clip
+from wheelmill.plan.groups import groups_of
+from wheelmill.plan.matrix import make_plan
+from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
+from wheelmill.release.ledger.ledger import Ledger
+from wheelmill.release.ledger.records import Claim, LedgerRun, LedgerState, UnreleasedGroup
+
+MAX_ATTEMPTS: Final = 5
+"""Runs, one after the other, that bring nothing; then a person has to look."""
+_MAX_RELEASE_ATTEMPTS: Final = 3
+"""Of these the runs that only release what an earlier one built; those after them build it again."""
+_STALE: Final = timedelta(days=1)
+"""The age of a claim whose run nobody can be asked about."""
+
+
+def begin_run(
+    ledger: Ledger,
+    run: str,
+    record: LedgerRun,
+    plan_without: Callable[[Mapping[str, str]], Plan],
+    *,
+    is_over: Callable[[str], bool | None],
+) -> Plan:
+    """Plan a run and claim what it builds, so that no other run builds the same.
+
+    Args:
+        ledger: the ledger of the store that the run releases to.
+        run: the number that the host gave the run.
+        record: what it goes on with; its groups are found here.
+        plan_without: makes the plan without groups that are claimed, given who builds each.
+        is_over: says whether another run has ended; None where nobody knows.
+
+    Returns:
+        The plan whose groups this run has claimed, those for a later run too.
+
+    Raises:
+        NetworkError: the ledger cannot be had now.
+        ReleaseError: the ledger cannot be written to.
+    """
+    made: list[Plan] = []
+
+    def claim(state: LedgerState) -> LedgerState:
+        others = {
+            group: claim
+            for group, claim in state.work.claims.items()
+            if claim.run != run and _counts(claim, record.since, is_over)
+        }
+        plan = plan_without({group: _told(claim) for group, claim in others.items()})
+        made.append(plan)
+        groups = tuple(group.id for group in groups_of(plan))
+        unreleased = {group: each for group, each in record.unreleased.items() if group in groups}
+        own = {group: Claim(run=run, attempt=record.attempt, since=record.since) for group in groups}
+        known = replace(record, groups=groups, unreleased=unreleased)
+        runs = {**state.work.runs, run: known} if groups or record.continues else state.work.runs
+        return replace(state, work=replace(state.work, claims={**others, **own}, runs=runs))
+
+    ledger.change(f"run {run} begins", claim)
+    return made[-1]
+
+
+def _counts(claim: Claim, now: datetime, is_over: Callable[[str], bool | None]) -> bool:
+    """Whether a claim still holds: until its run has ended, or for a day where nobody knows."""
+    over = is_over(claim.run)
+    return now - claim.since < _STALE if over is None else not over
+
+
+def _told(claim: Claim) -> str:
+    return f"run {claim.run} has it since {claim.since:%Y-%m-%d %H:%M} UTC"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEnd:
+    """What a run leaves."""
+
+    left: LedgerRun | None
+    """What another run goes on with; None when nothing is left."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another run is to be started."""
+        return self.left is not None and self.left.attempt <= MAX_ATTEMPTS
+
+
+def end_run(
+    ledger: Ledger,
+    run: str,
+    outcomes: Mapping[str, GroupOutcome],
+    failures: Mapping[Sha256, KnownFailure],
+    *,
+    listed: bool,
+) -> RunEnd:
+    """Free what a run claimed, and keep what it learned and what it leaves.
+
+    Args:
+        ledger: the ledger in which the run began.
+        run: the number that the host gave the run.
+        outcomes: what became of its groups, by their names.
+        failures: builds that would fail in the same way again, by the hash of what went into them.
+        listed: whether the index has everything that is released.
+
+    Raises:
+        NetworkError: the ledger cannot be had now.
+        ReleaseError: the ledger cannot be written to.
+    """
+    record = ledger.read().work.runs.get(run)
+    left = record and _left_of(run, record, outcomes, listed=listed)
+
+    def free(state: LedgerState) -> LedgerState:
+        claims = {group: claim for group, claim in state.work.claims.items() if claim.run != run}
+        obsolete = {run, record.continues} if record else {run}
+        runs = {name: each for name, each in state.work.runs.items() if name not in obsolete}
+        if left:
+            runs[run] = left
+        return replace(
+            state, failures={**state.failures, **failures}, work=replace(state.work, claims=claims, runs=runs)
+        )
+
+    ledger.change(f"run {run} ends", free)
+    return RunEnd(left=left)
+
+
+def known_failures_in(
+    outcomes: Iterable[GroupOutcome],
+    config: Config,
+    place_of: Callable[[BuildTarget], BuildPlace],
+    policy: str,
+    *,
+    now: datetime,
+) -> dict[Sha256, KnownFailure]:
+    """The builds that would fail again, as the jobs of a run report them; each is believed of its own group alone.
+
+    Args:
+        outcomes: what became of the groups.
+        config: the configuration that they were planned from.
+        place_of: says where a target was compiled.
+        policy: the platform policy that wheels were repaired for.
+        now: the time that the failures are kept with.
+
+    Returns:
+        The failures, by the hash of everything that went into the build.
+    """
+    known: dict[Sha256, KnownFailure] = {}
+    for outcome in outcomes:
+        refused = {each.id: each for each in outcome.report.failures if each.compiler} if outcome.report else {}
+        for target in make_plan(config, outcome.group.filters, {}).targets if refused else ():
+            if failure := refused.get(target.cell.id):
+                known[identity_of(inputs_of(target, place_of(target), policy))] = KnownFailure(
+                    id=failure.id,
+                    target=identity_of(inputs_of(target)),
+                    failed_at=now,
+                    reason=clip(failure.compiler or ""),
+                    log="\n".join(failure.tail),
+                )
+    return known
+
+
+def _left_of(run: str, record: LedgerRun, outcomes: Mapping[str, GroupOutcome], *, listed: bool) -> LedgerRun | None:
+    """What a run leaves: groups whose end says nothing of their source, and those that it did not begin."""
+    left = tuple(group for group in record.groups if group not in outcomes or outcomes[group].is_open)
+    if listed and not left:
+        return None
+    attempt = 1 if len(left) < len(record.groups) else record.attempt + 1
+    unreleased: dict[str, UnreleasedGroup] = {}
+    for group in left:
+        if group in outcomes and outcomes[group].state == "unreleased":
+            known = record.unreleased.get(group)
+            if known is None:
+                unreleased[group] = UnreleasedGroup(run=run, wheels=outcomes[group].unreleased)
+            elif attempt <= _MAX_RELEASE_ATTEMPTS:
+                unreleased[group] = known
+    return replace(record, attempt=attempt, groups=left, unreleased=unreleased)

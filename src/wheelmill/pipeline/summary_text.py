@@ -1,0 +1,145 @@
+"""A summary as people read it: on the page of a run, and in a message of a few lines."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wheelmill.names import ProjectName
+from wheelmill.pipeline.chain import MAX_ATTEMPTS, RunEnd
+from wheelmill.pipeline.summary import GroupOutcome, ReportedFailure, State, Summary, clip
+
+MAX_ROWS: Final = 300
+MAX_FAILURES: Final = 30
+"""In one summary: GitHub shows a megabyte of each
+(https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#adding-a-job-summary)."""
+
+_WORDS: Final[Mapping[State, str]] = {
+    "done": "passed",
+    "refused": "passed, and the release refuses it",
+    "failed": "failed",
+    "left": "out of time; another run goes on from there",
+    "unreleased": "passed, and is not released; another run releases it",
+    "lost": "ended without a report; another run builds it again",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunText:
+    """What is told of a run beside the groups of its plan."""
+
+    end: RunEnd
+    index: str
+    """How the job of the index ended, as GitHub says it: success, failure, cancelled, skipped."""
+    again: str
+    """The command that starts another run by hand."""
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """Whether the index has everything, and what comes next."""
+        if self.index in {"failure", "cancelled"}:
+            yield "The index was not updated: what this run released is not listed yet."
+        left = self.end.left
+        if left is None:
+            yield "Nothing is left to do."
+            return
+        work = f"{len(left.groups)} groups" if left.groups else "the index"
+        if self.end.goes_on:
+            yield f"Another run goes on with {work}, as attempt {left.attempt} of {MAX_ATTEMPTS}."
+        else:
+            yield f"{MAX_ATTEMPTS} runs in a row brought nothing, so no other one goes on with {work}."
+            yield f"To try again: `{self.again}`"
+
+
+def markdown_of(summary: Summary, run: RunText | None = None) -> str:
+    """Show a summary as GitHub shows Markdown.
+
+    Args:
+        summary: the summary of a plan and its jobs.
+        run: the end of their run; None where nothing was to be released.
+    """
+    sections = [
+        _package_table(summary.outcomes) if run else [],
+        _group_table([outcome for outcome in summary.outcomes if not (run and outcome.state == "done")]),
+        _waiting_lines(summary.waiting),
+        list(run.lines) if run else [],
+        _refusal_lines(summary.outcomes),
+        _failures_of(summary.outcomes),
+    ]
+    if not summary.outcomes and not summary.waiting:
+        sections.insert(0, ["Nothing to build."])
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def notice_of(summary: Summary, run: RunText) -> str:
+    """Say in a few lines what a run brought, and what a person may have to look at; empty when all went well."""
+    states = Counter(outcome.state for outcome in summary.outcomes)
+    if set(states) <= {"done"} and not summary.waiting and run.end.left is None:
+        return ""
+    told = [f"{states[state]} groups: {_WORDS[state]}" for state in _WORDS if states[state] and state != "done"]
+    released = sum(len(outcome.released) for outcome in summary.outcomes)
+    names = (
+        [f"failed: {', '.join(_first(summary.groups('failed', 'refused'), 5))}"]
+        if states["failed"] + states["refused"]
+        else []
+    )
+    return "\n".join([f"{released} wheels were released", *told, *names, *run.lines])
+
+
+def _package_table(outcomes: Sequence[GroupOutcome]) -> list[str]:
+    packages: dict[ProjectName, list[GroupOutcome]] = {}
+    for outcome in outcomes:
+        packages.setdefault(outcome.group.project, []).append(outcome)
+    rows = [_package_row(project, own) for project, own in packages.items()]
+    return ["| package | built | released | what comes next |", "|---|---|---|---|", *rows] if rows else []
+
+
+def _package_row(project: ProjectName, outcomes: Sequence[GroupOutcome]) -> str:
+    built = f"{sum(len(each.passed) for each in outcomes)} of {sum(each.group.wheels for each in outcomes)}"
+    tags = Counter(tag for each in outcomes for tag in each.released.values())
+    released = ", ".join(_first([f"{count} in {tag}" for tag, count in sorted(tags.items())], 5)) or "none"
+    states = Counter(each.state for each in outcomes)
+    following = "; ".join(f"{states[state]}: {_WORDS[state]}" for state in _WORDS if states[state] and state != "done")
+    return f"| `{project}` | {built} | {released} | {following or 'nothing: all is released'} |"
+
+
+def _group_table(outcomes: Sequence[GroupOutcome]) -> list[str]:
+    rows = [
+        f"| `{each.group.group}` | {len(each.passed)} of {each.group.wheels} | {_WORDS[each.state]} |"
+        for each in outcomes
+    ]
+    return ["| group | wheels | |", "|---|---|---|", *_first(rows, MAX_ROWS, "| {} more | | |")] if rows else []
+
+
+def _waiting_lines(waiting: Sequence[str]) -> list[str]:
+    if not waiting:
+        return []
+    return [f"{len(waiting)} groups wait for another run: {', '.join(_first([f'`{name}`' for name in waiting], 10))}"]
+
+
+def _refusal_lines(outcomes: Iterable[GroupOutcome]) -> list[str]:
+    rows = [f"- `{each.filename}` {clip(each.reason)}" for outcome in outcomes for each in outcome.refused]
+    return ["### Not released", "", *_first(rows, MAX_ROWS, "- {} more")] if rows else []
+
+
+def _failures_of(outcomes: Iterable[GroupOutcome]) -> list[str]:
+    failures = [failure for outcome in outcomes if outcome.report for failure in outcome.report.failures]
+    lines = list(itertools.chain.from_iterable(map(_failure_lines, failures[:MAX_FAILURES])))
+    if len(failures) > MAX_FAILURES:
+        lines += ["", f"{len(failures) - MAX_FAILURES} more failed; their logs are in the artifacts."]
+    return lines[1:]
+
+
+def _failure_lines(failure: ReportedFailure) -> Sequence[str]:
+    """A failure with the end of its log, which foreign code wrote: nothing in it may end the fence around it."""
+    fence = "`" * max(3, 1 + max((len(run) for line in failure.tail for run in re.findall("`+", line)), default=0))
+    return ["", f"### `{failure.id}`: {failure.stage} failed", "", f"{fence}text", *failure.tail, fence]
+
+
+def _first(rows: Sequence[str], most: int, more: str = "{} more") -> list[str]:
+    """The first of many, and how many there are beside them."""
+    return [*rows[:most], *([more.format(len(rows) - most)] if len(rows) > most else [])]
