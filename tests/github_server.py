@@ -118,6 +118,8 @@ class GitHub(GitData):
     """When the API was asked for anything."""
     calls: list[Call] = field(default_factory=list)
     artifacts: Artifacts = field(default_factory=Artifacts)
+    runs: dict[str, str] = field(default_factory=dict)
+    """The status of each run of jobs, by its number."""
     """What jobs handed to each other."""
     lock: Lock = field(default_factory=Lock)
     """Held while a call is answered."""
@@ -199,7 +201,7 @@ class GitHub(GitData):
         self.writes.append(now)
         return sum(now - at < 60 for at in self.writes) > 80 or sum(now - at < 3600 for at in self.writes) > 500
 
-    def _route(self, call: Call, *, signed_in: bool) -> Answer:  # noqa: C901, PLR0911 - a table of routes
+    def _route(self, call: Call, *, signed_in: bool) -> Answer:  # noqa: C901, PLR0911, PLR0912 - a table of routes
         owner, name = REPOSITORY.split("/")
         given = json.loads(call.body) if call.content_type == "application/json" and call.body else {}
         if call.method != "GET" and not signed_in:
@@ -214,6 +216,8 @@ class GitHub(GitData):
                 return self._page(call, [self.ref(ref) for ref in sorted(self.refs) if ref.startswith(wanted)])
             case [method, "repos", _, _, "git", *rest]:
                 return self.answer_git(method, rest, given) or _missing()
+            case ["GET", "repos", _, _, "actions", "runs", number] if number in self.runs:
+                return 200, {}, {"id": int(number), "status": self.runs[number]}
             case ["GET", "repos", _, _, "actions", *rest]:
                 return self.artifacts.answer(rest, call.query, self.origin) or _missing()
             case ["GET", "repos", _, _, "releases"]:

@@ -79,10 +79,10 @@ class GitHubStore:
             return None
         with Calls(self.repository, self.pace, QUIET) as calls:
             try:
-                found = calls.read(f"asking for run {run}", lambda: calls.repository.get_workflow_run(int(run)))
+                status = calls.read(f"asking for run {run}", lambda: calls.repository.get_workflow_run(int(run)).status)
             except RejectedError:  # it is there no more, or the token may not see it
                 return None
-        return found.status == "completed"
+        return status == "completed"
 
     @property
     def quotas(self) -> Quotas:

@@ -279,3 +279,10 @@ def test_publishing_takes_a_token_and_reading_does_not(
 
 def test_an_index_links_to_the_downloads(store: GitHubStore, github: GitHub, tmp_path: Path) -> None:
     assert store.url_from(tmp_path) == f"{github.origin}/{REPOSITORY}/releases/download"
+
+
+def test_whether_a_run_has_ended_is_asked_and_nobody_knows_of_one_that_is_not_there(
+    store: GitHubStore, github: GitHub
+) -> None:
+    github.runs = {"1": "completed", "2": "in_progress"}
+    assert [store.is_over(run) for run in ("1", "2", "3", "by hand")] == [True, False, None, None]
