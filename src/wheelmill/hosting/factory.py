@@ -15,6 +15,10 @@ ENVIRONMENTS: Final = (PAGES, "release", NOTIFY)
 FOREIGN_ACTIONS: Final = ("peter-evans/create-pull-request",)
 """Actions that are not GitHub's own."""
 
+CALLER: Final = "wheels.yml"
+"""The workflow that runs start with, in a factory and in a package's own repository."""
+CALLED: Final = "wheels-shard.yml"
+"""One that only a factory has."""
 WORKFLOWS: Final[Mapping[str, str]] = {
     "wheels.yml": "no wheel is built",
     "wheels-shard.yml": "no wheel is built",

@@ -36,7 +36,7 @@ class SettingCode(StrEnum):
         "environment-open",
         "a workflow on any branch could deploy, or read the secrets of the environment",
     )
-    ENVIRONMENT_CLOSED = "environment-closed", "jobs of the default branch are refused: the branch may not deploy"
+    ENVIRONMENT_CLOSED = "environment-closed", "jobs that deploy are refused: their branch or tag may not use it"
     RELEASES_MUTABLE = "releases-mutable", "what was published and attested could be changed"
     BRANCH_OPEN = "branch-open", "whoever may push decides alone, and without a trace, what is built and released"
     LEDGER_CLOSED = "ledger-closed", "runs cannot write what they released, claimed or saw fail"

@@ -100,6 +100,20 @@ def test_protected_branches_alone_may_deploy_too(told: Hosted, examined: Check) 
     assert examined() == ()
 
 
+def test_a_package_that_calls_our_workflow_deploys_from_its_tags(told: Hosted, examined: Check) -> None:
+    told.answers["/actions/workflows"]["workflows"] = [{"path": ".github/workflows/wheels.yml", "state": "active"}]
+    place = f"repos/{REPOSITORY}/environments/github-pages/deployment-branch-policies"
+    found = [each for each in examined() if isinstance(each, WrongSetting)]
+    assert {each.code.value for each in found} == {"environment-closed"}
+    assert found[0].remedy == (f"gh api --method POST {place} -f 'name=v*' -f type=tag",)
+    for path in [path for path in told.answers if path.endswith("/deployment-branch-policies")]:
+        told.answers[path]["branch_policies"].append({"name": "v*", "type": "tag"})
+    assert examined() == ()
+    policy = {"protected_branches": True, "custom_branch_policies": False}
+    told.answers["/environments"]["environments"][0]["deployment_branch_policy"] = policy
+    assert only(examined).what == "the tag v* may not use the environment github-pages"
+
+
 def test_an_environment_that_no_job_uses_need_not_be_there(told: Hosted, examined: Check) -> None:
     told.answers["/environments"]["environments"].pop()
     variable(told, "WHEELMILL_NOTIFY", "false")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from fnmatch import fnmatchcase
 
-from wheelmill.hosting.factory import ENVIRONMENTS, NOTIFY, PAGES
-from wheelmill.hosting.settings import Environment, RepositorySettings, Unseen
+from wheelmill.hosting.factory import CALLED, CALLER, ENVIRONMENTS, NOTIFY, PAGES
+from wheelmill.hosting.settings import Environment, NamePattern, RepositorySettings, Unseen
 from wheelmill.hosting.variables import NOTIFIES, STORE
 from wheelmill.hosting.wrong import Judgement, SettingCode, api_command, wrong
 
@@ -38,7 +38,7 @@ def check_pages(settings: RepositorySettings) -> Judgement:
 
 
 def check_environments(settings: RepositorySettings) -> Judgement:
-    """The default branch may use the environments, and no other branch."""
+    """What deploys may use the environments, and nothing else."""
     environments = settings.environments
     if isinstance(environments, Unseen):
         yield environments
@@ -60,32 +60,45 @@ def _is_used(settings: RepositorySettings, environment: str) -> bool:
 
 
 def _check_environment(settings: RepositorySettings, environment: Environment) -> Judgement:
-    name, policy = environment.name, environment.deployment_branch_policy
-    branch = settings.description.default_branch
+    name, policy, source = environment.name, environment.deployment_branch_policy, _source_of(settings)
+    refused = f"the {source.type} {source.name} may not use the environment {name}"
     if policy is None:
         # The command would take away reviewers and timers.
         kept = any(rule.type != "branch_policy" for rule in environment.protection_rules)
         remedy = (f"{settings.settings_url}/environments",) if kept else _closing(settings, name)
         yield wrong(SettingCode.ENVIRONMENT_OPEN, f"every branch may use the environment {name}", *remedy)
-    elif not policy.custom_branch_policies:
-        return  # protected branches may use it
+    elif not policy.custom_branch_policies:  # but protected branches
+        if source.type == "tag":
+            yield wrong(SettingCode.ENVIRONMENT_CLOSED, refused, *_closing(settings, name))
     elif isinstance(settings.branches, Unseen):
         yield settings.branches
-    elif not any(each.type == "branch" and fnmatchcase(branch, each.name) for each in settings.branches[name]):
-        what = f"the branch {branch} may not use the environment {name}"
-        yield wrong(SettingCode.ENVIRONMENT_CLOSED, what, _admitting(settings, name))
+    elif not any(_admits(pattern, source) for pattern in settings.branches[name]):
+        yield wrong(SettingCode.ENVIRONMENT_CLOSED, refused, _admitting(settings, name))
+
+
+def _source_of(settings: RepositorySettings) -> NamePattern:
+    """What deploys: the default branch of a factory, the tags of a package whose workflow calls ours."""
+    workflows = settings.workflows
+    if isinstance(workflows, Unseen) or CALLED in workflows or CALLER not in workflows:
+        return NamePattern(name=settings.description.default_branch)
+    return NamePattern(name="v*", type="tag")
+
+
+def _admits(pattern: NamePattern, source: NamePattern) -> bool:
+    return pattern.type == source.type and fnmatchcase(source.name.replace("*", "1"), pattern.name)
 
 
 def _closing(settings: RepositorySettings, environment: str) -> tuple[str, ...]:
-    """Make an environment that the default branch alone may use."""
+    """Make an environment that nobody else may use."""
     policy = "deployment_branch_policy"
     fields = f"-F '{policy}[protected_branches]=false' -F '{policy}[custom_branch_policies]=true'"
     return api_command(settings, "PUT", f"environments/{environment}", fields), _admitting(settings, environment)
 
 
 def _admitting(settings: RepositorySettings, environment: str) -> str:
-    branch = shlex.quote(f"name={settings.description.default_branch}")
-    return api_command(settings, "POST", f"environments/{environment}/deployment-branch-policies", f"-f {branch}")
+    source = _source_of(settings)
+    fields = f"-f {shlex.quote(f'name={source.name}')} -f type={source.type}"
+    return api_command(settings, "POST", f"environments/{environment}/deployment-branch-policies", fields)
 
 
 def check_releases(settings: RepositorySettings) -> Judgement:
