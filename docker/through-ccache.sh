@@ -4,6 +4,8 @@
 # WHEELMILL_COMPILERS is a folder with ccache and with python-include, a link to the headers of this build's Python.
 # Without it nothing is cached.
 # WHEELMILL_CXX_STANDARD is the C++ standard, such as 20, that older ones are raised to. Without it they stay.
+# WHEELMILL_PART, such as 2/4, is the part of the source in WHEELMILL_SOURCE that is compiled: every other unit comes out
+# as an empty object. $WHEELMILL_COMPILERS/units lists what there is to divide. Without it everything is compiled.
 set -eu
 
 name=${0##*/}
@@ -39,14 +41,29 @@ raise() {
     if [ "$year" -lt "$standard" ]; then echo "${1%%++*}++$standard"; else echo "$1"; fi
 }
 
-compile='' output='' dependencies='' host='' overflow='' cxx='' chosen='' previous=''
+# is_of_another_part UNIT: whether another job compiles a source file. Its place in the list decides, which spreads files of
+# one kind evenly; a file that the build generates is not listed, and its name decides.
+is_of_another_part() {
+    case $1 in /*) file=$1 ;; *) file=$PWD/$1 ;; esac
+    case $file in
+    */CMakeFiles/* | */meson-private/* | */conftest.* | */_configtest.*) return 1 ;; # a build tries the compiler
+    "$WHEELMILL_SOURCE"/*) file=${file#"$WHEELMILL_SOURCE"/} ;;
+    *) return 1 ;;
+    esac
+    place=$(grep -nxF -e "$file" "$compilers/units" | cut -d: -f1)
+    [ -n "$place" ] || place=$(printf '%s' "$file" | cksum | cut -d' ' -f1)
+    [ $((place % ${WHEELMILL_PART#*/} + 1)) -ne "${WHEELMILL_PART%/*}" ] || return 1
+}
+
+compile='' output='' unit='' dependencies='' host='' overflow='' cxx='' chosen='' previous=''
 for word; do
     shift
     case $word in
     -c | --compile) compile=yes ;;
     -ccbin | -ccbin=* | --compiler-bindir | --compiler-bindir=*) host=given ;;
     -MD | -MMD | --generate-*dependencies-with-compile) dependencies=given ;;
-    *.cpp | *.cc | *.cxx | *.cu) cxx=yes ;;
+    *.cpp | *.cc | *.cxx | *.cu) cxx=yes unit=$word ;;
+    *.c) unit=$word ;;
     # One path for the headers of every Python: what does not include them has one key then.
     -I*/include/python3.* | -isystem*/include/python3.*)
         [ -z "$compilers" ] || word=${word%%/*}$compilers/python-include
@@ -90,6 +107,13 @@ if [ "$name" = nvcc ]; then
 fi
 if [ -z "$compilers" ] || [ -z "$compile" ] || [ -z "$output" ]; then
     exec "$real" "$@"
+fi
+if [ -n "${WHEELMILL_PART:-}" ] && [ -n "$unit" ]; then
+    if is_of_another_part "$unit"; then
+        echo "$unit" >> "$CCACHE_DIR/others"
+        exec as --noexecstack -o "$output" /dev/null
+    fi
+    echo "$unit" >> "$CCACHE_DIR/ours"
 fi
 if [ "$name" = nvcc ]; then
     # nvcc lists the headers of all its passes, and ccache keys on them in depend mode. Its other modes read nvcc -E,

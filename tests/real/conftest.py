@@ -57,6 +57,30 @@ def portable_demo(folder: Path) -> Path:
     return folder
 
 
+UNITS = """
+def compiled(sources):
+    for source in sources:
+        nvcc, objects = Path(os.environ["CUDA_HOME"], "bin", "nvcc"), source.removesuffix(".cu") + ".o"
+        flags = ["-std=c++17", "-Xcompiler", "-fPIC", *gencode("9.0"), "-I", sysconfig.get_paths()["include"]]
+        subprocess.run([nvcc, *flags, "-c", source, "-o", objects], check=True)
+        yield objects
+
+
+setup("""
+
+
+def divisible_demo(folder: Path) -> Path:
+    """Copy the demo packages into a folder, the first of them with three units, each compiled by itself."""
+    portable_demo(folder)
+    setup = folder / "wheelmill-demo" / "setup.py"
+    kernels = '["wheelmill_demo/_kernels.cu", "wheelmill_demo/_more.cu", "wheelmill_demo/_most.cu"]'
+    text = setup.read_text().replace('["wheelmill_demo/_kernels.cu"]', kernels)
+    setup.write_text(text.replace("*ext.sources", "*compiled(ext.sources)").replace("\nsetup(", UNITS))
+    for name in ("more", "most"):
+        (setup.parent / "wheelmill_demo" / f"_{name}.cu").write_text(f"__global__ void {name}() {{}}\n")
+    return folder
+
+
 @contextmanager
 def docker_alone() -> Iterator[None]:
     """Keep the other processes that run tests away from Docker."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import DEMO, Command, another_person
+from tests.real.conftest import DEMO, Command, another_person, divisible_demo
 from wheelmill.system.files import sha256_of
 
 pytestmark = pytest.mark.real
@@ -23,6 +23,23 @@ def test_two_people_build_one_hash(target: tuple[str | Path, ...], wheelmill: Co
         wheelmill("build", *target, "--output", tmp_path / folder, env=another_person(tmp_path / f"home of {folder}"))
     (first,) = tmp_path.glob("first/*.whl")
     assert sha256_of(first) == sha256_of(tmp_path / "second" / first.name)
+
+
+def test_one_hash_is_built_by_one_job_and_by_three(wheelmill: Command, tmp_path: Path) -> None:
+    """Each job is a machine of its own; the last one has what the others compiled."""
+    build = ("build", "wheelmill-demo", "--config", divisible_demo(tmp_path / "config"), *TARGET[3:])
+    caches = []
+    for number in (1, 2):
+        home, output = tmp_path / f"home {number}", tmp_path / f"part {number}"
+        part = wheelmill(*build, "--part", f"{number}/2", "--output", output, env=another_person(home))
+        assert f"part {number}/2 compiled: 3 units, {number} of them ours" in part.stderr.replace("\n", "")
+        assert [path.suffix for path in output.iterdir()] == [".log"]
+        caches += ["--cache-from", home / "cache" / "wheelmill" / "compiled"]
+    last = wheelmill(*build, *caches, "--output", tmp_path / "last", env=another_person(tmp_path / "home 3"))
+    assert "3 objects came from the compiler cache, 0 were compiled" in last.stderr.replace("\n", "")
+    wheelmill(*build, "--output", tmp_path / "alone", env=another_person(tmp_path / "home 4"))
+    (wheel,) = tmp_path.glob("last/*.whl")
+    assert sha256_of(wheel) == sha256_of(tmp_path / "alone" / wheel.name)
 
 
 def test_a_policy_that_the_symbols_do_not_allow_is_refused_by_name(wheelmill: Command, tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def compiled_in(cache: Path) -> int:
     groups = [*cache.glob("wheelmill/compiled/*/*/stats")]
     if not groups:
         return 0
-    return CompilerCache(folder=groups[0].parents[1], compilers=Path(sysconfig.get_path("scripts"))).counts()[1]
+    return CompilerCache(folder=groups[0].parents[1], compilers=Path(sysconfig.get_path("scripts"))).counts().compiled
 
 
 def pip_install(output: Path, tree: str, project: str, destination: Path) -> list[str | Path]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.act import GPU_MACHINE, Host, change_entry, new_host
+from tests.real.conftest import another_person, divisible_demo
 from wheelmill.system.files import sha256_of
 
 pytestmark = pytest.mark.real
@@ -143,6 +145,26 @@ def test_the_first_push_of_a_new_repository_builds_nothing(tmp_path: Path) -> No
         first = {"created": True, "before": "0" * 40, "ref": "refs/heads/main"}
         host.run("push", "wheels", payload=first)
         assert host.planned() == []
+
+
+def test_a_wheel_is_compiled_by_several_jobs_and_linked_by_the_last(tmp_path: Path) -> None:
+    own = another_person(tmp_path / "home") | {"STAND_IN_NEW_MACHINES": "true"}
+    own["XDG_CACHE_HOME"] = f"{own['HOME']}/.cache"  # where the workflow looks for it
+    with new_host(tmp_path) as host:
+        shutil.rmtree(host.repository / "config")
+        divisible_demo(host.repository / "config")
+        change_entry(host.repository, "wheelmill-demo", "shards_per_wheel: 2")
+        wanted = {"package": "wheelmill-demo", "python_versions": "3.12", **AXES}
+        replace(host, environment={**host.environment, **own}).dispatch(wanted)
+        (group,) = host.planned()
+        assert sorted(path.name for path in host.artifacts.glob("compiled-*")) == [
+            f"compiled-{group}-1-1",
+            f"compiled-{group}-2-1",
+        ]
+        (report,) = host.artifacts.glob(f"report-*/reports/{group}.json")
+        (built,) = json.loads(report.read_bytes())["compiler_cache"]
+        assert (built["found"], built["compiled"]) == (3, 0)
+        assert len(manifests(host)) == 1
 
 
 def test_machines_of_our_own_are_named_by_a_variable(tmp_path: Path) -> None:

@@ -11,9 +11,11 @@ from typing import Protocol
 
 from wheelmill.build.finish import finish_wheel
 from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
-from wheelmill.build.provenance import BuiltWheel, Provenance, keep_provenance
+from wheelmill.build.parts import BuildPart, CompiledPart
+from wheelmill.build.provenance import BuiltWheel, CacheCounts, Provenance, keep_provenance
 from wheelmill.build.source import apply_patches, fetch_source
 from wheelmill.errors import BuildError, ProcessError
+from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import claim_folder, workspaces
@@ -30,6 +32,7 @@ class Compiled:
     """The CUDA toolkit release that it was compiled with."""
     packages: Mapping[str, str]
     """The version of every distribution in the build environment, by name."""
+    objects: CacheCounts
     images: tuple[str, ...] = ()
     """The base images of the container that it was compiled in, by digest."""
 
@@ -59,6 +62,12 @@ class Builder(Protocol):
         """
         ...
 
+    def compile_part(
+        self, target: BuildTarget, source: Path, workspace: Path, part: BuildPart, *, log: Path, progress: Progress
+    ) -> CompiledPart:
+        """Compile a part of a target's units into the compiler cache; the rest is as in `compile`."""
+        ...
+
 
 def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: Path, progress: Progress) -> BuiltWheel:
     """Build one target.
@@ -75,16 +84,9 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
     """
     cell = target.cell
     started = time.monotonic()
-    output.mkdir(parents=True, exist_ok=True)
-    log = (output / f"{cell.id}.log").resolve()
-    with workspace_of(target, progress) as workspace:
-        log.unlink(missing_ok=True)
-        source, source_sha256 = fetch_source(target, workspace / "source")
-        apply_patches(target.package, source, log=log)
-        try:
-            compiled = builder.compile(target, source, workspace, policy=policy, log=log, progress=progress)
-        except ProcessError as error:
-            raise BuildError(f"{cell.id}: {error}\n{error.tail}") from None
+    log = _log_in(output, cell.id)
+    with _patched_source(target, log, progress) as (workspace, source, source_sha256):
+        compiled = builder.compile(target, source, workspace, policy=policy, log=log, progress=progress)
         file = finish_wheel(compiled.wheel, target, workspace=workspace, output=output)
     built = BuiltWheel(
         file=file,
@@ -103,11 +105,59 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
             images=compiled.images,
             seconds=round(time.monotonic() - started, 1),
             cxx_standard=target.cxx_standard,
+            objects=compiled.objects,
         ),
     )
     keep_provenance(built)
     progress.step(f"{cell.id}: built {file.filename}, {file.size} bytes, in {built.provenance.seconds:.0f} s")
     return built
+
+
+def build_part(
+    target: BuildTarget, builder: Builder, part: BuildPart, *, output: Path, progress: Progress
+) -> CompiledPart:
+    """Compile a part of one target into the compiler cache; there is no wheel.
+
+    Args:
+        target: the build target: one cell of the plan.
+        builder: compiles it, on this machine or in a container.
+        part: the part of its units.
+        output: the folder for ``<target>.part-<number>-of-<all>.log``.
+        progress: shows each stage, and the lines that programs print.
+
+    Raises:
+        BuildError: it failed; with the last lines of the log.
+    """
+    log = _log_in(output, f"{target.cell.id}.part-{part.number}-of-{part.of}")
+    with _patched_source(target, log, progress) as (workspace, source, _):
+        done = builder.compile_part(target, source, workspace, part, log=log, progress=progress)
+    units = f"{done.ours + done.others} units, {done.ours} of them ours"
+    progress.step(f"{target.cell.id}: part {part} compiled: {units}")
+    return done
+
+
+def _log_in(output: Path, name: str) -> Path:
+    """The log of a build, of which there is none yet."""
+    output.mkdir(parents=True, exist_ok=True)
+    log = (output / f"{name}.log").resolve()
+    log.unlink(missing_ok=True)
+    return log
+
+
+@contextmanager
+def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Iterator[tuple[Path, Path, Sha256]]:
+    """A workspace, the source that lies patched in it, and the hash of what that was made from.
+
+    Raises:
+        BuildError: the source cannot be had, or a program failed.
+    """
+    with workspace_of(target, progress) as workspace:
+        source, sha256 = fetch_source(target, workspace / "source")
+        apply_patches(target.package, source, log=log)
+        try:
+            yield workspace, source, sha256
+        except ProcessError as error:
+            raise BuildError(f"{target.cell.id}: {error}\n{error.tail}") from None
 
 
 @contextmanager

@@ -24,14 +24,18 @@ PACKAGES: Final = PurePosixPath("/opt/wheelmill/packages")
 """Where torch and the build requirements lie in the container: at one path for every Python."""
 
 
+PROJECT: Final = PurePosixPath("/project")
+"""Where cibuildwheel puts the folder that it is started in."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ContainerBuild:
     """One Python's build in one container."""
 
     target: BuildTarget
     image: str
-    policy: str
-    """``auto``, or a platform policy without its machine."""
+    policy: str | None
+    """``auto``, or a platform policy without its machine; None leaves the wheel as it was built."""
     variables: Mapping[str, str]
     """Environment variables of the build."""
     create_args: Sequence[str]
@@ -72,7 +76,6 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
 def settings_of(build: ContainerBuild) -> dict[str, object]:
     """What cibuildwheel is told. A settings file of ours takes the place of what the project's pyproject.toml says."""
     target = build.target
-    repair = shlex.join(repair_arguments(build.policy, target.cell.platform))
     options: dict[str, object] = {
         f"manylinux-{_machine(target)}-image": build.image,
         "container-engine": {"name": "docker", "create-args": [*build.create_args], "disable-host-mount": True},
@@ -81,12 +84,19 @@ def settings_of(build: ContainerBuild) -> dict[str, object]:
         "config-settings": dict(target.package.build_args.config_settings),
         "environment": {"PYTHONPATH": str(PACKAGES), "PATH": f"$PATH:{PACKAGES}/bin"},
         "environment-pass": sorted(build.variables),
-        # auditwheel has a Python of its own, which must not import from PACKAGES.
-        "repair-wheel-command": f"env --unset=PYTHONPATH auditwheel {repair} -w {{dest_dir}} {{wheel}}",
+        "repair-wheel-command": _repair_command(build),
         "test-command": "",
         "audit-command": "",
     }
     return {"tool": {"cibuildwheel": options}}
+
+
+def _repair_command(build: ContainerBuild) -> str:
+    """Repair a wheel; auditwheel has a Python of its own, which must not import from PACKAGES."""
+    if build.policy is None:
+        return ""
+    repair = shlex.join(repair_arguments(build.policy, build.target.cell.platform))
+    return f"env --unset=PYTHONPATH auditwheel {repair} -w {{dest_dir}} {{wheel}}"
 
 
 def _machine(target: BuildTarget) -> str:

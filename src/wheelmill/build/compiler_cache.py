@@ -17,12 +17,14 @@ from typing import Final
 from platformdirs import user_cache_path
 
 from wheelmill.build.identity import COMPILERS, BuildPlace, identity_of
+from wheelmill.build.provenance import CacheCounts
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process, resources
 from wheelmill.system.progress import Progress
 from wheelmill.system.sandbox import Sandbox
 
-_MAX_SIZE: Final = "10G"
+MAX_SIZE: Final = 10 << 30
+"""Bytes of one cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,22 +42,29 @@ class CompilerCache:
             "CCACHE_DIR": str(folder or self.folder),
             "CCACHE_COMPILERCHECK": "content",
             "CCACHE_NOHASHDIR": "1",  # paths are the same in every build
-            "CCACHE_MAXSIZE": _MAX_SIZE,
+            # Installers link headers to their cache, and the next installation changes the time of that inode.
+            "CCACHE_SLOPPINESS": "include_file_ctime",
+            "CCACHE_MAXSIZE": f"{MAX_SIZE >> 30}Gi",
         }
 
     def forget_counts(self) -> None:
         """Begin to count hits and misses."""
         self._ccache("--zero-stats")
 
-    def counts(self) -> tuple[int, int]:
-        """Objects that were found, and those that had to be compiled."""
+    def counts(self) -> CacheCounts:
+        """Where the objects came from since the counts were forgotten."""
         printed = (line.split("\t") for line in self._ccache("--print-stats").splitlines())
         numbers = {name: int(number) for name, number in printed}
         found = numbers["direct_cache_hit"] + numbers["preprocessed_cache_hit"]
-        return found, numbers["cache_miss"] + numbers["recache"]
+        return CacheCounts(found=found, compiled=numbers["cache_miss"] + numbers["recache"])
 
     def _ccache(self, option: str) -> str:
         return process.run([self.compilers / "ccache", option], env={"CCACHE_DIR": str(self.folder)})
+
+
+def caches() -> Path:
+    """Where the caches of all groups are, a folder each."""
+    return user_cache_path("wheelmill") / "compiled"
 
 
 def cache_of(
@@ -70,7 +79,7 @@ def cache_of(
         workspace: the folder of the build.
         python_include: the headers of the build's Python, as the build will see them.
     """
-    folder = user_cache_path("wheelmill") / "compiled" / f"{target.cell.group}-{toolkit}-{identity_of(place)[:16]}"
+    folder = caches() / f"{target.cell.group}-{toolkit}-{identity_of(place)[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
     compilers = workspace / "compilers"
     (compilers / "bin").mkdir(parents=True)
@@ -89,9 +98,10 @@ def tell_hits(target: BuildTarget, cache: CompilerCache, progress: Progress) -> 
     try:
         yield
     finally:
-        found, compiled = cache.counts()
-        if found or compiled:
-            progress.step(f"{target.cell.id}: {found} objects came from the compiler cache, {compiled} were compiled")
+        counts = cache.counts()
+        if counts.found or counts.compiled:
+            came = f"{counts.found} objects came from the compiler cache, {counts.compiled} were compiled"
+            progress.step(f"{target.cell.id}: {came}")
 
 
 def link_toolkit(toolkit: Path, home: Path, sandbox: Sandbox) -> None:

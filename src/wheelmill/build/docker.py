@@ -10,13 +10,14 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from wheelmill.build.builder import Compiled, describe
-from wheelmill.build.cibuildwheel import PACKAGES, ContainerBuild, run_cibuildwheel
+from wheelmill.build.cibuildwheel import PACKAGES, PROJECT, ContainerBuild, run_cibuildwheel
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, tell_hits
 from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.build.finish import check_built
 from wheelmill.build.identity import BuildPlace
 from wheelmill.build.packages import install_requirements, install_torch
 from wheelmill.build.parallelism import Parallelism, parallelism_for
+from wheelmill.build.parts import BuildPart, CompiledPart, part_in
 from wheelmill.build.variables import variables_of
 from wheelmill.config.model import Compatibility, CudaImages, ImageReference, Images
 from wheelmill.errors import BuildError, ProcessError
@@ -73,6 +74,36 @@ class DockerBuilder:
         self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress
     ) -> Compiled:
         """Compile through cibuildwheel; see `Builder`."""
+        wheel, packages, cache = self._build(target, source, workspace, policy, None, log=log, progress=progress)
+        check_built(wheel, target)
+        bases = self.images.of_cuda(target.cell.cuda)
+        return Compiled(
+            wheel=wheel,
+            toolkit=bases.toolkit,
+            packages=packages.distributions(),
+            images=(str(self.images.manylinux.images[target.cell.platform]), str(bases.devel)),
+            objects=cache.counts(),
+        )
+
+    def compile_part(
+        self, target: BuildTarget, source: Path, workspace: Path, part: BuildPart, *, log: Path, progress: Progress
+    ) -> CompiledPart:
+        """Compile a part through cibuildwheel; see `Builder`."""
+        _, _, cache = self._build(target, source, workspace, None, part, log=log, progress=progress)
+        return part_in(cache)
+
+    def _build(
+        self,
+        target: BuildTarget,
+        source: Path,
+        workspace: Path,
+        policy: str | None,
+        part: BuildPart | None,
+        *,
+        log: Path,
+        progress: Progress,
+    ) -> tuple[Path, PackageFolder, CompilerCache]:
+        """Have a wheel made, with empty objects in it where only a part is compiled; no policy, no repair."""
         bases = self.images.of_cuda(target.cell.cuda)
         with containers.claim_run() as run:
             check_free_disk(workspace)
@@ -88,11 +119,14 @@ class DockerBuilder:
             python = target.cell.python
             headers = PurePosixPath(f"/opt/python/{python.interpreter}-{python.abi}/include/python{python}")
             cache = cache_of(target, bases.toolkit, self.place(target), workspace, headers)
+            variables = {**cache.variables(_CACHE, _COMPILERS), **variables_of(target, parallelism)}
+            if part:
+                variables |= part.divide(source, PROJECT / source.name, cache)
             build = ContainerBuild(
                 target=target,
                 image=image,
                 policy=policy,
-                variables={**cache.variables(_CACHE, _COMPILERS), **variables_of(target, parallelism)},
+                variables=variables,
                 create_args=self._create_args(run, packages, cache),
             )
             progress.step(f"{target.cell.id}: compiling in a container; log in {log}")
@@ -105,13 +139,7 @@ class DockerBuilder:
                 raise fault from None
             finally:
                 _take_back(cache.folder, image, run)
-        check_built(wheel, target)
-        return Compiled(
-            wheel=wheel,
-            toolkit=bases.toolkit,
-            packages=packages.distributions(),
-            images=(str(self.images.manylinux.images[target.cell.platform]), str(bases.devel)),
-        )
+        return wheel, packages, cache
 
     def _image(self, target: BuildTarget, bases: CudaImages, progress: Progress) -> str:
         def here(reference: ImageReference) -> str:
@@ -152,7 +180,7 @@ class DockerBuilder:
             )
         if "No space left on device" in error.tail:
             return BuildError(f"the disk is full:\n{tail}", hint="docker system prune --all gives space back")
-        return explain_failure(f"it does not build:\n{tail}", log, source=f"/project/{source.name}")
+        return explain_failure(f"it does not build:\n{tail}", log, source=str(PROJECT / source.name))
 
 
 def _take_back(folder: Path, image: str, run: containers.Run) -> None:

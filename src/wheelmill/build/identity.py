@@ -31,6 +31,7 @@ _ONLY_PLANNED: Final = (
         "redistributable",
         "runner",
         "seconds",
+        "shards_per_wheel",
         "source",
         "patches",
         "allow",

@@ -15,6 +15,7 @@ from wheelmill.build.compiler_errors import explain_failure
 from wheelmill.build.environment import BuildEnvironment, prepare_environment
 from wheelmill.build.finish import check_built
 from wheelmill.build.identity import BuildPlace, this_machine
+from wheelmill.build.parts import BuildPart, CompiledPart, part_in
 from wheelmill.build.repair import repair_here
 from wheelmill.config.model import Package
 from wheelmill.errors import ProcessError
@@ -38,14 +39,39 @@ class LocalBuilder:
         self, target: BuildTarget, source: Path, workspace: Path, *, policy: str, log: Path, progress: Progress
     ) -> Compiled:
         """Compile with the project's own build backend; see `Builder`."""
+        environment, raw = self._build(target, source, workspace, None, log=log, progress=progress)
+        check_built(raw, target)
+        repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=log)
+        packages = environment.packages.distributions()
+        return Compiled(wheel=repaired, toolkit=target.toolkit, packages=packages, objects=environment.cache.counts())
+
+    def compile_part(
+        self, target: BuildTarget, source: Path, workspace: Path, part: BuildPart, *, log: Path, progress: Progress
+    ) -> CompiledPart:
+        """Compile a part with the project's own build backend; see `Builder`."""
+        environment, _ = self._build(target, source, workspace, part, log=log, progress=progress)
+        return part_in(environment.cache)
+
+    def _build(
+        self,
+        target: BuildTarget,
+        source: Path,
+        workspace: Path,
+        part: BuildPart | None,
+        *,
+        log: Path,
+        progress: Progress,
+    ) -> tuple[BuildEnvironment, Path]:
+        """Have a wheel made, with empty objects in it where only a part is compiled."""
         progress.step(f"{target.cell.id}: preparing {describe(target, target.toolkit)}")
         environment = prepare_environment(target, self.place(target), workspace, log=log)
+        if part:
+            variables = part.divide(source, source, environment.cache)
+            environment = replace(environment, variables={**environment.variables, **variables})
         progress.step(f"{target.cell.id}: compiling; log in {log}")
         with tell_hits(target, environment.cache, progress):
             raw = build_raw_wheel(target.package, source, workspace / "raw", environment, log=log, progress=progress)
-        check_built(raw, target)
-        repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=log)
-        return Compiled(wheel=repaired, toolkit=target.toolkit, packages=environment.packages.distributions())
+        return environment, raw
 
 
 def build_raw_wheel(

@@ -16,6 +16,15 @@ SUFFIX: Final = ".built.json"
 
 
 @dataclass(frozen=True, kw_only=True)
+class CacheCounts:
+    """Where the objects of a build came from."""
+
+    found: int
+    """In the compiler cache."""
+    compiled: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Provenance:
     """What a wheel was made from, and with what. Kept beside the wheel and bound to it by its hash."""
 
@@ -40,6 +49,8 @@ class Provenance:
     """The identity of everything that decided how the build went; None for wheels of earlier versions of ours."""
     cxx_standard: int | None = None
     """The C++ standard that flags for an older one were raised to; None where none was."""
+    objects: CacheCounts | None = None
+    """Where its objects came from; None for wheels of earlier versions of ours."""
 
 
 @dataclass(frozen=True, kw_only=True)

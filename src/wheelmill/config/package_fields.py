@@ -24,6 +24,9 @@ _ENV_REFUSED: Final = re.compile(
     r"BASH_ENV|HOME|PATH|(LD_|GITHUB_|ACTIONS_|RUNNER_|PYTHON|PIP_|UV_|CIBW_|DOCKER_|WHEELMILL_).*", re.IGNORECASE
 )
 
+MAX_JOBS: Final = 256
+"""Of one matrix (https://docs.github.com/en/actions/reference/limits)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BuildArguments:
@@ -129,6 +132,13 @@ def _cxx_standard(value: object) -> int | str:
     return standard
 
 
+def _parts(value: object) -> int:
+    parts = whole_number(value)
+    if parts > MAX_JOBS:
+        raise ValueError(f"expected at most {MAX_JOBS}, the jobs of one matrix, not {parts}")
+    return parts
+
+
 def _runner(value: object) -> str:
     text = text_of(value)
     if text not in _RUNNERS:
@@ -158,5 +168,6 @@ GitRef = Annotated[str, text_that(_is_git_ref, "a git tag or branch such as 'v{v
 Runner = Annotated[str, Read(_runner)]
 Gigabytes = Annotated[int, Read(lambda value: whole_number(value) << 30, NUMBER)]
 """Kept as bytes."""
+Parts = Annotated[int, Read(_parts, NUMBER | {"le": MAX_JOBS})]
 Minutes = Annotated[int, Read(lambda value: whole_number(value) * 60, NUMBER)]
 """Kept as seconds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import mean
@@ -16,9 +16,8 @@ from wheelmill.plan.targets import PastBuild, Plan
 GUESSED_SECONDS: Final = 600
 """For each GPU architecture of a wheel of which nothing is known: between those that docs/performance.md has."""
 
-_FURTHER_PYTHON: Final = 0.15
-"""What a further Python of a job adds to the first one, whose objects are in the compiler cache: what
-docs/performance.md has of two Pythons in one group."""
+_SET_UP: Final = 0.1
+"""Hours of each job of a wheel that several compile, beside compiling: images, torch, linking, clean environments."""
 
 
 class Basis(StrEnum):
@@ -49,7 +48,7 @@ class Estimate:
     unknown: int
     """Those of other projects."""
     jobs: int
-    """Groups, each of which is one job."""
+    """Each builds a group, or compiles a part of one."""
     runners: int
     """Machines that work at the same time."""
     machine_hours: float
@@ -78,20 +77,21 @@ def estimate(plan: Plan, past: Iterable[PastBuild], *, runners: int | None = Non
     groups = groups_of(plan)
     known = [target.cell.project for target in plan.targets if target.cell.project in records]
     judged = [(group, *_hours_of(group, seconds)) for group in groups]
-    by_job = [hours for _, _, hours in judged]
-    machines = runners or max(1, len(groups))
+    jobs = [_jobs_of(group, hours) for group, _, hours in judged]
+    by_job = [hours for own in jobs for hours in own]
+    machines = runners or max(1, len(by_job))
     return Estimate(
         wheels=len(known),
         unknown=len(plan.targets) - len(known),
-        jobs=len(groups),
+        jobs=len(by_job),
         runners=machines,
         machine_hours=sum(by_job),
-        hours=_until_the_last(by_job, machines),
+        hours=max([_until_the_last(by_job, machines), *(own[0] + own[-1] for own in jobs if len(own) > 1)]),
         size=round(sum(sizes[project] for project in known)),
         shares={
             basis: Share(
                 wheels=sum(len(group.targets) for group, own, _ in judged if own is basis),
-                machine_hours=sum(hours for _, own, hours in judged if own is basis),
+                machine_hours=sum(sum(own) for own, (_, by, _) in zip(jobs, judged, strict=True) if by is basis),
             )
             for basis in Basis
         },
@@ -99,17 +99,26 @@ def estimate(plan: Plan, past: Iterable[PastBuild], *, runners: int | None = Non
 
 
 def _hours_of(group: Group, measured: Mapping[ProjectName, float]) -> tuple[Basis, float]:
-    """What one job takes, and how that is known.
+    """What a group takes in one job, and how that is known.
+
+    Published wheels do not tell it of a group that several jobs compile: they know the last job's time.
 
     Args:
-        group: the targets that the job builds.
+        group: the targets.
         measured: seconds that a wheel of a project took on average.
     """
     first, wheels = group.targets[0], len(group.targets)
-    if (seconds := measured.get(first.cell.project)) is not None:
+    seconds = measured.get(first.cell.project)
+    if seconds is not None and not (group.parts > 1 and first.package.seconds):
         return Basis.MEASURED, wheels * seconds / 3600
-    basis, seconds = (Basis.PRIOR, first.package.seconds) if first.package.seconds else (Basis.GUESS, GUESSED_SECONDS)
-    return basis, seconds * len(first.architectures) * (1 + _FURTHER_PYTHON * (wheels - 1)) / 3600
+    basis, one = (Basis.PRIOR, first.package.seconds) if first.package.seconds else (Basis.GUESS, GUESSED_SECONDS)
+    return basis, group.seconds_of(one) / 3600
+
+
+def _jobs_of(group: Group, hours: float) -> Sequence[float]:
+    """What each of a group's jobs takes; where there are several, the last one links when the others are done."""
+    parts = group.parts
+    return [hours] if parts == 1 else [*[hours / parts + _SET_UP] * parts, _SET_UP]
 
 
 def _until_the_last(jobs: Iterable[float], machines: int) -> float:

@@ -7,16 +7,15 @@ attested and released together, so it has no more wheels than a release takes.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from wheelmill.config.model import MAX_JOBS
 from wheelmill.names import ProjectName
 from wheelmill.plan.targets import BuildTarget, Cell, Obstacle, Plan, Skip
 from wheelmill.wheel.platforms import PLATFORMS
-
-MAX_JOBS: Final = 256
-"""Of one matrix (https://docs.github.com/en/actions/reference/limits)."""
 
 MAX_SHARD_TEXT: Final = 80_000
 """Characters of a shard's JSON. GitHub indents it, which adds a third, and a job is given it in a variable: Linux takes
@@ -28,6 +27,13 @@ MAX_RUN_TEXT: Final = 400_000
 
 MAX_ATTESTED: Final = 1024
 """Files of one attestation (https://github.com/actions/attest/pull/164)."""
+
+LONGEST_JOB: Final = 5 * 3600
+"""Seconds after which a job of the workflows stops its builds, before its host ends it."""
+
+_FURTHER_PYTHON: Final = 0.15
+"""What a further Python of a job adds to the first one, whose objects are in the compiler cache: what
+docs/performance.md has of two Pythons in one group."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +49,22 @@ class Group:
         """The label of the machines that build it."""
         first = self.targets[0]
         return first.package.runner or PLATFORMS[first.cell.platform].runners[-1]
+
+    @property
+    def parts(self) -> int:
+        """How many jobs compile a part of its source each, before another one links; 1 where that one does it all.
+
+        Parts are not equal: where one job has no time for all, there is one more than equal parts would need.
+        """
+        package = self.targets[0].package
+        if package.shards_per_wheel:
+            return package.shards_per_wheel
+        seconds = self.seconds_of(package.seconds or 0)
+        return 1 if seconds <= LONGEST_JOB else min(MAX_JOBS, math.ceil(seconds / LONGEST_JOB) + 1)
+
+    def seconds_of(self, one: int) -> float:
+        """What all its wheels take in one job, by what the first takes for each GPU architecture."""
+        return one * len(self.targets[0].architectures) * (1 + _FURTHER_PYTHON * (len(self.targets) - 1))
 
 
 def groups_of(plan: Plan) -> tuple[Group, ...]:

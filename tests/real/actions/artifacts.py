@@ -18,7 +18,7 @@ ATTEMPT = os.environ.get("GITHUB_RUN_ATTEMPT", "1")
 
 def upload(name: str, paths: str, missing: str, overwrite: str) -> None:
     """Keep files below their least common folder, as the real action does."""
-    wanted = [line.strip() for line in paths.splitlines() if line.strip()]
+    wanted = [str(Path(line.strip()).expanduser()) for line in paths.splitlines() if line.strip()]
     found = [match for pattern in wanted for match in map(Path, glob.glob(pattern))]  # noqa: PTH207 - one may be absolute
     files = [file for match in found for file in ([match] if match.is_file() else match.rglob("*")) if file.is_file()]
     if not files:

@@ -12,6 +12,7 @@ import pytest
 from tests.unit.build.conftest import TARGET
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, link_toolkit, tell_hits
 from wheelmill.build.identity import BuildPlace
+from wheelmill.build.provenance import CacheCounts
 from wheelmill.build.toolkit import provide_toolkit
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import PythonVersion
@@ -228,4 +229,4 @@ def test_a_change_that_one_pass_of_nvcc_sees_is_a_miss(
     assert len({first, other_host, other_device}) == 3
     cache.forget_counts()
     compile_with(tmp_path / "cuda" / "bin" / "nvcc", source, cache, *architectures)
-    assert cache.counts() == (1, 0)
+    assert cache.counts() == CacheCounts(found=1, compiled=0)

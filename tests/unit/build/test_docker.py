@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,9 @@ from tests.unit.build.conftest import CELL, MACHINE, TARGET, compile_shared_obje
 from tests.wheels import write_wheel
 from wheelmill.build import docker as docker_build
 from wheelmill.build.builder import Compiled
-from wheelmill.build.cibuildwheel import ContainerBuild
+from wheelmill.build.cibuildwheel import ContainerBuild, settings_of
 from wheelmill.build.docker import DockerBuilder, Limits, check_free_disk
+from wheelmill.build.parts import BuildPart, CompiledPart
 from wheelmill.config.load import load_config
 from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
 from wheelmill.plan.targets import BuildTarget
@@ -59,7 +61,7 @@ def cibuildwheel(monkeypatch: pytest.MonkeyPatch) -> Cibuildwheel:
     return cibuildwheel
 
 
-Compile = Callable[..., Compiled]
+Compile = Callable[..., Any]
 
 
 @pytest.fixture
@@ -83,9 +85,15 @@ def compile_in_docker(
     workspace = tmp_path / "workspace"
     workspace.mkdir()
 
-    def run(target: BuildTarget = WITHOUT_TORCH, limits: Limits = Limits()) -> Compiled:  # noqa: B008 - it is frozen
+    def run(
+        target: BuildTarget = WITHOUT_TORCH,
+        limits: Limits = Limits(),  # noqa: B008 - it is frozen
+        part: BuildPart | None = None,
+    ) -> Compiled | CompiledPart:
         builder = DockerBuilder(images=CONFIG.images, compatibility=CONFIG.compatibility, limits=limits)
         log = tmp_path / "log"
+        if part:
+            return builder.compile_part(target, tmp_path, workspace, part, log=log, progress=Progress())
         return builder.compile(target, tmp_path, workspace, policy="auto", log=log, progress=Progress())
 
     return run
@@ -109,6 +117,19 @@ def test_a_wheel_in_which_nothing_was_compiled_is_refused(
     cibuildwheel.wheel = write_wheel(tmp_path / WHEEL, files={"demo/__init__.py": b""})
     with pytest.raises(BuildError, match="nothing was compiled"):
         compile_in_docker()
+
+
+def test_a_part_is_not_repaired_and_knows_where_its_source_lies_in_the_container(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
+) -> None:
+    (tmp_path / "a.cu").touch()
+    cibuildwheel.wheel = tmp_path / WHEEL  # which is not there, as nothing looks at it
+    assert compile_in_docker(part=BuildPart(number=2, of=4)) == CompiledPart(ours=0, others=0)
+    assert cibuildwheel.build is not None
+    assert settings_of(cibuildwheel.build)["tool"]["cibuildwheel"]["repair-wheel-command"] == ""  # type: ignore[index]
+    told = cibuildwheel.build.variables
+    assert (told["WHEELMILL_PART"], told["WHEELMILL_SOURCE"]) == ("2/4", f"/project/{tmp_path.name}")
+    assert (tmp_path / "workspace" / "compilers" / "units").read_text().splitlines() == ["a.cu"]
 
 
 def test_the_image_is_made_of_both_bases_and_the_newest_compiler_that_this_nvcc_takes(

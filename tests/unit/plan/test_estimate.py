@@ -64,3 +64,15 @@ def test_long_jobs_start_first_on_as_many_runners_as_there_are() -> None:
     plan = Plan(targets=tuple(target(version=f"{number}.0") for number in range(5)), skips=())
     cost = estimate(plan, [PastBuild(project=DEMO, seconds=3600, size=1)], runners=2)
     assert (cost.jobs, cost.machine_hours, cost.hours) == (5, 5.0, 3.0)
+
+
+def test_parts_of_a_wheel_are_jobs_and_the_last_one_waits_for_them() -> None:
+    entry = replace(target().package, seconds=3600, shards_per_wheel=4)
+    divided = replace(target(), architectures=(Architecture(9, 0),), package=entry)
+    plan = Plan(targets=(divided,), skips=())
+    cost = estimate(plan, [PastBuild(project=DEMO, seconds=60, size=1)])  # which is what the last job took
+    assert cost.jobs == 5
+    assert cost.machine_hours == pytest.approx(1 + 5 * 0.1)
+    assert cost.hours == pytest.approx(1 / 4 + 2 * 0.1)
+    assert cost.shares[Basis.PRIOR].machine_hours == pytest.approx(cost.machine_hours)
+    assert estimate(plan, (), runners=1).hours == pytest.approx(cost.machine_hours)

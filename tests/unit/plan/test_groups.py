@@ -4,13 +4,15 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.unit.plan.conftest import target
 from tests.unit.plan.examples import CUDA_12, V1
-from wheelmill.cli.factory.plan import matrix_content
+from wheelmill.cli.factory.plan import group_content, matrix_content
+from wheelmill.config.model import MAX_JOBS
 from wheelmill.names import ProjectName, PythonVersion, StableTorch, TorchVersion, project_name, project_version
 from wheelmill.plan.groups import (
     MAX_ATTESTED,
-    MAX_JOBS,
     MAX_RUN_TEXT,
     MAX_SHARD_TEXT,
     Group,
@@ -135,3 +137,27 @@ def test_the_job_of_an_abi3_wheel_is_told_of_every_python_that_it_is_for() -> No
 
 def of(cell: Cell) -> BuildTarget:
     return replace(target(), cell=cell)
+
+
+def parts_of(group: Group) -> list[str]:
+    """The parts that jobs of their own compile."""
+    parts: Any = group_content(group)["parts"]
+    assert [part["number"] for part in parts] == list(range(1, len(parts) + 1))
+    return [part["part"] for part in parts]
+
+
+def test_as_many_jobs_compile_a_wheel_as_its_entry_says() -> None:
+    divided = replace(target(), package=replace(target().package, seconds=60, shards_per_wheel=3))
+    (group,) = groups_of(Plan(targets=(divided,), skips=()))
+    assert parts_of(group) == ["1/3", "2/3", "3/3"]
+
+
+@pytest.mark.parametrize(
+    ("hours", "parts"), [(0, []), (5, []), (5.1, ["1/3", "2/3", "3/3"]), (9999, [f"{n}/256" for n in range(1, 257)])]
+)
+def test_a_wheel_that_takes_longer_than_a_job_may_is_divided(hours: float, parts: list[str]) -> None:
+    """One part more than equal ones would need, for they are not equal."""
+    seconds = round(hours * 3600 / len(target().architectures))
+    long = replace(target(), package=replace(target().package, seconds=seconds or None))
+    (group,) = groups_of(Plan(targets=(long,), skips=()))
+    assert parts_of(group) == parts

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wheelmill.cli.factory.filters import FilterOptions
+from wheelmill.cli.factory.filters import FilterOptions, read_values
 from wheelmill.cli.factory.inputs import ConfigOption, config_at
 from wheelmill.cli.factory.plan_tables import tell_skips
-from wheelmill.cli.factory.sandbox import BuildOptions
+from wheelmill.cli.factory.sandbox import BuildOptions, check_none_left
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import say
 from wheelmill.cli.shared.target import TargetOptions, build_target, requirements_of
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.model import Config
-from wheelmill.errors import BuildError, UsageError
+from wheelmill.errors import BuildError, TimeIsOver, UsageError
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
 from wheelmill.plan.targets import Filters
 from wheelmill.system.sandbox import check_confinement
+from wheelmill.system.time import time_limit
 
 
 @with_groups
@@ -38,35 +40,51 @@ def build(
     gpu: Annotated[
         list[str] | None, typer.Option("--gpu", help="With --here: GPUs, 9.0 or sm_90.", metavar="X")
     ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            help="Compile only this part of the source, such as 2/4, into the compiler cache; no wheel comes of it.",
+            metavar="N/ALL",
+        ),
+    ] = None,
 ) -> None:
     """Build a package's wheels, without testing them."""
+    if here and part:
+        raise UsageError("--here builds one wheel on this machine: leave out --part")
     configuration = config_at(config)
     if here:
         _build_here(project, filters, gpu, configuration)
     else:
-        _build_all(filters.for_this_machine([project]), where, configuration, output)
+        _build_all(filters.for_this_machine([project]), where, configuration, output, part)
 
 
-def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Path) -> None:
-    """Build what the filters leave; what fails does not hold up the others."""
-    from wheelmill.build.builder import build_wheel  # noqa: PLC0415 - part of the factory extra
+def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Path, part: str | None) -> None:
+    """Build what the filters leave, or a part of each; what fails does not hold up the others."""
+    from wheelmill.build.builder import build_part, build_wheel  # noqa: PLC0415 - part of the factory extra
+    from wheelmill.build.parts import BuildPart  # noqa: PLC0415
 
+    parts = read_values("--part", [part] if part else (), BuildPart.parse)
     policy = where.resolve_policy()
     planned = make_plan(config, filters, published={})
     tell_skips(planned, filters)
     for each in find_missing(planned, published=()):
         say(f"{each.project} requires {each.requires}: smoke takes its wheel from beside this one")
     builder = where.limited_builder(config)
-    failures = []
-    with progress() as shown:
-        for target in planned.targets:
+    failures, left = [], list(planned.targets)
+    with suppress(TimeIsOver), progress() as shown, time_limit(where.seconds):
+        while left:
             try:
-                build_wheel(target, builder, policy=policy, output=output, progress=shown)
+                if parts:
+                    build_part(left[0], builder, parts[0], output=output, progress=shown)
+                else:
+                    build_wheel(left[0], builder, policy=policy, output=output, progress=shown)
             except BuildError as error:
                 shown.step(error.explained)
-                failures.append(target.cell.id)
+                failures.append(left[0].cell.id)
+            del left[0]
     if failures:
         raise BuildError(f"not built: {', '.join(failures)}")
+    check_none_left(left)
 
 
 def _build_here(project: str, filters: FilterOptions, gpus: list[str] | None, config: Config) -> None:

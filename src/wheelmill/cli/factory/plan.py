@@ -218,6 +218,11 @@ def group_content(group: Group) -> dict[str, object]:
         "pythons": ",".join(str(python) for target in group.targets for python in target.pythons),
         "wheels": len(group.targets),
         "runner": group.runner,
+        "parts": [
+            {"number": number, "part": f"{number}/{group.parts}"}
+            for number in range(1, group.parts + 1)
+            if group.parts > 1
+        ],
     }
 
 

@@ -15,7 +15,7 @@ from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import ConfigOption, StoreBesideOption, config_at, config_to_change, store_at
 from wheelmill.cli.factory.plan import plan_content
 from wheelmill.cli.factory.plan_tables import tell_skips
-from wheelmill.cli.factory.sandbox import BuildOptions, environments_in
+from wheelmill.cli.factory.sandbox import BuildOptions, check_none_left, environments_in
 from wheelmill.cli.factory.smoke import verdict_content
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
@@ -23,7 +23,7 @@ from wheelmill.cli.shared.terminal import progress
 from wheelmill.config.annotations import Unquoted
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend
-from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError, TimeOverError
+from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError
 from wheelmill.names import ProjectName, ReleaseTag
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
@@ -59,10 +59,6 @@ def run(
     until: Annotated[
         Until, typer.Option(help="The last stage; after smoke the tested wheels are in DIR/wheels.")
     ] = Until.INDEX,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(help="Stop builds after these minutes, keep what is done and exit with 3.", metavar="N", min=0),
-    ] = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Compile everything anew; write each package's seconds to packages.yml.")
     ] = False,
@@ -93,8 +89,9 @@ def run(
             output=output,
             progress=shown,
         )
-        seconds = None if time_limit is None else time_limit * 60
-        outcome = pipeline.run(planned, factory, seconds=seconds, publishes=publishes, force=wanted.force or measure)
+        outcome = pipeline.run(
+            planned, factory, seconds=where.seconds, publishes=publishes, force=wanted.force or measure
+        )
     if as_json:
         print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
     _say_what_came(outcome, output, publishes=publishes)
@@ -138,6 +135,15 @@ def _outcome_content(outcome: RunOutcome) -> dict[str, object]:
             }
             for failure in outcome.failures
         ],
+        "compiler_cache": [
+            {
+                "id": built.cell.id,
+                "found": built.objects.found,
+                "compiled": built.objects.compiled,
+            }
+            for built in outcome.built
+            if built.objects
+        ],
         "left": [target.cell.id for target in outcome.left],
     }
 
@@ -164,8 +170,4 @@ def _raise_for(outcome: RunOutcome, planned: Plan) -> None:
         kind, _ = _STAGES[outcome.failures[0].error.exit_code]
         targets = len(planned.targets) + sum(skip.failure is not None for skip in planned.skips)
         raise kind(f"{len(outcome.failures)} of {targets} targets failed; each is explained above")
-    if outcome.left:
-        raise TimeOverError(
-            f"out of time; left: {', '.join(target.cell.id for target in outcome.left)}",
-            hint="run the same command again: what was compiled is in the compiler cache",
-        )
+    check_none_left(outcome.left)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wheelmill.cli.shared.output import say
 from wheelmill.config.model import Config
-from wheelmill.errors import UsageError
+from wheelmill.errors import TimeOverError, UsageError
+from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.sandbox import check_confinement
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.platforms import AUTO_POLICY, PUBLISHED_POLICY
@@ -94,9 +97,49 @@ class BuildOptions(PlaceOptions):
         typer.Option(help="Processors that a build's container may use.", metavar="N", min=1, envvar="WHEELMILL_CPUS"),
     ] = None
 
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop builds after these minutes, keep what is done and exit with 3.", metavar="N", min=0),
+    ] = None
+    cache_from: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Folders with compiler caches of other jobs, which the build looks in, too. Repeatable.",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+        ),
+    ] = None
+
+    @property
+    def seconds(self) -> float | None:
+        """The time for builds; None sets no limit."""
+        return None if self.time_limit is None else self.time_limit * 60
+
     def limited_builder(self, config: Config) -> Builder:
-        """Make what compiles wheels, within the limits that were given."""
+        """Make what compiles wheels, within the limits that were given and with what other jobs compiled.
+
+        Raises:
+            IntegrityError: their compiler caches are larger than such may be.
+        """
+        if self.cache_from:
+            from wheelmill.build.parts import take_up  # noqa: PLC0415 - part of the factory extra
+
+            say(f"{take_up(self.cache_from)} objects of other jobs taken up")
         return self.builder(config, memory=int(self.memory * (1 << 30)) if self.memory else None, cpus=self.cpus)
+
+
+def check_none_left(targets: Sequence[BuildTarget]) -> None:
+    """End a command whose time was not enough for these targets.
+
+    Raises:
+        TimeOverError: there are some.
+    """
+    if targets:
+        raise TimeOverError(
+            f"out of time; left: {', '.join(target.cell.id for target in targets)}",
+            hint="run the same command again: what was compiled is in the compiler cache",
+        )
 
 
 def environments_in(sandbox: SandboxKind, config: Config) -> SmokeEnvironments:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         Part,
         without_torch,
     )
-    from wheelmill.config.package_fields import BuildArguments
+    from wheelmill.config.package_fields import MAX_JOBS, BuildArguments
 else:
     _HOMES = ("model.compatibility", "model.images", "model.listing", "package_fields", "model.packages", "model.lock")
 
@@ -47,6 +47,7 @@ else:
 __all__ = [
     "DEFAULT_ARCHITECTURES",
     "EVERY_BUILD_NEEDS",
+    "MAX_JOBS",
     "ArchVariable",
     "BuildArguments",
     "Compatibility",

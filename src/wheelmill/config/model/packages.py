@@ -39,6 +39,7 @@ from wheelmill.config.package_fields import (
     Licence,
     Minutes,
     Modules,
+    Parts,
     Runner,
     Script,
     Variable,
@@ -230,6 +231,9 @@ class PackageEntry(Entry):
     `wheelmill run --measure` writes it."""
     memory_per_job: Gigabytes | None = None
     """GB that one compiler takes at its peak."""
+    shards_per_wheel: Parts | None = None
+    """Jobs that compile a part of its source each, before one links them; by default as many as ``seconds`` asks for,
+    which is none where one job has the time."""
     timeout: Minutes | None = None
     """Minutes after which a build is ended."""
 
