@@ -44,6 +44,6 @@ def target_here(
     plan = make_plan(config, filters, published={})
     wanted = [target for target in plan.targets if requirement.specifier.contains(target.cell.version)]
     if not wanted:
-        reasons = {skip.reason for skip in plan.skips} or {"packages.yml has no such version"}
+        reasons = {skip.reason for skip in plan.skips} or {f"{config.file.name} has no such version"}
         raise BuildError(f"{requirement} cannot be built: {'; '.join(sorted(reasons))}")
     return replace(max(wanted, key=age_of), architectures=architectures)

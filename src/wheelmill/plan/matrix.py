@@ -79,7 +79,7 @@ def _chosen_packages(config: Config, filters: Filters) -> list[Package]:
     known = {version for package in packages for version in package.versions}
     if missing := [version for version in filters.versions if version not in known]:
         raise UsageError(
-            f"version {', '.join(missing)} is not in packages.yml",
+            f"version {', '.join(missing)} is not in {config.file.name}",
             hint="; ".join(f"{package.name} has {', '.join(package.versions)}" for package in packages),
         )
     platforms = config.compatibility.platforms

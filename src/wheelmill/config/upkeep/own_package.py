@@ -35,6 +35,10 @@ on:
   push:
     tags: ["v*"]
   workflow_dispatch: # of a tag, when there is a new torch: what is released already is not built again
+    inputs:
+      continues:
+        description: The number of a run whose work is taken up
+        type: string
 
 permissions: {}
 
@@ -49,6 +53,7 @@ jobs:
     uses: OWNER/REPO/.github/workflows/package.yml@REF
     with:
       config: wheelmill.yml
+      continues: ${{ inputs.continues }}
 """
 
 
