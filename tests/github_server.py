@@ -20,7 +20,7 @@ from threading import Lock, Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
-from tests.github_artifacts import Artifacts
+from tests.github_artifacts import Artifacts, send
 from tests.github_git import HEAD, Answer, GitData
 
 REPOSITORY = "octo/wheels"
@@ -371,7 +371,7 @@ def serving(github: GitHub) -> Iterator[GitHub]:
             url = urlsplit(self.path)
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if not url.path.startswith("/api/"):
-                return self._send(github.download(url.path, dict(self.headers)))
+                return send(self, github.download(url.path, dict(self.headers)))
             path = unquote("/" + url.path.split("/", 3)[3])
             query = {name: values[0] for name, values in parse_qs(url.query).items()}
             call = Call(self.command, path, query, self.headers.get("Content-Type"), body)
@@ -379,21 +379,9 @@ def serving(github: GitHub) -> Iterator[GitHub]:
             if answer is None:
                 self.close_connection = True
                 return None
-            return self._send(answer)
+            return send(self, answer)
 
         do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the names that http.server looks for
-
-        def _send(self, answer: Answer) -> None:
-            status, headers, content = answer
-            json_ = isinstance(content, dict | list)
-            text = (
-                json.dumps(content).encode() if json_ else content if isinstance(content, bytes) else content.encode()
-            )
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(text)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(text)
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""

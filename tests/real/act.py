@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+from tests.github_artifacts import serving_artifacts
 from tests.github_server import REPOSITORY, TOKEN
 from tests.real.conftest import ROOT, portable_demo
 from tests.real.github_emulator import Front
@@ -43,6 +44,8 @@ class Host:
     """The repository's."""
     environment: Mapping[str, str]
     """Of every job."""
+    api: str
+    """The address of the part of GitHub's API that has the artifacts of runs."""
 
     @property
     def artifacts(self) -> Path:
@@ -105,6 +108,7 @@ class Host:
         event_file = self.repository.with_name("event.json")
         event_file.write_text(json.dumps(payload or {}))
         environment = {
+            "GITHUB_API_URL": self.api,
             **self.environment,
             "STAND_INS": str(ACTIONS),
             "STAND_IN_REPOSITORIES": str(self.repository.with_name("repositories")),
@@ -205,7 +209,8 @@ def new_package_host(folder: Path) -> Iterator[Host]:
         (folder / "repositories" / WORKFLOWS).symlink_to(ours)
         (folder / "runs").mkdir()
         shutil.copy2(folder / "factory" / "trusted_root.json", folder)
-        yield replace(factory, repository=package, environment={"STAND_IN_WORKFLOWS": WORKFLOWS})
+        with serving_artifacts(folder / "runs") as api:
+            yield replace(factory, repository=package, environment={"STAND_IN_WORKFLOWS": WORKFLOWS}, api=api)
 
 
 @contextmanager
@@ -226,7 +231,9 @@ def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
     (served / "releases").mkdir(parents=True)
     (folder / "runs").mkdir()
     Sigstore().write_trusted_root(folder / "trusted_root.json")
-    with serve_folder(served) as url:
+    if github:
+        github.runs = folder / "runs"
+    with serve_folder(served) as url, serving_artifacts(folder / "runs") as api:
         in_a_folder = {"WHEELMILL_STORE": f"dir:{served / 'releases'}", "WHEELMILL_BASE_URL": f"{url}releases"}
         yield Host(
             repository=repository,
@@ -234,4 +241,5 @@ def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
             url=url,
             variables={"WHEELMILL_SANDBOX": "local"} | ({} if github else in_a_folder),
             environment=github.environment if github else {},
+            api=api,
         )

@@ -21,6 +21,7 @@ import jsonschema
 import platformdirs
 import pytest
 
+from tests.github_artifacts import answer_in, send
 from tests.github_server import REPOSITORY, TOKEN, Call
 from wheelmill.release.ledger.archive import write_archive
 
@@ -119,6 +120,8 @@ class Front:
 
     origin: str
     emulator: str
+    runs: Path | None = None
+    """The folder with the artifacts of runs, which the emulator does not know."""
     calls: list[Call] = field(default_factory=list)
     assets: dict[tuple[str, str], bytes] = field(default_factory=dict)
     """By the number of their release, and their name."""
@@ -216,6 +219,9 @@ def handler(front: Front) -> type[BaseHTTPRequestHandler]:
                 self.answer(404 if content is None else 200, {}, content or b"")
                 return
             query = {name: values[0] for name, values in parse_qs(url.query, keep_blank_values=True).items()}
+            if front.runs and ("/actions/" in url.path or url.path.startswith("/blobs/")):
+                send(self, answer_in(front.runs, unquote(url.path), query, front.origin))
+                return
             front.calls.append(Call(self.command, unquote(url.path), query, self.headers.get("Content-Type"), body))
             if self.command == "POST" and url.path.endswith("/assets"):
                 front.assets[url.path.split("/")[-2], query["name"]] = body

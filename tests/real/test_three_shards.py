@@ -1,0 +1,48 @@
+"""Three full shards that are ready at the same time, on a host that allows 500 changes an hour: all are released."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.github_server import GitHub, serving
+from tests.unit.release.conftest import NOW, certified_wheel
+from tests.unit.release.github.conftest import FakeClock, store_on
+from wheelmill.release.github.store import MAX_WHEELS
+from wheelmill.release.publish import publish_each
+from wheelmill.release.store import Publication
+
+pytestmark = pytest.mark.real
+
+SHARDS = 3
+JOB = 300 * 60
+"""Seconds that a job has for its release."""
+
+
+@dataclass
+class Jobs:
+    """Jobs that start one after the other, as those of one group of concurrency do."""
+
+    done: list[Publication] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+def test_three_shards_of_240_wheels_are_released(tmp_path: Path) -> None:
+    clock, jobs = FakeClock(), Jobs()
+    shards = [
+        [certified_wheel(tmp_path / f"demo-{shard}.{number:03}-py3-none-any.whl") for number in range(MAX_WHEELS)]
+        for shard in range(SHARDS)
+    ]
+    with serving(GitHub(now=clock.now)) as github:
+        began = clock.time
+        for wheels in shards:
+            started = clock.time
+            deliveries = [wheels[first : first + 5] for first in range(0, len(wheels), 5)]
+            jobs.done.append(publish_each(store_on(github, clock), deliveries, now=NOW, until=started + JOB))
+            jobs.seconds.append(clock.time - started)
+        assert not any(each.over or each.refusals for each in jobs.done)
+        published = github.published()
+        assert [len(files) for files in published.values()] == [3 * MAX_WHEELS + 1] * SHARDS
+        assert max(sum(0 <= at - start < 3600 for at in github.writes) for start in github.writes) <= 500
+        seconds = [round(each) for each in jobs.seconds]
+        print(f"{clock.time - began:.0f} s: {seconds}; changes: {len(github.writes)}; calls: {len(github.calls)}")  # noqa: T201 - pytest shows it
