@@ -114,7 +114,7 @@ def test_what_cannot_be_read_is_named_and_holds_up_nothing(github: GitHub, clock
     assert [entry.filename for manifest in done.releases for entry in manifest.wheels] == ["demo-1.2-py3-none-any.whl"]
 
 
-def test_of_two_attempts_the_later_one_counts_and_artifacts_of_others_do_not(
+def test_artifacts_of_other_runs_groups_and_kinds_do_not_count(
     github: GitHub, clock: FakeClock, tmp_path: Path
 ) -> None:
     keep_wheel(github, tmp_path, 0, size=10)

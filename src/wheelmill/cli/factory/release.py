@@ -113,7 +113,8 @@ def publish(
     run: Annotated[
         list[str] | None,
         typer.Option(
-            help="Instead of a folder: what the jobs of this run on GitHub made of the plan, group by group.",
+            help="Instead of a folder: what the jobs of this run made of the plan, group by group, and of earlier "
+            "runs that the plan names.",
             metavar="ID",
         ),
     ] = None,
@@ -160,7 +161,8 @@ def publish(
         if directory:
             deliveries = [pipeline.Delivery(folder=directory, gate=gate_of(directory, planned))]
         elif run and planned:
-            deliveries = pipeline.deliveries_of_runs(artifacts_of(run), planned, gate_of, shown)
+            earlier = dict.fromkeys(group.run for group in planned.groups if group.run)
+            deliveries = pipeline.deliveries_of_runs(artifacts_of([*earlier, *run]), planned, gate_of, shown)
         done = pipeline.release_deliveries(
             deliveries, releases, attestation=attestation or None, progress=shown, until=until
         )
