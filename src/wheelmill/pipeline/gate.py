@@ -88,7 +88,11 @@ class Gate:
         refused: list[RefusedWheel] = []
         for path in paths:
             try:
-                admitted.append(self._examine(path))
+                if self.attested and self._is_unsigned(path, self.attested):  # then no more of it is read
+                    reason = f"is not attested by {self.attested.signer}"
+                    refused.append(RefusedWheel(filename=path.name, reason=reason, unsigned=True))
+                else:
+                    admitted.append(self._examine(path))
             except (ReleaseError, IntegrityError, OSError) as error:
                 refused.append(RefusedWheel(filename=path.name, reason=str(error)))
         distinct = {(wheel.file.filename, wheel.file.sha256): wheel for wheel in admitted}
@@ -97,11 +101,13 @@ class Gate:
         refused += [RefusedWheel(filename=name, reason="was delivered with different bytes") for name in twins]
         return tuple(wheel for wheel in distinct.values() if wheel.file.filename not in twins), tuple(refused)
 
+    @staticmethod
+    def _is_unsigned(path: Path, attested: Attested) -> bool:
+        return path.is_file() and not path.is_symlink() and (path.name, sha256_of(path)) not in attested.files
+
     def _examine(self, path: Path) -> TestedWheel:
         if path.is_symlink() or not path.is_file():
             raise ReleaseError("is no regular file")
-        if self.attested and (path.name, sha256_of(path)) not in self.attested.files:  # then no more of it is read
-            raise ReleaseError(f"is not attested by {self.attested.signer}")
         tested = tested_wheel_at(path)
         if tested is None:
             raise ReleaseError(f"was not tested: run 'wheelmill smoke {path}' first")

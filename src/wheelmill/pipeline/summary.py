@@ -70,7 +70,7 @@ class ReleaseReport:
     refused: tuple[RefusedWheel, ...]
 
 
-State = Literal["done", "refused", "failed", "left", "unreleased", "lost"]
+State = Literal["done", "refused", "failed", "left", "unsigned", "unreleased", "lost"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +94,8 @@ class GroupOutcome:
             return "lost"
         if self.report.left:
             return "left"
+        if any(each.unsigned for each in self.refused):
+            return "unsigned"
         if self.unreleased:
             return "unreleased"
         return "failed" if self.report.failures else "refused" if self.refused else "done"
@@ -101,7 +103,7 @@ class GroupOutcome:
     @property
     def is_open(self) -> bool:
         """Whether another run may bring what this one did not."""
-        return self.state in {"left", "unreleased", "lost"}
+        return self.state in {"left", "unsigned", "unreleased", "lost"}
 
     @property
     def passed(self) -> Mapping[str, Sha256]:

@@ -23,6 +23,7 @@ _WORDS: Final[Mapping[State, str]] = {
     "refused": "passed, and the release refuses it",
     "failed": "failed",
     "left": "out of time; another run goes on from there",
+    "unsigned": "passed, and no job signed it; another run builds it again",
     "unreleased": "passed, and is not released; another run releases it",
     "lost": "ended without a report; another run builds it again",
 }

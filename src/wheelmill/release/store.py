@@ -46,6 +46,8 @@ class RefusedWheel:
 
     filename: str
     reason: str
+    unsigned: bool = False
+    """Whether the reason is that no job attested it, as when that job was lost."""
 
     def __str__(self) -> str:
         """``X.whl did not arrive``."""

@@ -10,10 +10,11 @@ import pytest
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.chain import RunEnd
-from wheelmill.pipeline.summary import Published, Summary, summary_of
+from wheelmill.pipeline.summary import Published, ReleaseReport, Summary, refused_in, summary_of
 from wheelmill.pipeline.summary_text import MAX_FAILURES, RunText, markdown_of, notice_of
 from wheelmill.release.ledger.records import LedgerRun, UnreleasedGroup
 from wheelmill.release.store import RefusedWheel
+from wheelmill.system.record_files import write_record
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 TAG = ReleaseTag("v2026-11-21")
@@ -96,11 +97,21 @@ def test_a_wheel_of_the_same_name_with_other_bytes_is_not_the_one_that_is_releas
 
 
 def test_what_the_release_refused_is_told_with_its_reason_and_not_tried_again(tmp_path: Path) -> None:
-    refused = RefusedWheel(filename="a.whl", reason="is not attested by somebody")
+    refused = RefusedWheel(filename="a.whl", reason="is not in the plan")
     published = Published(wheels={}, unreleased={}, refused=(refused,))
     found = summary_in(tmp_path, {"demo-1": {"wheels": [wheel("a")]}}, published=published)
     assert (found.groups("refused"), found.again) == (("demo-1",), ())
-    assert "- `a.whl` is not attested by somebody" in markdown_of(found, ending())
+    assert "- `a.whl` is not in the plan" in markdown_of(found, ending())
+
+
+def test_a_wheel_that_no_job_signed_is_built_again_as_the_job_that_signs_may_be_lost(tmp_path: Path) -> None:
+    refused = RefusedWheel(filename="a.whl", reason="is not attested by somebody", unsigned=True)
+    (tmp_path / "released").mkdir()
+    write_record(tmp_path / "released" / "0.json", ReleaseReport(refused=(refused,)))
+    (tmp_path / "released" / "1.json").write_text("")  # of a job that was ended
+    published = Published(wheels={}, unreleased={}, refused=tuple(refused_in(tmp_path / "released")))
+    found = summary_in(tmp_path, {"demo-1": {"wheels": [wheel("a")]}}, published=published)
+    assert (found.groups("unsigned"), found.again) == (("demo-1",), ("demo-1",))
 
 
 def test_a_group_that_an_earlier_run_built_is_known_by_the_ledger(tmp_path: Path) -> None:

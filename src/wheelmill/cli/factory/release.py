@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -167,7 +167,7 @@ def publish(
             deliveries, releases, attestation=attestation or None, progress=shown, until=until
         )
     if as_json:
-        refused = [{"filename": each.filename, "reason": each.reason} for each in done.refusals]
+        refused = [asdict(each) for each in done.refusals]
         print_json("wheelmill.release/1", tags=[manifest.tag for manifest in done.releases], refused=refused)
     if manifests:
         pipeline.write_manifest_checksums(manifests, done.releases)
