@@ -92,7 +92,8 @@ def _group_of(name: str) -> str | None:
     kind, _, rest = name.partition("-")
     shard, _, rest = rest.partition("-")
     group, _, attempt = rest.rpartition("-")
-    return group if kind in _KINDS and shard.isdecimal() and attempt.isdecimal() else None
+    is_ours = kind in _KINDS and (shard.isdecimal() or not shard) and attempt.isdecimal()
+    return group if is_ours else None
 
 
 def _unpack(packed: Path, folder: Path) -> None:
