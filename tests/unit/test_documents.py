@@ -15,6 +15,7 @@ from wheelmill.cli import application
 from wheelmill.cli.shared.commands import CommandsWithDefault
 from wheelmill.config.model.packages import PackageEntry
 from wheelmill.hosting.wrong import SettingCode
+from wheelmill.pipeline.summary_text import WORDS
 from wheelmill.wheel.findings import Code
 
 ROOT = Path(__file__).parents[2]
@@ -152,9 +153,14 @@ def test_every_finding_of_the_check_of_settings_has_a_row_that_says_why() -> Non
     assert dict(rows) == {code.value: code.why for code in SettingCode}
 
 
+def test_every_state_of_a_group_has_a_row() -> None:
+    told = set(itertools.chain(*first_cells("What the summary says of a group")))
+    assert set(WORDS.values()) - told == set()
+
+
 def test_every_message_in_the_page_of_remedies_is_one_of_ours() -> None:
     files = [*(ROOT / "src").rglob("*.py"), *(ROOT / ".github" / "workflows").glob("*.yml")]
     text = "\n".join(path.read_text() for path in files)
-    told = itertools.chain(*first_cells("Messages"))
+    told = itertools.chain(*first_cells("Messages"), *first_cells("What the summary says of a group"))
     parts = [part.strip() for message in told for part in re.split(r"\.\.\.|\b\d+\b", message)]
     assert [part for part in parts if part not in text] == []

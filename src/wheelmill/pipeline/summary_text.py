@@ -18,7 +18,7 @@ MAX_FAILURES: Final = 30
 """In one summary: GitHub shows a megabyte of each
 (https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#adding-a-job-summary)."""
 
-_WORDS: Final[Mapping[State, str]] = {
+WORDS: Final[Mapping[State, str]] = {
     "done": "passed",
     "refused": "passed, and the release refuses it",
     "failed": "failed",
@@ -81,7 +81,7 @@ def notice_of(summary: Summary, run: RunText) -> str:
     states = Counter(outcome.state for outcome in summary.outcomes)
     if set(states) <= {"done"} and not summary.waiting and run.end.left is None:
         return ""
-    told = [f"{states[state]} groups: {_WORDS[state]}" for state in _WORDS if states[state] and state != "done"]
+    told = [f"{states[state]} groups: {WORDS[state]}" for state in WORDS if states[state] and state != "done"]
     released = sum(len(outcome.released) for outcome in summary.outcomes)
     names = (
         [f"failed: {', '.join(_first(summary.groups('failed', 'refused'), 5))}"]
@@ -104,13 +104,13 @@ def _package_row(project: ProjectName, outcomes: Sequence[GroupOutcome]) -> str:
     tags = Counter(tag for each in outcomes for tag in each.released.values())
     released = ", ".join(_first([f"{count} in {tag}" for tag, count in sorted(tags.items())], 5)) or "none"
     states = Counter(each.state for each in outcomes)
-    following = "; ".join(f"{states[state]}: {_WORDS[state]}" for state in _WORDS if states[state] and state != "done")
+    following = "; ".join(f"{states[state]}: {WORDS[state]}" for state in WORDS if states[state] and state != "done")
     return f"| `{project}` | {built} | {released} | {following or 'nothing: all is released'} |"
 
 
 def _group_table(outcomes: Sequence[GroupOutcome]) -> list[str]:
     rows = [
-        f"| `{each.group.group}` | {len(each.passed)} of {each.group.wheels} | {_WORDS[each.state]} |"
+        f"| `{each.group.group}` | {len(each.passed)} of {each.group.wheels} | {WORDS[each.state]} |"
         for each in outcomes
     ]
     return ["| group | wheels | |", "|---|---|---|", *_first(rows, MAX_ROWS, "| {} more | | |")] if rows else []
