@@ -81,6 +81,8 @@ class PagesSite:
     public: bool
     """Whether everybody may see it."""
     build_type: Literal["legacy", "workflow"] | None = None
+    html_url: str | None = None
+    """Its address, with the owner's own domain where there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final, Literal
 
@@ -25,11 +26,12 @@ class _Wheels(TypedDict):
     wheels: list[_Wheel]
 
 
-def deployed_wheels(place: str) -> Mapping[str, Sha256]:
+def deployed_wheels(place: str, *, none_yet: Callable[[str], None] | None = None) -> Mapping[str, Sha256]:
     """Read ``wheels.json`` of a site.
 
     Args:
         place: the site's folder, or its URL.
+        none_yet: told that the server knows no index there, which is an error without it.
 
     Returns:
         The hash of every file that it lists, by file name.
@@ -38,7 +40,9 @@ def deployed_wheels(place: str) -> Mapping[str, Sha256]:
         SiteError: it has none that can be read.
         NetworkError: its server does not answer.
     """
-    content = _fetch(place) if "://" in place else _read(Path(place) / WHEELS_JSON)
+    content = _fetch(place, none_yet) if "://" in place else _read(Path(place) / WHEELS_JSON)
+    if content is None:
+        return {}
     try:
         site = TypeAdapter(_Wheels).validate_json(content, strict=True)
     except ValidationError as error:
@@ -55,11 +59,14 @@ def _read(path: Path) -> bytes:
         raise SiteError(f"{path} cannot be read: {error.strerror}", hint=_FIRST) from None
 
 
-def _fetch(site: str) -> bytes:
+def _fetch(site: str, none_yet: Callable[[str], None] | None) -> bytes | None:
     from wheelmill.web.client import Web  # noqa: PLC0415 - a tenth of a second
 
     with Web() as web:
         answer = web.get(url := f"{site.rstrip('/')}/{WHEELS_JSON}")
+    if none_yet and answer.status == HTTPStatus.NOT_FOUND:
+        none_yet(f"{without_credentials(site)} has no index yet: nothing is compared with it")
+        return None
     if not answer.ok:
         raise SiteError(f"{without_credentials(url)} cannot be read: {answer.outcome}", hint=_FIRST)
     return answer.content

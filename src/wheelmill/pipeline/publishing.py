@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -16,12 +16,12 @@ from wheelmill.build.identity import known_failures
 from wheelmill.config.model import Compatibility, Config, Listing
 from wheelmill.errors import NetworkError
 from wheelmill.index.collect import site_of_folder, site_of_releases
-from wheelmill.index.deployed import deployed_wheels
 from wheelmill.index.render import Page, pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue
 from wheelmill.index.write import SiteSize, write_site
+from wheelmill.names import Sha256
 from wheelmill.pipeline.attested import attested_part
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
@@ -43,7 +43,7 @@ def build_index(
     *,
     base_url: str,
     output: Path,
-    previous: str | None = None,
+    read_deployed: Callable[[], Mapping[str, Sha256]] = dict,
     signer: Signer | None = None,
     catalogue: Catalogue | None = None,
     sources: bytes | None = None,
@@ -57,7 +57,7 @@ def build_index(
         facts: which torches there are for each CUDA.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         output: the folder that the site is written to.
-        previous: the folder or URL of the site that people use now; nothing that it has may change or vanish.
+        read_deployed: reads the hashes of the site that people use now, by file name; none may change or vanish.
         signer: who must have attested a wheel that is listed; None lists all.
         catalogue: what else is known of packages; without it, pages for people show only what is built.
         sources: the ``sources.yml`` that clients of this site take.
@@ -74,8 +74,7 @@ def build_index(
         manifests = tuple(manifests_of(store, releases, warn))
         lost = {tag: releases[tag] for tag in releases.keys() - {manifest.tag for manifest in manifests}}
         promised = {wheel.filename: wheel.sha256 for release in lost.values() for wheel in release.wheels}
-        if previous is not None:
-            promised |= deployed_wheels(previous)
+        promised |= read_deployed()
         if signer:
             manifests = tuple(_attested(store, manifests, signer, warn))
         site = site_of_releases(manifests, base_url, listing, torches=facts.torches_of, deployed=promised)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Final
@@ -29,6 +32,7 @@ from wheelmill.conformance.violation import ConformanceReport, Violation
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
 from wheelmill.index.tree import SOURCES
+from wheelmill.names import Sha256
 
 _SHOWN: Final = 10
 """Findings of one rule that are printed; the JSON has all."""
@@ -132,8 +136,9 @@ def build(
     previous: Annotated[
         str | None,
         typer.Option(
-            help="The current site, a folder or URL: links must not change or vanish without a reason.",
-            metavar="URL_OR_DIR",
+            help="The current site, a folder, a URL or the Pages of github:OWNER/REPO: links must not change or vanish"
+            " without a reason.",
+            metavar="SITE",
             envvar="WHEELMILL_PREVIOUS",
         ),
     ] = None,
@@ -150,13 +155,36 @@ def build(
         own.compatibility if own else load_compatibility(place_at(config)),
         base_url=base_url or releases.url_from(output),
         output=output,
-        previous=previous,
+        read_deployed=_deployed_at(previous),
         signer=signer_of(require_attestation),
         catalogue=pipeline.catalogue_of(own, releases.ledger.read().failures) if own else None,
         sources=_sources_in(place_at(config)),
         warn=say_warning,
     )
     say(f"{output}: {size}")
+
+
+def _deployed_at(previous: str | None) -> Callable[[], Mapping[str, Sha256]]:
+    """What reads the current site, once nobody else writes the new one.
+
+    Args:
+        previous: the site, as `build` takes it.
+    """
+    from wheelmill.index.deployed import deployed_wheels  # noqa: PLC0415 - only for building
+
+    if previous is None:
+        return dict
+    kind, _, name = previous.partition(":")
+    if kind != "github":
+        return partial(deployed_wheels, previous)
+    from wheelmill.hosting.pages import find_site  # noqa: PLC0415 - needs the factory extra
+    from wheelmill.release.github import Repository  # noqa: PLC0415
+
+    site = find_site(Repository.parse(name, os.environ))
+    if site is None:
+        say(f"{name} has no site on GitHub Pages yet: nothing is compared with it")
+        return dict
+    return partial(deployed_wheels, site, none_yet=say)
 
 
 def _sources_in(folder: Path) -> bytes | None:
