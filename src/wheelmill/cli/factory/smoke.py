@@ -91,5 +91,5 @@ def verdict_content(verdict: Verdict) -> dict[str, object]:
         "findings": [_finding_content(finding) for finding in verdict.findings if finding.refuses],
         "warnings": [_finding_content(finding) for finding in verdict.findings if not finding.refuses],
         "evidence": asdict(verdict.evidence) if verdict.evidence else None,
-        "gpus": sorted({gpu for room in verdict.clean_rooms for gpu in room.gpus}),
+        "kernels": kernels_in(verdict.clean_rooms) if verdict.ok else None,
     }

@@ -21,3 +21,4 @@ def test_what_github_would_not_take_is_refused(
         smoke([wheel], as_json=True)
     (verdict,) = json.loads(capsys.readouterr().out)["wheels"]
     assert [finding["code"] for finding in verdict["findings"]] == ["size"]
+    assert verdict["kernels"] is None  # nothing was tried
