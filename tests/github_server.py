@@ -24,7 +24,7 @@ from tests.github_artifacts import Artifacts, send
 from tests.github_git import HEAD, Answer, GitData
 
 REPOSITORY = "octo/wheels"
-TOKEN = "a token of the tests"
+TOKEN = "a-token-of-the-tests"
 __all__ = ["HEAD", "REPOSITORY", "TOKEN", "Answer", "Asset", "Call", "Fault", "GitHub", "Release", "serving"]
 
 MOST_LISTED = 21_000
