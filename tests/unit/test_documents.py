@@ -30,6 +30,8 @@ RUN_BY = {
     " torch-spline-conv": "real/test_torch_spline_conv.py",
     "wheelmill release DIR --store github:OWNER/REPO": "real/test_github.py",
     "wheelmill index build --store github:OWNER/REPO --output site": "real/test_github.py",
+    "wheelmill release ledger --store STORE": "integration/test_ledger_command.py",
+    "wheelmill release ledger --rebuild --store STORE": "integration/test_ledger_command.py",
     "wheelmill index check https://example.org/simple/": "integration/test_index_check_command.py",
     "wheelmill index check public/ --all-files": "integration/test_index_check_command.py",
     "wheelmill add flash-attn": "real/test_client_project.py",

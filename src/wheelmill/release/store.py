@@ -6,7 +6,7 @@ What is new goes under a new tag; what is published stays as it is. Beside relea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -132,9 +132,6 @@ class Store(Releases, Protocol):
     @property
     def quotas(self) -> Quotas:
         """How much it takes."""
-
-    def assets(self) -> Mapping[ReleaseTag, Container[str]]:
-        """The names of the files of every release, as the place lists them: that may take long."""
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """Copy a released wheel into a folder.

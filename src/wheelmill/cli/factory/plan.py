@@ -139,23 +139,24 @@ def plan(
     asked = filters.of_texts(before.filters) if before else filters.of(projects or ())
     wanted = part.narrow(asked, configuration)
     state = published(releases, say_warning)
+    revision, cells = releases.ledger.revision_of(state), state.cells
     failure_of = _failure_of(state.failures, where, configuration)
     past = state.past_builds
 
     def plan_without(claimed: Mapping[str, str]) -> Plan:
-        planned = make_plan(configuration, wanted, state.cells, failure_of)
+        planned = make_plan(configuration, wanted, cells, failure_of)
         if part.sample:
             planned = sample_of(planned)
             for torch in added_torches(configuration, part.since) if part.since else ():
                 for_torch = replace(wanted, changed=None, torches=(torch,))
-                planned = with_sample(planned, make_plan(configuration, for_torch, state.cells, failure_of), past)
+                planned = with_sample(planned, make_plan(configuration, for_torch, cells, failure_of), past)
         return without_claimed(planned.of_groups(before.groups) if before else planned, claimed)
 
     planned = chain.begin(releases, before, filters.texts(projects or ()), plan_without)
-    missing = find_missing(planned, state.cells)
+    missing = find_missing(planned, cells)
     cost = estimate(planned, past, runners=runners)
     if matrix:
-        content = matrix_content(planned, releases.quotas, before.unreleased if before else {})
+        content = matrix_content(planned, releases.quotas, before.unreleased if before else {}, revision)
         print_json("wheelmill.plan-matrix/1", **content, force=wanted.force)
     elif as_json:
         print_json(
@@ -179,7 +180,10 @@ def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) ->
 
 
 def matrix_content(
-    planned: Plan, quotas: Quotas, unreleased: Mapping[str, UnreleasedGroup] | None = None
+    planned: Plan,
+    quotas: Quotas,
+    unreleased: Mapping[str, UnreleasedGroup] | None = None,
+    ledger: str | None = None,
 ) -> dict[str, object]:
     """The shards of one run as GitHub reads them, ``{include: [...]}``, and the groups that are for a later run.
 
@@ -187,12 +191,14 @@ def matrix_content(
         planned: what is to be built, or only to be released.
         quotas: how much the place for releases takes.
         unreleased: groups whose wheels an earlier run has built; they are in shards of their own.
+        ledger: the state of the ledger that was planned with, which jobs then read without asking for the newest.
     """
     groups = groups_of(planned)
     dependent = waiting_groups(groups)
     ready = [group for group in groups if group not in dependent]
     built_by = {name: group.run for name, group in (unreleased or {}).items()}
-    contents = {group.id: {**group_content(group), "run": built_by.get(group.id, "")} for group in ready}
+    told = {"ledger": ledger} if ledger else {}
+    contents = {group.id: {**group_content(group), "run": built_by.get(group.id, ""), **told} for group in ready}
 
     def size_of(group: Group) -> int:
         return len(json.dumps(contents[group.id]))

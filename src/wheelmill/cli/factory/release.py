@@ -19,6 +19,7 @@ from wheelmill.cli.factory.inputs import (
     config_at,
     store_at,
 )
+from wheelmill.cli.factory.ledger import ledger
 from wheelmill.cli.shared.commands import CommandsWithDefault
 from wheelmill.cli.shared.options import signer_of, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
@@ -172,6 +173,9 @@ def publish(
     if manifests:
         pipeline.write_manifest_checksums(manifests, done.releases)
     _tell(done)
+
+
+app.command()(ledger)
 
 
 @app.command()

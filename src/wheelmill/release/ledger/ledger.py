@@ -93,6 +93,10 @@ class Ledger:
         """
         return self._open().state
 
+    def revision_of(self, state: LedgerState) -> str | None:
+        """What names a state in its place; None for one that was not read or written last."""
+        return self._opened.revision if state is self._opened.state else None
+
     def change(self, why: str, edit: Edit, *, repair: bool = False) -> LedgerState:
         """Make a change, on the newest state.
 

@@ -5,7 +5,7 @@ A release that nothing can be read of is told, and stops nobody: it may have bee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, Protocol
@@ -17,6 +17,7 @@ from wheelmill.release.ledger.records import LedgerRelease, LedgerState, Release
 from wheelmill.release.manifest import MANIFEST, Manifest, ManifestEntry, manifest_from
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.record_files import record_bytes
+from wheelmill.web.pages import SIDECAR_SUFFIX
 
 Warn = Callable[[str], None]
 """Told of a release that is not as it should be, and what to do about it."""
@@ -46,6 +47,9 @@ class Releases(Protocol):
 
     def is_published(self, tag: ReleaseTag) -> bool:
         """Whether a tag has a release that everybody sees."""
+
+    def assets(self) -> Mapping[ReleaseTag, Container[str]]:
+        """The names of the files of every release, as the place lists them: that may take long."""
 
     def read_each(
         self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
@@ -114,7 +118,7 @@ def published(store: Releases, warn: Warn) -> LedgerState:
     for tag in sorted(set(state.releases) - tags):
         warn(f"{tag} is in the ledger and no longer there; {_GONE}")
     found = _unknown(store, tags - set(state.releases), warn)
-    return with_releases(state, found)
+    return with_releases(state, found) if found else state
 
 
 def rebuild(store: Releases, warn: Warn) -> LedgerState:
@@ -122,13 +126,18 @@ def rebuild(store: Releases, warn: Warn) -> LedgerState:
 
     Args:
         store: where the releases are.
-        warn: told of releases without a readable manifest, which are left out.
+        warn: told of releases without a readable manifest, which are left out; and of files that a release lacks.
 
     Raises:
         NetworkError: something cannot be had now.
         ReleaseError: the ledger cannot be written.
     """
     found = _unknown(store, store.tags() or (), warn)
+    there = store.assets()
+    for tag, release in found.items():
+        names = (wheel.filename + end for wheel in release.wheels for end in ("", SIDECAR_SUFFIX))
+        if lacking := [name for name in names if name not in there.get(tag, ())]:
+            warn(f"{tag} has no {', '.join(lacking)}: an index that lists it cannot be installed from; see removed.yml")
     return store.ledger.change(
         "made again from the releases", lambda state: replace(state, releases=found), repair=True
     )

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""What commands ask of GitHub, and what they take, where many wheels are published.
+
+The host is the one of the tests, in a process of its own: releases with all their assets, and manifests with
+certificates and provenance. Each command runs as a person runs it, in a process of its own.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.index import entry_of, names  # noqa: E402 - found by the line above
+from tests.github_server import REPOSITORY, Asset, GitHub, Release, serving  # noqa: E402
+from tests.unit.build.conftest import PROVENANCE  # noqa: E402
+from tests.unit.release.conftest import certified_wheel  # noqa: E402
+from wheelmill.smoke.verdict import certificate_path  # noqa: E402
+from wheelmill.system.record_files import record_bytes, write_record  # noqa: E402
+
+STORE: Final = f"github:{REPOSITORY}"
+BUILT: Final = json.loads(record_bytes(PROVENANCE)) | {
+    "build_environment": [f"build-requirement-{number}==1.{number}.0" for number in range(40)]
+}
+ONE: Final = ("torch-spline-conv", "--python", "3.12", "--cuda", "13.0", "--torch", "2.11")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What one command took."""
+
+    calls: int
+    """Of the API."""
+    downloads: int
+    seconds: float
+    peak_mb: float
+
+
+def provenance_of(filename: str, sha256: str) -> dict[str, object]:
+    """How a wheel was built, as a factory says it."""
+    project, labelled, python, *_ = filename.split("-")
+    version, label = labelled.split("+")
+    cuda, _, torch = label.partition("torch")
+    cell = {
+        "project": project.replace("_", "-"),
+        "version": version,
+        "python": f"3.{python.removeprefix('cp3')}",
+        "cuda": f"{cuda[2:-1]}.{cuda[-1]}",
+        "torch": torch or None,
+        "platform": "linux_x86_64",
+    }
+    return {**BUILT, "sha256": sha256, "cell": cell, "pythons": [cell["python"]]}
+
+
+def releases_of(count: int, releases: int) -> Iterator[Release]:
+    """Releases of that many wheels, each with a manifest and the assets that it names."""
+    wheels = list(names(count))
+    size = -(-len(wheels) // releases)
+    for number in range(releases):
+        day = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=number)
+        tag = f"v{day:%Y-%m-%d}"
+        entries: list[dict[str, Any]] = [entry_of(*wheel) for wheel in wheels[number * size : (number + 1) * size]]
+        for entry in entries:
+            entry["certificate"] |= {"provenance": provenance_of(entry["filename"], entry["sha256"])}
+        content = {"schema": "wheelmill.manifest/1", "tag": tag, "published_at": day.isoformat(), "wheels": entries}
+        files = [f"{entry['filename']}{end}" for entry in entries for end in ("", ".metadata", ".cdx.json")]
+        assets = [Asset(number * 10_000 + place, name, b"") for place, name in enumerate(files)]
+        assets.append(Asset(number * 10_000 + 9_999, "manifest.json", json.dumps(content).encode()))
+        yield Release(number, tag, tag, "", draft=False, assets=assets)
+
+
+def serve(count: int, releases: int) -> None:
+    """Serve until the standard input ends; after each line of it tell what was asked since the last one."""
+    github = GitHub()
+    github.releases.extend(releases_of(count, releases))
+    github.refs |= {f"refs/tags/{release.tag}": "5" * 40 for release in github.releases}
+    taken: list[str] = []
+    download = github.download
+
+    def counted(path: str, headers: Mapping[str, str]) -> tuple[int, dict[str, str], object]:
+        taken.append(path)
+        return download(path, headers)
+
+    github.download = counted  # type: ignore[method-assign]
+    with serving(github):
+        print(json.dumps(github.environment), flush=True)
+        for _ in sys.stdin:
+            print(json.dumps({"calls": len(github.calls), "downloads": len(taken)}), flush=True)
+            github.calls.clear()
+            github.asked.clear()
+            taken.clear()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """The host in a process of its own."""
+
+    questions: IO[str]
+    answers: IO[str]
+
+    def ask(self) -> dict[str, int]:
+        """What was asked of it since the last time."""
+        print(file=self.questions, flush=True)
+        counts: dict[str, int] = json.loads(self.answers.readline())
+        return counts
+
+    def measure(self, environment: Mapping[str, str], argv: list[str]) -> Figures:
+        """Run a command of ours."""
+        self.ask()
+        start = time.perf_counter()
+        with tempfile.TemporaryFile() as said:
+            command = [sys.executable, "-m", "wheelmill", *argv]
+            process = subprocess.Popen(
+                command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=said
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+            seconds = time.perf_counter() - start
+            said.seek(0)
+            if status:
+                raise SystemExit(f"{argv}: {said.read().decode()}")
+        return Figures(**self.ask(), seconds=round(seconds, 2), peak_mb=round(usage.ru_maxrss / 1024, 1))
+
+
+@contextmanager
+def host(count: int, releases: int) -> Iterator[Host]:
+    """Run the host; its first line is the environment of commands."""
+    argv = [sys.executable, __file__, "--serve", "--wheels", str(count), "--releases", str(releases)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdin and process.stdout:  # they are pipes
+            yield Host(questions=process.stdin, answers=process.stdout)
+            process.stdin.close()
+
+
+def figures(count: int, releases: int) -> dict[str, Figures]:
+    """Measure every command."""
+    with host(count, releases) as server, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        environment = {**json.loads(server.answers.readline()), "XDG_CACHE_HOME": str(folder / "cache")}
+        wheel = certified_wheel(folder / "wheels" / "demo-1.0-py3-none-any.whl")
+        write_record(certificate_path(wheel.file.path), wheel.certificate)
+        index = ["index", "build", "--store", STORE, "--output", str(folder / "site")]
+        results = {
+            "the first time, without a ledger": server.measure(environment, ["plan", "--store", STORE]),
+            "release ledger --rebuild": server.measure(
+                environment, ["release", "ledger", "--rebuild", "--store", STORE]
+            ),
+            "plan": server.measure(environment, ["plan", "--store", STORE]),
+        }
+        plan = subprocess.run(
+            [sys.executable, "-m", "wheelmill", "plan", "--matrix", "--store", STORE],
+            env={**os.environ, **environment},
+            capture_output=True,
+            check=True,
+        )
+        told = {**environment, "WHEELMILL_LEDGER": json.loads(plan.stdout)["shards"][0]["include"][0]["ledger"]}
+        return results | {
+            "one build job, before it builds": server.measure(told, ["plan", *ONE, "--store", STORE]),
+            "release": server.measure(environment, ["release", str(folder / "wheels"), "--store", STORE]),
+            "index build": server.measure(environment, index),
+            "index build, with what is kept": server.measure(environment, index),
+        }
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--wheels", type=int, default=100_000)
+    parser.add_argument("--releases", type=int, default=420)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.wheels, options.releases)
+        return
+    results = figures(options.wheels, options.releases)
+    if options.json:
+        print(json.dumps({name: asdict(each) for name, each in results.items()}))
+        return
+    print("| command | API calls | downloads | seconds | MB |\n|---|--:|--:|--:|--:|")
+    for name, each in results.items():
+        print(f"| {name} | {each.calls} | {each.downloads} | {each.seconds:.1f} | {each.peak_mb:.0f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""``wheelmill release ledger``: what the ledger of a store says, and how it is made again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+
+from wheelmill.cli.factory.inputs import StoreOption, store_at
+from wheelmill.cli.shared.output import JsonOption, print_json, say_warning
+from wheelmill.errors import FindingsError
+from wheelmill.release.ledger.records import LedgerState
+from wheelmill.release.ledger.releases import published, rebuild
+
+
+def ledger(
+    *,
+    store: StoreOption,
+    again: Annotated[
+        bool, typer.Option("--rebuild", help="Make it again from the tags and manifests that there are.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what the ledger says of releases, failed builds and work that goes on. Exits with 9 on findings."""
+    findings: list[str] = []
+    releases = store_at(store, must_exist=True)
+    if again:
+        releases.check_can_publish()
+    state = (rebuild if again else published)(releases, findings.append)
+    if as_json:
+        print_json("wheelmill.release-ledger/1", **_content(state), findings=findings)
+    else:
+        _show(state)
+    for finding in findings:
+        say_warning(finding)
+    if findings:
+        raise typer.Exit(FindingsError.exit_code)
+
+
+def _content(state: LedgerState) -> dict[str, object]:
+    return {
+        "releases": [
+            {
+                "tag": release.tag,
+                "published_at": release.published_at.isoformat(),
+                "manifest": release.manifest,
+                "wheels": [wheel.filename for wheel in release.wheels],
+            }
+            for release in state.releases.values()
+        ],
+        "failures": [
+            {"id": failure.id, "failed_at": failure.failed_at.isoformat(), "reason": failure.reason}
+            for failure in state.failures.values()
+        ],
+        "claims": {group: claim.run for group, claim in state.work.claims.items()},
+        "leases": {what: lease.since.isoformat() for what, lease in state.work.leases.items()},
+        "changes": sum(each.count for each in state.work.changes),
+    }
+
+
+def _show(state: LedgerState) -> None:
+    wheels = sum(len(release.wheels) for release in state.releases.values())
+    typer.echo(f"{len(state.releases)} releases with {wheels} wheels")
+    for failure in state.failures.values():
+        typer.echo(f"{failure.id} failed on {failure.failed_at:%Y-%m-%d}: {failure.reason}")
+    for run, groups in Counter(claim.run for claim in state.work.claims.values()).items():
+        typer.echo(f"run {run} builds {groups} groups")
+    for what, lease in state.work.leases.items():
+        typer.echo(f"a publication of {what:.12} goes on since {lease.since:%Y-%m-%d %H:%M} UTC")
+    typer.echo(f"changes in the last hour: {sum(each.count for each in state.work.changes)}")
