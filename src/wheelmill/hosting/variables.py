@@ -79,7 +79,10 @@ VARIABLES: Final[Mapping[str, Values]] = {
         expected="github:OWNER/REPO or dir:PATH",
         fits=lambda text: text.startswith(("github:", "dir:")) and text[-1] != ":",
     ),
-    "WHEELMILL_PREVIOUS": _URL,
+    "WHEELMILL_PREVIOUS": Values(
+        expected="an http or https URL, or github:OWNER/REPO",
+        fits=lambda text: _is_url(text) or (text.startswith("github:") and text[-1] != ":"),
+    ),
     "WHEELMILL_BASE_URL": _URL,
     "WHEELMILL_SANDBOX": _one_of("docker", "local"),
     RUNNERS: Values(
