@@ -112,7 +112,10 @@ def test_a_wheel_without_an_attestation_beside_it_is_refused(wheelmill: Command,
 
 def test_whose_attestations_are_asked_for_must_be_a_repository(wheelmill: Command) -> None:
     done = wheelmill(*RESOLVE, "flash-attn", *TARGET, "--require-attestation", "nobody", exit_code=2)
-    assert "--require-attestation: expected OWNER/REPO or OWNER/REPO@BRANCH, not 'nobody'" in done.stderr
+    assert (
+        "--require-attestation: expected OWNER/REPO, OWNER/REPO@BRANCH or OWNER/REPO:OWNER/REPO, not 'nobody'"
+        in done.stderr
+    )
 
 
 def test_a_lock_is_not_asked_for_attestations(wheelmill: Command, tmp_path: Path) -> None:

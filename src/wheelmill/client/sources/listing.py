@@ -13,13 +13,13 @@ from packaging.version import InvalidVersion, Version
 
 from wheelmill.client.records import Candidate, TargetEnvironment
 from wheelmill.client.source_records import Outcome, Source, SourceKind, SourceOutcome
-from wheelmill.client.sources.github_pages import LARGEST
 from wheelmill.client.sources.links import SUFFIX, LinkGroup
 from wheelmill.client.sources.pages import PageOutcome, Pages
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.config.model.sources import PLACEHOLDERS
 from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName, Sha256
+from wheelmill.web.github_pages import LARGEST
 from wheelmill.web.pages import Link, absolute
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import read_tags

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
 from wheelmill.client.source_records import Outcome
-from wheelmill.client.sources.github_pages import smaller_page
 from wheelmill.client.sources.page_cache import ABSENT, CachedPage, PageCache
 from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.web.credential_stores import variable_for
 from wheelmill.web.credentials import github_api
+from wheelmill.web.github_pages import smaller_page
 from wheelmill.web.origin import Origin, without_credentials
 from wheelmill.web.pages import JSON_TYPE
 
@@ -181,8 +181,7 @@ def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
     try:
         return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
     except NetworkError as error:
-        is_late = is_github and (error.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
-        if is_late and (smaller := smaller_page(url)):
+        if is_github and (smaller := smaller_page(url, error)):
             return _answer(web, smaller, None)
         raise
 

@@ -17,13 +17,14 @@ from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.release.store import LeftDraft, is_date_tag
+from wheelmill.web.github_pages import SIZES
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch
 
 _KEPT: Final = timedelta(days=1)
 """For as long a draft may be taken up again."""
-_PAGE: Final = 25
-"""Releases in one answer: with 722 assets each 18,000. Of 21,000 GitHub makes none in the 10 seconds of a request."""
+_PAGE: Final = SIZES[1]
+"""Releases in one answer: of 30 with 722 assets each GitHub makes none in the 10 seconds of a request."""
 _SHOWN: Final = 3
 """How many projects a title names."""
 
@@ -74,7 +75,7 @@ def _code(text: str) -> str:
 
 
 def all_releases(calls: Calls) -> list[GitRelease]:
-    """Every release with its assets, drafts too where the token may see them; in small pages."""
+    """Every release with its assets, drafts too where the token may see them; in pages that get smaller."""
     requester = calls.repository.requester
     usual, requester.per_page = requester.per_page, _PAGE
     try:

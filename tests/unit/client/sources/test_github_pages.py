@@ -1,7 +1,6 @@
 """Pages that GitHub has no time for are asked for in smaller pieces."""
 
 import json
-from itertools import pairwise
 
 import pytest
 from packaging.requirements import Requirement
@@ -10,24 +9,10 @@ from tests.page_server import Answer, PageServer
 from tests.unit.client.conftest import TARGET
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.source_records import Outcome
-from wheelmill.client.sources.github_pages import LARGEST, SIZES, smaller_page
+from wheelmill.web.github_pages import LARGEST, SIZES
 from wheelmill.web.retries import Retries
 
-URL = "https://api.github.test/repos/a/b/releases"
 NAMES = [f"demo-1.{number}-cp312-cp312-manylinux_2_28_x86_64.whl" for number in range(60)]
-
-
-def test_a_smaller_page_begins_with_the_same_release() -> None:
-    assert smaller_page(f"{URL}?per_page=30") == f"{URL}?per_page=10&page=1"
-    assert smaller_page(f"{URL}?per_page=30&page=3") == f"{URL}?per_page=10&page=7"
-    assert smaller_page(f"{URL}?page=4&per_page=10") == f"{URL}?per_page=5&page=7"
-    assert smaller_page(f"{URL}?per_page=5&page=2") == f"{URL}?per_page=1&page=6"
-    assert all(larger % smaller == 0 for larger, smaller in pairwise(SIZES))
-
-
-@pytest.mark.parametrize("query", ["", "?per_page=1&page=7", "?per_page=100", "?per_page=30&page=x"])
-def test_other_pages_do_not_get_smaller(query: str) -> None:
-    assert smaller_page(URL + query) is None
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.github_server import REPOSITORY, Answer, Call, Fault, GitHub
+from tests.github_server import MOST_LISTED, REPOSITORY, Answer, Asset, Call, Fault, GitHub, Release
 from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github import Repository
@@ -89,6 +89,14 @@ def test_nothing_is_asked_when_the_last_answer_used_the_quota_up(
     all_releases(calls)
     assert clock.time > reset
     assert len(github.calls) == 2
+
+
+def test_releases_that_take_too_long_are_listed_in_smaller_pages(calls: Calls, github: GitHub) -> None:
+    assets = [Asset(number, f"file-{number}", b"") for number in range(MOST_LISTED // 8)]
+    github.releases += [Release(number, f"v{number}", "", "", draft=False, assets=assets) for number in range(12)]
+    assert sorted(release.id for release in all_releases(calls)) == list(range(12))
+    sizes = [call.query["per_page"] for call in github.calls]
+    assert list(dict.fromkeys(sizes)) == ["10", "5"]
 
 
 def test_waits_grow_and_end(calls: Calls, github: GitHub, clock: FakeClock) -> None:
