@@ -73,5 +73,5 @@ def test_a_hostile_manifest_is_named_and_the_other_releases_are_listed(python: C
     said = python("-m", "wheelmill", *build, exit_code=0).stderr
     assert [f"v2026-11-2{number}/manifest.json is not a Manifest" in said for number in (1, 2, 3, 4)] == [0, 1, 1, 1]
     assert (tmp_path / "site" / "simple" / "demo" / "index.html").exists()
-    said = python("-m", "wheelmill", "plan", "--store", f"dir:{store.directory}", exit_code=6).stderr
+    said = python("-m", "wheelmill", "plan", "--store", f"dir:{store.directory}", exit_code=0).stderr
     assert said.count("is not a Manifest") == 3

@@ -124,7 +124,7 @@ compatibilities = st.builds(
 )
 configs = st.builds(
     Config,
-    directory=st.just(Path("config")),
+    file=st.just(Path("config/packages.yml")),
     packages=st.dictionaries(st.sampled_from(PROJECTS), packages, min_size=2).map(
         lambda entries: {name: replace(package, name=name) for name, package in entries.items()}
     ),
@@ -137,7 +137,7 @@ configs = st.builds(
 
 @st.composite
 def wishes(draw: st.DrawFn) -> tuple[Config, Filters]:
-    """A configuration and filters for it, some of which name what it does not know."""
+    """A configuration and filters for it, some of which name a Python, a CUDA or a torch that it does not know."""
     config = draw(configs)
     projects = draw(st.just(()) | some([*config.packages]))
     versions = {version for name in projects or config.packages for version in config.packages[name].versions}
@@ -147,5 +147,5 @@ def wishes(draw: st.DrawFn) -> tuple[Config, Filters]:
         pythons=draw(st.just(()) | some(PYTHONS)),
         cudas=draw(st.just(()) | some(CUDAS)),
         torches=draw(st.just(()) | some(TORCHES)),
-        platforms=draw(st.just(()) | some(PLATFORMS)),
+        platforms=draw(st.just(()) | some([*config.compatibility.platforms])),
     )

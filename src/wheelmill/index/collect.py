@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -17,7 +17,7 @@ from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
 from wheelmill.index.tree import IndexFile, Site, Tree
-from wheelmill.names import CudaVersion, ProjectName, Sha256, TorchVersion
+from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
@@ -32,6 +32,7 @@ NOTHING_SAID: Final = Listing()
 Torches = Mapping[CudaVersion, Collection[TorchVersion]]
 """The torches that are published for each CUDA."""
 NO_TORCHES: Final[Torches] = MappingProxyType({})
+NOTHING_ABSENT: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
 NOTHING_DEPLOYED: Final[Mapping[str, Sha256]] = MappingProxyType({})
 
 
@@ -41,6 +42,7 @@ def site_of_releases(
     listing: Listing = NOTHING_SAID,
     *,
     torches: Torches = NO_TORCHES,
+    absent: Mapping[ReleaseTag, Container[str]] = NOTHING_ABSENT,
     deployed: Mapping[str, Sha256] = NOTHING_DEPLOYED,
 ) -> Site:
     """Make the site of all releases.
@@ -50,6 +52,7 @@ def site_of_releases(
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         listing: which wheels are yanked or removed, and the status of projects.
         torches: those that are published for each CUDA, for wheels that any torch of a range will do for.
+        absent: the names of files that a manifest names and its release lacks, by the release's tag.
         deployed: hashes by file name, of wheels that people may count on: those of the index that they use now.
 
     Raises:
@@ -59,6 +62,7 @@ def site_of_releases(
     files: list[IndexFile] = []
     faults: list[str] = []
     for manifest in sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag)):
+        lacking = absent.get(manifest.tag, ())
         folder = _folder(base_url, manifest.tag)
         for entry in manifest.wheels:
             if entry.filename in listing.removed.wheels:
@@ -68,7 +72,7 @@ def site_of_releases(
             except ValueError as error:
                 faults.append(f"{manifest.tag}/{entry.filename}: {error}")
                 continue
-            if wrong := faults_of_entry(entry, name):
+            if wrong := faults_of_entry(entry, name, lacking):
                 faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
             else:
                 files.append(_file_of(entry, name, manifest, folder, listing))

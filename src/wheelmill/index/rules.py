@@ -6,7 +6,7 @@ What pip and uv do with each was tried on them; see docs/index.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Final
@@ -18,15 +18,18 @@ from wheelmill.config.model import Listing
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, ProjectName, Sha256, read_range, read_requirement
 from wheelmill.release.manifest import ManifestEntry
-from wheelmill.web.pages import MAX_DIGITS
+from wheelmill.web.pages import MAX_DIGITS, SIDECAR_SUFFIX
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.reserved import reservation
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
-def faults_of_entry(entry: ManifestEntry, name: WheelName) -> list[str]:
-    """What is wrong with one entry of a manifest."""
+def faults_of_entry(entry: ManifestEntry, name: WheelName, absent: Container[str]) -> list[str]:
+    """What is wrong with one entry of a manifest by itself, and with the files of its release.
+
+    PEP 658: a sidecar that an index names must be there, or pip and uv cannot install the wheel.
+    """
     faults = [*name_faults(entry.filename, name, entry.name, entry.version)]
     if reason := reservation(name.project):
         faults.append(reason)
@@ -43,6 +46,8 @@ def faults_of_entry(entry: ManifestEntry, name: WheelName) -> list[str]:
     evidence = entry.certificate.evidence
     if unknown := _unknown((*evidence.sass, *evidence.ptx)):
         faults.append(f"its manifest says that it has code for {', '.join(unknown)}, which is no GPU architecture")
+    wanted = (entry.filename, entry.filename + SIDECAR_SUFFIX)
+    faults.extend(f"its release has no {filename}" for filename in wanted if filename in absent)
     return faults
 
 

@@ -25,7 +25,7 @@ from wheelmill.names import Sha256
 from wheelmill.pipeline.attested import attested_part
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
-from wheelmill.release.ledger.releases import manifests_of, published
+from wheelmill.release.ledger.releases import absent_files, manifests_of, published
 from wheelmill.release.manifest import Manifest
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import CandidateIndex
@@ -77,7 +77,10 @@ def build_index(
         promised |= read_deployed()
         if signer:
             manifests = tuple(_attested(store, manifests, signer, warn))
-        site = site_of_releases(manifests, base_url, listing, torches=facts.torches_of, deployed=promised)
+        absent = absent_files(store, releases) if store.lists_at_once else {}
+        site = site_of_releases(
+            manifests, base_url, listing, torches=facts.torches_of, absent=absent, deployed=promised
+        )
         listed = pages_of_sources(sources) if sources is not None else ()
         yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue))
 

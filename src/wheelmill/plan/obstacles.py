@@ -68,6 +68,8 @@ def architectures_for(package: Package, cuda: CudaVersion, compatibility: Compat
 
 
 def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:
+    if cell.platform not in compatibility.platforms:
+        return f"platform {cell.platform} is not in compatibility.yml"
     if cell.cuda not in compatibility.cuda:
         return f"CUDA {cell.cuda} is not in compatibility.yml"
     if isinstance(cell.torch, TorchVersion) and not compatibility.torch.known(cell.torch):

@@ -73,6 +73,11 @@ class DirectoryStore:
             except OSError as error:
                 yield tag, ReleaseError(f"{self.directory / tag / filename} cannot be read: {error.strerror}")
 
+    @property
+    def lists_at_once(self) -> bool:
+        """It does."""
+        return True
+
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Store.assets`."""
         return {tag: frozenset(os.listdir(self.directory / tag)) for tag in self.tags()}  # noqa: PTH208 - quick

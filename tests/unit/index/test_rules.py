@@ -113,6 +113,14 @@ def test_a_label_that_installers_would_write_differently_is_refused(
     ]
 
 
+def test_a_release_without_the_files_that_its_manifest_names_is_refused(release: Release) -> None:
+    manifests = release(NO_TORCH)
+    sidecar = f"{NO_TORCH}.metadata"
+    assert faults_of(*manifests, absent={manifests[0].tag: {sidecar}}) == [
+        f"v2026-11-21/{NO_TORCH}: its release has no {sidecar}"
+    ]
+
+
 @pytest.mark.parametrize(
     ("key", "changes", "shown"),
     [

@@ -117,6 +117,11 @@ class GitHubStore:
         with downloads_from(self.repository, self.pace.clock) as downloads:
             yield from downloads.read_each(wanted, filename)
 
+    @property
+    def lists_at_once(self) -> bool:
+        """GitHub takes many calls, and ends those that take 10 seconds."""
+        return False
+
     def assets(self) -> dict[ReleaseTag, frozenset[str]]:
         """See `Store.assets`; the list of releases has them."""
         with Calls(self.repository, self.pace, QUIET) as calls:

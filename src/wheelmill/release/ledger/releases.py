@@ -49,7 +49,11 @@ class Releases(Protocol):
         """Whether a tag has a release that everybody sees."""
 
     def assets(self) -> Mapping[ReleaseTag, Container[str]]:
-        """The names of the files of every release, as the place lists them: that may take long."""
+        """The names of the files of every release, as the place lists them."""
+
+    @property
+    def lists_at_once(self) -> bool:
+        """Whether that takes no time; elsewhere, what was looked at when it was published is believed."""
 
     def read_each(
         self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
@@ -133,14 +137,26 @@ def rebuild(store: Releases, warn: Warn) -> LedgerState:
         ReleaseError: the ledger cannot be written.
     """
     found = _unknown(store, store.tags() or (), warn)
-    there = store.assets()
-    for tag, release in found.items():
-        names = (wheel.filename + end for wheel in release.wheels for end in ("", SIDECAR_SUFFIX))
-        if lacking := [name for name in names if name not in there.get(tag, ())]:
-            warn(f"{tag} has no {', '.join(lacking)}: an index that lists it cannot be installed from; see removed.yml")
+    for tag, lacking in absent_files(store, found).items():
+        warn(f"{tag} has no {', '.join(lacking)}: an index that lists it cannot be installed from; see removed.yml")
     return store.ledger.change(
         "made again from the releases", lambda state: replace(state, releases=found), repair=True
     )
+
+
+def absent_files(store: Releases, releases: Mapping[ReleaseTag, LedgerRelease]) -> dict[ReleaseTag, tuple[str, ...]]:
+    """The wheels and sidecars that the ledger knows and a release lacks, by its tag."""
+    there = store.assets()
+    absent = {
+        tag: tuple(
+            name
+            for wheel in release.wheels
+            for name in (wheel.filename, wheel.filename + SIDECAR_SUFFIX)
+            if name not in there.get(tag, ())
+        )
+        for tag, release in releases.items()
+    }
+    return {tag: names for tag, names in absent.items() if names}
 
 
 def manifests_of(store: Releases, releases: Mapping[ReleaseTag, LedgerRelease], warn: Warn) -> Iterator[Manifest]:
