@@ -88,7 +88,6 @@ def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> N
     group = "wheelmill-demo-1.0.0+cu130-linux_x86_64"
     assert re.search(rf"save compiled-{re.escape(group)}-\d+-1", host.log.read_text())
     assert host.dispatched() == []  # for its compiler would say the same again
-    assert "tried again" not in host.summary()
     assert manifests(host) == before
     kept = host.artifacts / f"report-{group}-1"
     (failure,) = json.loads((kept / "reports" / f"{group}.json").read_bytes())["failures"]
