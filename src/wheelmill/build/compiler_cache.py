@@ -25,6 +25,8 @@ from wheelmill.system.sandbox import Sandbox
 
 MAX_SIZE: Final = 10 << 30
 """Bytes of one cache."""
+_PATHS: Final = 2
+"""Raised when sources get another path inside of builds: nvcc names symbols by it, and ccache does not look at it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,7 @@ def cache_of(
         workspace: the folder of the build.
         python_include: the headers of the build's Python, as the build will see them.
     """
-    folder = caches() / f"{target.cell.group}-{toolkit}-{identity_of(place)[:16]}"
+    folder = caches() / f"{target.cell.group}-{toolkit}-{identity_of(place)[:16]}-{_PATHS}"
     folder.mkdir(parents=True, exist_ok=True)
     compilers = workspace / "compilers"
     (compilers / "bin").mkdir(parents=True)
