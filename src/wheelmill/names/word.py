@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Self
+from functools import lru_cache
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from packaging.version import InvalidVersion, Version
 
@@ -26,7 +27,7 @@ class Word(ABC):
         if isinstance(value, cls):
             return value
         if isinstance(value, str):
-            return cls.parse(value)
+            return cast(Self, _read_once(cls, value))
         raise ValueError(f"expected text in quotes, not {value!r}")
 
     @classmethod
@@ -39,6 +40,15 @@ class Word(ABC):
             json_schema_input_schema=core_schema.str_schema(),
             serialization=core_schema.to_string_ser_schema(),
         )
+
+
+_Kind = TypeVar("_Kind", bound=Word)
+
+
+@lru_cache(maxsize=4096)
+def _read_once(kind: type[_Kind], text: str) -> _Kind:
+    """Read the text form; a ledger has 100,000 wheels, and a few dozen words."""
+    return kind.parse(text)
 
 
 def release_numbers(text: str, example: str, *, lengths: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:
