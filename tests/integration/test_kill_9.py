@@ -35,8 +35,9 @@ FEW, MANY = 1, int(os.environ.get("WHEELMILL_KILLS", "6"))
 """Moments at which each command is killed; many with ``--real``: thirty for all five, or what the variable says."""
 PYTHON = PythonVersion(*sys.version_info[:2])
 MACHINE = os.uname().machine
-NOT_OURS = ("uv-cache", ".venv", "compiled")
-"""Folders that belong to uv, as ``uv-*.lock`` does, and the cache of compiled objects, which is meant to stay."""
+NOT_OURS = ("uv-cache", ".venv", "compiled", "undone")
+"""Folders that belong to uv, as ``uv-*.lock`` does, and those of what is meant to stay: compiled objects, and files as a
+killed command left them."""
 
 
 @dataclass

@@ -48,7 +48,7 @@ def test_the_label_stands_in_file_name_metadata_and_record(wheel: Path) -> None:
 
 
 def test_the_manifest_tells_what_the_wheel_is(output: Path, wheel: Path) -> None:
-    (release,) = (output / "releases").iterdir()
+    (release,) = output.glob("releases/v*")
     (entry,) = json.loads((release / "manifest.json").read_bytes())["wheels"]
     assert entry["sha256"] == sha256_of(wheel) == sha256_of(release / wheel.name)
     assert entry["metadata_sha256"] == sha256_of(release / f"{wheel.name}.metadata")

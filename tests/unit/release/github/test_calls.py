@@ -1,6 +1,7 @@
 """Calls wait when GitHub says so, and say what went wrong."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -124,7 +125,8 @@ def test_an_outage_ends(calls: Calls, github: GitHub) -> None:
     github.faults = dict.fromkeys(range(100), Fault.BEFORE)
     with pytest.raises(NetworkError, match=r"listing releases: .* does not answer: 502"):
         all_releases(calls)
-    assert len(github.calls) == 1 + len(PAUSES)
+    sizes = Counter(call.query["per_page"] for call in github.calls)
+    assert sizes == dict.fromkeys(["10", "5", "1"], 1 + len(PAUSES))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,7 @@ def test_an_answer_that_cannot_be_read_is_an_outage(calls: Calls, github: GitHub
 @pytest.mark.parametrize(("fault", "said"), [(Fault.PAGE, "'<html>Unicorn!</html>'"), (Fault.EMPTY, "nothing")])
 def test_a_success_with_a_page_or_nothing_is_told(calls: Calls, github: GitHub, fault: Fault, said: str) -> None:
     github.faults = {0: fault}
-    with pytest.raises(NetworkError, match=f"releases answers 200 with {said} instead of JSON; try again later"):
+    with pytest.raises(NetworkError, match=rf"/releases\S* answers 200 with {said} instead of JSON; try again later"):
         all_releases(calls)
 
 
