@@ -36,8 +36,8 @@ FEW, MANY = 1, int(os.environ.get("WHEELMILL_KILLS", "6"))
 PYTHON = PythonVersion(*sys.version_info[:2])
 MACHINE = os.uname().machine
 NOT_OURS = ("uv-cache", ".venv", "compiled", "undone")
-"""Folders that belong to uv, as ``uv-*.lock`` does, and those of what is meant to stay: compiled objects, and files as a
-killed command left them."""
+"""Folders that belong to uv, as ``uv-*.lock`` does, and those of what is meant to stay: compiled objects, and files as
+a killed command left them."""
 
 
 @dataclass
