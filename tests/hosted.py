@@ -12,6 +12,7 @@ BELOW = f"/repos/{REPOSITORY}"
 ADMINISTRATION = (
     "/actions/permissions",
     "/actions/permissions/workflow",
+    "/actions/permissions/fork-pr-contributor-approval",
     "/actions/runners",
     "/immutable-releases",
     "/branches/main/protection",
@@ -60,6 +61,7 @@ RIGHT: Mapping[str, Any] = {
         "patterns_allowed": ["peter-evans/*"],
     },
     "/actions/permissions/workflow": {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": True},
+    "/actions/permissions/fork-pr-contributor-approval": {"approval_policy": "all_external_contributors"},
     "/pages": {"public": True, "build_type": "workflow", "status": "built"},
     "/environments": _listed("environments", *map(_environment, _ENVIRONMENTS)),
     **{
@@ -73,6 +75,19 @@ RIGHT: Mapping[str, Any] = {
     "/immutable-releases": {"enabled": True, "enforced_by_owner": False},
     "/rules/branches/main": [{"type": "deletion"}, {"type": "non_fast_forward"}],
     "/rules/branches/ledger": [],
+    "/rulesets": [
+        {"id": 1, "name": "branches", "target": "branch", "source": REPOSITORY, "enforcement": "active"},
+        {"id": 2, "name": "tags", "target": "tag", "source": REPOSITORY, "enforcement": "active"},
+    ],
+    "/rulesets/2": {
+        "id": 2,
+        "name": "tags",
+        "target": "tag",
+        "source": REPOSITORY,
+        "enforcement": "active",
+        "conditions": {"ref_name": {"include": ["~ALL"], "exclude": []}},
+        "rules": [{"type": "deletion"}, {"type": "update"}],
+    },
     "/branches/main/protection": {
         "required_pull_request_reviews": {"required_approving_review_count": 1},
         "allow_force_pushes": {"enabled": True},

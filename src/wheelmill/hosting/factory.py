@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Final
 
+from wheelmill.release.store import date_tags
+
+TAG: Final = next(date_tags(date(2026, 11, 22)))
+"""A release's tag as all are, for rules that go by names."""
 PAGES: Final = "github-pages"
 NOTIFY: Final = "notify"
 """The environment of the job that tells of failures."""

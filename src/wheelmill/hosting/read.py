@@ -6,6 +6,7 @@ https://docs.github.com/en/rest/authentication/permissions-required-for-fine-gra
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from http import HTTPStatus
 from itertools import chain
 from pathlib import PurePosixPath
@@ -14,20 +15,24 @@ from urllib.parse import quote
 
 from wheelmill.errors import RejectedError, UsageError
 from wheelmill.hosting.answers import Answers
-from wheelmill.hosting.factory import ENVIRONMENTS, NOTIFY
+from wheelmill.hosting.factory import ENVIRONMENTS, NOTIFY, TAG
 from wheelmill.hosting.settings import (
     ORGANIZATION,
     Account,
     ActionsPolicy,
     AllowedActions,
-    BranchRule,
     Description,
     Environment,
+    ForkApproval,
     Immutability,
+    ListedRuleset,
     NamePattern,
     PagesSite,
     Protection,
+    RefNames,
     RepositorySettings,
+    Rule,
+    Ruleset,
     SecretName,
     SelfHostedRunner,
     Switch,
@@ -56,6 +61,7 @@ def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
     """
     answers = Answers(calls)
     description = _description(answers, repository)
+    Repository.parse(description.full_name, {})  # it becomes a part of commands that people type
     token = answers.seen(
         "what the token of a job may do",
         _ADMINISTRATION,
@@ -67,12 +73,16 @@ def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
     )
     environments = _environments(answers)
     return RepositorySettings(
-        full_name=repository.full_name,
-        settings_url=f"{repository.server_url.rstrip('/')}/{repository.full_name}/settings",
+        settings_url=f"{repository.server_url.rstrip('/')}/{description.full_name}/settings",
         description=description,
         actions=actions,
         allowed=_allowed(answers, actions),
         token=token,
+        fork_approval=answers.seen(
+            "whose pull requests wait for approval",
+            _ADMINISTRATION,
+            lambda: answers.one("/actions/permissions/fork-pr-contributor-approval", ForkApproval),
+        ),
         pages=_pages(answers, description),
         immutable=_immutable(answers, administers=administers),
         environments=environments,
@@ -81,6 +91,7 @@ def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
         ledger_rules=answers.seen(
             f"the rules for the branch {BRANCH}", "Metadata: read", lambda: _ruleset(answers, BRANCH)
         ),
+        tag_rules=answers.seen("the rules for tags", "Metadata: read", lambda: _tag_rules(answers)),
         variables=_variables(answers, description.owner),
         secrets=_secrets(answers, environments),
         runners=answers.seen(
@@ -174,7 +185,25 @@ def _rules(answers: Answers, branch: str, *, administers: bool) -> frozenset[str
 
 def _ruleset(answers: Answers, branch: str) -> frozenset[str]:
     """The types of rules for a branch, which need not be there."""
-    return frozenset(rule.type for rule in answers.all(f"/rules/branches/{quote(branch, safe='')}", BranchRule))
+    return frozenset(rule.type for rule in answers.all(f"/rules/branches/{quote(branch, safe='')}", Rule))
+
+
+def _tag_rules(answers: Answers) -> frozenset[str]:
+    """The types of rules for the tags of releases, which no call gives as it does for a branch."""
+    listed = answers.all("/rulesets", ListedRuleset)
+    active = [each.id for each in listed if each.target == "tag" and each.enforcement == "active"]
+    rulesets = [answers.one(f"/rulesets/{number}", Ruleset) for number in active]
+    return frozenset(
+        rule.type for each in rulesets if _is_for_releases(each.conditions.ref_name) for rule in each.rules
+    )
+
+
+def _is_for_releases(names: RefNames) -> bool:
+    def names_them(patterns: tuple[str, ...]) -> bool:
+        # In GitHub's patterns a '**/' also stands for no folder.
+        return "~ALL" in patterns or any(fnmatchcase(f"refs/tags/{TAG}", each.replace("**/", "*")) for each in patterns)
+
+    return names_them(names.include) and not names_them(names.exclude)
 
 
 def _variables(answers: Answers, owner: Account) -> Mapping[str, str] | Unseen:

@@ -4,7 +4,7 @@ https://docs.github.com/en/rest/actions/permissions
 https://docs.github.com/en/rest/pages/pages
 https://docs.github.com/en/rest/deployments/environments
 https://docs.github.com/en/rest/repos/repos#check-if-immutable-releases-are-enabled-for-a-repository
-https://docs.github.com/en/rest/repos/rules#get-rules-for-a-branch
+https://docs.github.com/en/rest/repos/rules
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from wheelmill.hosting.factory import CALLED, CALLER
 
 ORGANIZATION: Final = "Organization"
 """The type of an account that is nobody's own."""
@@ -39,6 +41,8 @@ class Account:
 class Description:
     """What GitHub says of a repository to everybody who may see it."""
 
+    full_name: str
+    """``OWNER/REPO`` as it is now: GitHub also answers for the names that a repository had before."""
     default_branch: str
     owner: Account
     visibility: Literal["public", "private", "internal"]
@@ -72,6 +76,15 @@ class TokenPolicy:
     default_workflow_permissions: Literal["read", "write"]
     can_approve_pull_request_reviews: bool
     """Whether it may open pull requests: GitHub has one setting for both."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkApproval:
+    """Whose pull requests wait until a maintainer lets their workflows run."""
+
+    approval_policy: Literal[
+        "first_time_contributors_new_to_github", "first_time_contributors", "all_external_contributors"
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,10 +139,44 @@ class NamePattern:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BranchRule:
-    """One rule for a branch, such as ``pull_request`` or ``non_fast_forward``."""
+class Rule:
+    """One rule for a branch or a tag, such as ``pull_request`` or ``creation``."""
 
     type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedRuleset:
+    """A set of rules as the list of them has it."""
+
+    id: int
+    target: str
+    """``branch``, ``tag``, ``push`` or ``repository``."""
+    enforcement: str
+    """``active``, ``evaluate`` or ``disabled``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefNames:
+    """Patterns of references, such as ``refs/tags/v*``, or ``~ALL``."""
+
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesetConditions:
+    """What a set of rules is for."""
+
+    ref_name: RefNames
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ruleset:
+    """A set of rules."""
+
+    conditions: RulesetConditions
+    rules: tuple[Rule, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,8 +239,6 @@ class Workflow:
 class RepositorySettings:
     """Everything that is looked at."""
 
-    full_name: str
-    """``OWNER/REPO``."""
     settings_url: str
     """The page on which a person changes them."""
     description: Description
@@ -201,6 +246,7 @@ class RepositorySettings:
     allowed: AllowedActions | Unseen | None
     """None where all actions are allowed, or none."""
     token: TokenPolicy | Unseen
+    fork_approval: ForkApproval | Unseen
     pages: PagesSite | Unseen | None
     """None where there is no site."""
     immutable: bool | Unseen
@@ -212,9 +258,21 @@ class RepositorySettings:
     """The types of those for the default branch."""
     ledger_rules: frozenset[str] | Unseen
     """The types of those for the branch of the ledger."""
+    tag_rules: frozenset[str] | Unseen
+    """The types of those for the tags of releases."""
     variables: Mapping[str, str] | Unseen
     secrets: frozenset[str] | Unseen
     """The names of those that the job has that tells of failures."""
     runners: tuple[SelfHostedRunner, ...] | Unseen
     workflows: Mapping[str, str] | Unseen
     """The state of each, by the name of its file."""
+
+    @property
+    def full_name(self) -> str:
+        """``OWNER/REPO``."""
+        return self.description.full_name
+
+    @property
+    def is_package(self) -> bool:
+        """Whether it is a package's own repository, which has one workflow and calls a factory's."""
+        return not isinstance(self.workflows, Unseen) and CALLER in self.workflows and CALLED not in self.workflows

@@ -31,6 +31,7 @@ class SettingCode(StrEnum):
     WORKFLOW_OFF = "workflow-off", "nothing starts a workflow that is off, not even a dispatch"
     TOKEN_WRITES = "token-writes", "a job whose workflow says nothing could change the repository"
     NO_PULL_REQUESTS = "no-pull-requests", "upstream.yml cannot open the pull request with new versions"
+    FORKS_UNASKED = "forks-unasked", "a pull request may change the workflows: it runs what it likes where it likes"
     PAGES_SOURCE = "pages-source", "the index is built, and its deployment fails"
     ENVIRONMENT_OPEN = (
         "environment-open",
@@ -40,6 +41,7 @@ class SettingCode(StrEnum):
     RELEASES_MUTABLE = "releases-mutable", "what was published and attested could be changed"
     BRANCH_OPEN = "branch-open", "whoever may push decides alone, and without a trace, what is built and released"
     LEDGER_CLOSED = "ledger-closed", "runs cannot write what they released, claimed or saw fail"
+    TAGS_CLOSED = "tags-closed", "no release can be published: publishing makes its tag"
     VARIABLE_UNKNOWN = "variable-unknown", "nothing reads it, so what it was meant to change stays as it is"
     VARIABLE_VALUE = "variable-value", "workflows read something else in it than was meant, or end with an error"
     SECRET_MISSING = "secret-missing", "nobody is told when a run fails"

@@ -24,6 +24,7 @@ def test_what_a_token_without_administration_does_not_see(repository: Hosted, ch
         (
             "whether Actions may run",
             "what the token of a job may do",
+            "whose pull requests wait for approval",
             "whether releases are immutable",
             "the protection of the branch main",
             "the machines of the owner",
@@ -41,6 +42,7 @@ def test_what_a_token_without_administration_does_not_see(repository: Hosted, ch
         ("/environments/notify/deployment-branch-policies", "the branches of the environments", "Actions: read"),
         ("/environments/notify/secrets", "the names of the secrets", "Secrets: read, Environments: read"),
         ("/rules/branches/ledger", "the rules for the branch ledger", "Metadata: read"),
+        ("/rulesets/2", "the rules for tags", "Metadata: read"),
         ("/actions/variables", "the variables", "Variables: read"),
         ("/actions/workflows", "the state of the workflows", "Actions: read"),
     ],

@@ -9,6 +9,7 @@ import pytest
 from tests.github_server import REPOSITORY
 from tests.hosted import WRONG, Hosted
 from tests.unit.hosting.conftest import Check
+from wheelmill.errors import UsageError
 from wheelmill.hosting.settings import Unseen
 from wheelmill.hosting.wrong import WrongSetting
 
@@ -143,6 +144,75 @@ def test_rules_that_keep_jobs_from_the_ledger(told: Hosted, examined: Check) -> 
     found = only(examined)
     assert found.code == "ledger-closed"
     assert found.what.endswith(": pull_request")
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "is_closed"),
+    [
+        (["~ALL"], [], True),
+        (["refs/tags/v*"], [], True),
+        (["refs/tags/**/*"], [], True),
+        (["refs/tags/v1*"], [], False),
+        (["~ALL"], ["refs/tags/v20*"], False),
+        ([], [], False),
+    ],
+)
+def test_rules_that_keep_jobs_from_making_tags(
+    told: Hosted, examined: Check, include: list[str], exclude: list[str], *, is_closed: bool
+) -> None:
+    told.answers["/rulesets/2"].update(
+        conditions={"ref_name": {"include": include, "exclude": exclude}}, rules=[{"type": "creation"}]
+    )
+    assert codes(examined) == ["tags-closed"] * is_closed
+
+
+def test_rules_for_tags_that_are_only_tried_out_stop_nothing(told: Hosted, examined: Check) -> None:
+    told.answers["/rulesets"][1]["enforcement"] = "evaluate"
+    told.answers["/rulesets/2"]["rules"] = [{"type": "creation"}]
+    assert examined() == ()
+
+
+@pytest.mark.parametrize(
+    ("policy", "has_machines", "found"),
+    [
+        ("first_time_contributors_new_to_github", False, ["forks-unasked"]),
+        ("first_time_contributors", False, []),
+        ("first_time_contributors", True, ["forks-unasked"]),
+        ("all_external_contributors", True, []),
+    ],
+)
+def test_whose_pull_requests_run_without_approval(
+    told: Hosted, examined: Check, policy: str, found: list[str], *, has_machines: bool
+) -> None:
+    told.answers["/actions/permissions/fork-pr-contributor-approval"]["approval_policy"] = policy
+    if not has_machines:
+        told.answers["/actions/runners"]["runners"] = []
+        told.answers["/actions/variables"]["variables"].pop(1)
+    assert codes(examined) == found
+
+
+def test_commands_name_the_repository_as_it_is_called_now(told: Hosted, examined: Check) -> None:
+    told.answers[""].update(full_name="octo/renamed", has_issues=False)
+    assert only(examined).remedy == ("gh repo edit octo/renamed --enable-issues",)
+
+
+def test_a_name_that_is_none_reaches_no_command(told: Hosted, examined: Check) -> None:
+    told.answers[""].update(full_name="octo/wheels; rm -rf ~", has_issues=False)
+    with pytest.raises(UsageError, match="expected OWNER/REPO"):
+        examined()
+
+
+def test_what_only_a_factory_does_is_not_asked_of_a_package(told: Hosted, examined: Check) -> None:
+    told.answers["/actions/workflows"]["workflows"] = [{"path": ".github/workflows/wheels.yml", "state": "active"}]
+    told.answers["/environments"]["environments"] = [
+        {"name": name, "deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
+        for name in ("github-pages", "release", "notify")
+    ]
+    for path in [path for path in told.answers if path.endswith("/deployment-branch-policies")]:
+        told.answers[path]["branch_policies"] = [{"name": "v*", "type": "tag"}]
+    for code in ("issues-off", "no-pull-requests", "actions-refused"):
+        WRONG[code](told.answers)
+    assert examined() == ()
 
 
 def test_releases_in_another_store_may_change(told: Hosted, examined: Check) -> None:

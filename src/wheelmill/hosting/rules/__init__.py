@@ -6,8 +6,14 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Final
 
-from wheelmill.hosting.rules.actions import check_actions, check_allowed_actions, check_token, check_workflows
-from wheelmill.hosting.rules.branches import check_default_branch, check_ledger
+from wheelmill.hosting.rules.actions import (
+    check_actions,
+    check_allowed_actions,
+    check_forks,
+    check_token,
+    check_workflows,
+)
+from wheelmill.hosting.rules.branches import check_default_branch, check_ledger, check_tags
 from wheelmill.hosting.rules.places import check_environments, check_pages, check_releases, check_repository
 from wheelmill.hosting.rules.variables import check_runners, check_variables, check_webhook
 from wheelmill.hosting.settings import RepositorySettings, Unseen
@@ -19,11 +25,13 @@ _RULES: Final[tuple[Callable[[RepositorySettings], Judgement], ...]] = (
     check_allowed_actions,
     check_workflows,
     check_token,
+    check_forks,
     check_pages,
     check_environments,
     check_releases,
     check_default_branch,
     check_ledger,
+    check_tags,
     check_variables,
     check_webhook,
     check_runners,

@@ -41,7 +41,8 @@ def check_allowed_actions(settings: RepositorySettings) -> Judgement:
         patterns = allowed.patterns_allowed
         names = [pattern.partition("@")[0] for pattern in patterns]
         refused = [] if allowed.github_owned_allowed else ["those of GitHub itself"]
-        refused += [action for action in FOREIGN_ACTIONS if not any(fnmatchcase(action, name) for name in names)]
+        foreign = () if settings.is_package else FOREIGN_ACTIONS
+        refused += [action for action in foreign if not any(fnmatchcase(action, name) for name in names)]
         if refused:
             what = f"actions that are not allowed: {', '.join(refused)}"
             yield wrong(SettingCode.ACTIONS_REFUSED, what, _allowing(settings, patterns))
@@ -74,10 +75,29 @@ def check_token(settings: RepositorySettings) -> Judgement:
     if isinstance(token, Unseen):
         yield token
         return
-    fields = "-f default_workflow_permissions=read -F can_approve_pull_request_reviews=true"
+    opens = not settings.is_package
+    fields = f"-f default_workflow_permissions=read{' -F can_approve_pull_request_reviews=true' if opens else ''}"
     command = api_command(settings, "PUT", "actions/permissions/workflow", fields)
     if token.default_workflow_permissions != "read":
         what = "the token of a job may write where its workflow does not say what it may do"
         yield wrong(SettingCode.TOKEN_WRITES, what, command)
-    if not token.can_approve_pull_request_reviews:
+    if opens and not token.can_approve_pull_request_reviews:
         yield wrong(SettingCode.NO_PULL_REQUESTS, "workflows may not open pull requests", command)
+
+
+def check_forks(settings: RepositorySettings) -> Judgement:
+    """A stranger's pull request waits for approval: it may change the workflows, and the machines that they name.
+
+    https://docs.github.com/en/actions/how-tos/manage-workflow-runs/approve-runs-from-forks
+    """
+    if isinstance(settings.fork_approval, Unseen):
+        yield settings.fork_approval
+        return
+    policy, runners = settings.fork_approval.approval_policy, settings.runners
+    has_machines = bool(runners) and not isinstance(runners, Unseen)
+    if policy == "first_time_contributors_new_to_github" or (has_machines and policy != "all_external_contributors"):
+        whose = "whoever is not new to GitHub" if policy.endswith("github") else "whoever contributed once"
+        fields = "-f approval_policy=all_external_contributors"
+        command = api_command(settings, "PUT", "actions/permissions/fork-pr-contributor-approval", fields)
+        machines = ", on machines of your own, too" if has_machines else ""
+        yield wrong(SettingCode.FORKS_UNASKED, f"pull requests of {whose} run without approval{machines}", command)

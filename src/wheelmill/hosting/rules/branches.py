@@ -1,4 +1,4 @@
-"""Who may change the default branch, and that jobs may write to the ledger's."""
+"""Who may change the default branch, and that jobs may write to the ledger's and make tags."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from wheelmill.hosting.factory import TAG
 from wheelmill.hosting.settings import RepositorySettings, Unseen
 from wheelmill.hosting.wrong import Judgement, SettingCode, api_command, wrong
 from wheelmill.release.github.ledger import BRANCH
@@ -60,3 +61,12 @@ def check_ledger(settings: RepositorySettings) -> Judgement:
     elif stopping := sorted(settings.ledger_rules & _STOPS_JOBS):
         what = f"rules keep workflows from writing to the branch {BRANCH}: {', '.join(stopping)}"
         yield wrong(SettingCode.LEDGER_CLOSED, what, f"{settings.settings_url}/rules")
+
+
+def check_tags(settings: RepositorySettings) -> Judgement:
+    """Jobs may make those of releases. Nobody can delete or move them where releases are immutable."""
+    if isinstance(settings.tag_rules, Unseen):
+        yield settings.tag_rules
+    elif "creation" in settings.tag_rules:
+        what = f"rules keep workflows from making tags such as {TAG}"
+        yield wrong(SettingCode.TAGS_CLOSED, what, f"{settings.settings_url}/rules")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from fnmatch import fnmatchcase
 
-from wheelmill.hosting.factory import CALLED, CALLER, ENVIRONMENTS, NOTIFY, PAGES
+from wheelmill.hosting.factory import ENVIRONMENTS, NOTIFY, PAGES
 from wheelmill.hosting.settings import Environment, NamePattern, RepositorySettings, Unseen
 from wheelmill.hosting.variables import NOTIFIES, STORE
 from wheelmill.hosting.wrong import Judgement, SettingCode, api_command, wrong
@@ -19,7 +19,7 @@ def check_repository(settings: RepositorySettings) -> Judgement:
         yield wrong(SettingCode.PRIVATE, f"the repository is {description.visibility}", command)
     if description.archived:
         yield wrong(SettingCode.ARCHIVED, "the repository is archived", f"gh repo unarchive {name}")
-    if not description.has_issues:
+    if not description.has_issues and not settings.is_package:
         what = f"issues are off{', as in every new fork' if description.fork else ''}"
         yield wrong(SettingCode.ISSUES_OFF, what, f"gh repo edit {name} --enable-issues")
 
@@ -78,10 +78,9 @@ def _check_environment(settings: RepositorySettings, environment: Environment) -
 
 def _source_of(settings: RepositorySettings) -> NamePattern:
     """What deploys: the default branch of a factory, the tags of a package whose workflow calls ours."""
-    workflows = settings.workflows
-    if isinstance(workflows, Unseen) or CALLED in workflows or CALLER not in workflows:
-        return NamePattern(name=settings.description.default_branch)
-    return NamePattern(name="v*", type="tag")
+    if settings.is_package:
+        return NamePattern(name="v*", type="tag")
+    return NamePattern(name=settings.description.default_branch)
 
 
 def _admits(pattern: NamePattern, source: NamePattern) -> bool:
@@ -104,7 +103,7 @@ def _admitting(settings: RepositorySettings, environment: str) -> str:
 def check_releases(settings: RepositorySettings) -> Judgement:
     """What is published here cannot be changed."""
     own, variables = f"github:{settings.full_name}", settings.variables
-    if not isinstance(variables, Unseen) and variables.get(STORE, own) != own:
+    if not isinstance(variables, Unseen) and variables.get(STORE, own).casefold() != own.casefold():
         return
     if isinstance(settings.immutable, Unseen):
         yield settings.immutable
