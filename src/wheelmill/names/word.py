@@ -24,10 +24,10 @@ class Word(ABC):
 
     @classmethod
     def _validated(cls, value: object) -> Self:
-        if isinstance(value, cls):
-            return value
         if isinstance(value, str):
             return cast(Self, _read_once(cls, value))
+        if isinstance(value, cls):
+            return value
         raise ValueError(f"expected text in quotes, not {value!r}")
 
     @classmethod

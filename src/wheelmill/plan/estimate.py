@@ -6,12 +6,10 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import mean
 from typing import Final
 
-from wheelmill.names import ProjectName
 from wheelmill.plan.groups import Group, groups_of
-from wheelmill.plan.targets import PastBuild, Plan
+from wheelmill.plan.targets import PastBuilds, Plan
 
 GUESSED_SECONDS: Final = 600
 """For each GPU architecture of a wheel of which nothing is known: between those that docs/performance.md has."""
@@ -61,22 +59,16 @@ class Estimate:
     """How far the hours are to be trusted."""
 
 
-def estimate(plan: Plan, past: Iterable[PastBuild], *, runners: int | None = None) -> Estimate:
+def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Estimate:
     """Add up what the targets' projects cost on average before, or else what is thought of them.
 
     Args:
         plan: the plan whose hours are wanted.
-        past: the builds of published wheels, with their seconds and bytes.
+        past: what published wheels of the projects cost.
         runners: machines that work at the same time; None has one for each job.
     """
-    records: dict[ProjectName, list[PastBuild]] = {}
-    for build in past:
-        records.setdefault(build.project, []).append(build)
-    seconds = {project: mean(build.seconds for build in builds) for project, builds in records.items()}
-    sizes = {project: mean(build.size for build in builds) for project, builds in records.items()}
-    groups = groups_of(plan)
-    known = [target.cell.project for target in plan.targets if target.cell.project in records]
-    judged = [(group, *_hours_of(group, seconds)) for group in groups]
+    known = [past[target.cell.project] for target in plan.targets if target.cell.project in past]
+    judged = [(group, *_hours_of(group, past)) for group in groups_of(plan)]
     jobs = [_jobs_of(group, hours) for group, _, hours in judged]
     by_job = [hours for own in jobs for hours in own]
     machines = runners or max(1, len(by_job))
@@ -87,7 +79,7 @@ def estimate(plan: Plan, past: Iterable[PastBuild], *, runners: int | None = Non
         runners=machines,
         machine_hours=sum(by_job),
         hours=max([_until_the_last(by_job, machines), *(own[0] + own[-1] for own in jobs if len(own) > 1)]),
-        size=round(sum(sizes[project] for project in known)),
+        size=sum(each.size for each in known),
         shares={
             basis: Share(
                 wheels=sum(len(group.targets) for group, own, _ in judged if own is basis),
@@ -98,19 +90,19 @@ def estimate(plan: Plan, past: Iterable[PastBuild], *, runners: int | None = Non
     )
 
 
-def _hours_of(group: Group, measured: Mapping[ProjectName, float]) -> tuple[Basis, float]:
+def _hours_of(group: Group, past: PastBuilds) -> tuple[Basis, float]:
     """What a group takes in one job, and how that is known.
 
     Published wheels do not tell it of a group that several jobs compile: they know the last job's time.
 
     Args:
         group: the targets.
-        measured: seconds that a wheel of a project took on average.
+        past: what published wheels of the projects cost.
     """
     first, wheels = group.targets[0], len(group.targets)
-    seconds = measured.get(first.cell.project)
-    if seconds is not None and not (group.parts > 1 and first.package.seconds):
-        return Basis.MEASURED, wheels * seconds / 3600
+    measured = past.get(first.cell.project)
+    if measured and not (group.parts > 1 and first.package.seconds):
+        return Basis.MEASURED, wheels * measured.seconds / 3600
     basis, one = (Basis.PRIOR, first.package.seconds) if first.package.seconds else (Basis.GUESS, GUESSED_SECONDS)
     return basis, group.seconds_of(one) / 3600
 

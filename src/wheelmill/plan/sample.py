@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -10,7 +9,7 @@ from packaging.version import Version
 
 from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
 from wheelmill.plan.estimate import estimate
-from wheelmill.plan.targets import BuildTarget, Obstacle, PastBuild, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Obstacle, PastBuilds, Plan, Skip
 
 _SAMPLED: Final = Platform("linux", "x86_64")
 _SAMPLE_SIZE: Final = 3
@@ -35,7 +34,7 @@ def sample_of(plan: Plan) -> Plan:
     return replace(plan, targets=kept, skips=(*plan.skips, *others))
 
 
-def with_sample(plan: Plan, for_torch: Plan, past: Iterable[PastBuild]) -> Plan:
+def with_sample(plan: Plan, for_torch: Plan, past: PastBuilds) -> Plan:
     """Add a wheel of each of the packages that show first whether a new torch can be built for.
 
     They are those that cost least, and need no other package of ours: what the headers of a torch refuse, and what its
@@ -45,15 +44,14 @@ def with_sample(plan: Plan, for_torch: Plan, past: Iterable[PastBuild]) -> Plan:
     Args:
         plan: what is built anyway.
         for_torch: the plan for the new torch alone.
-        past: the builds of published wheels, which tell the cost.
+        past: what published wheels of the projects cost.
     """
     best: dict[ProjectName, BuildTarget] = {}
     for target in for_torch.targets:
         linked = isinstance(target.cell.torch, TorchVersion) and not target.package.expectations.requires
         if linked and target.cell.platform == _SAMPLED:
             best[target.cell.project] = max(best.get(target.cell.project, target), target, key=_newest_with_oldest)
-    known = tuple(past)
-    costs = {name: estimate(Plan(targets=(each,), skips=()), known).machine_hours for name, each in best.items()}
+    costs = {name: estimate(Plan(targets=(each,), skips=()), past).machine_hours for name, each in best.items()}
     chosen = [best[name] for name in sorted(best, key=lambda name: (costs[name], name))[:_SAMPLE_SIZE]]
     return replace(plan, targets=tuple({target.cell: target for target in (*plan.targets, *chosen)}.values()))
 

@@ -120,12 +120,15 @@ class BuildTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class PastBuild:
-    """What one published wheel cost."""
+    """What a published wheel of a project cost, on average."""
 
-    project: ProjectName
     seconds: float
     size: int
     """Bytes."""
+
+
+PastBuilds = Mapping[ProjectName, PastBuild]
+"""Those of every project that has a published wheel."""
 
 
 @dataclass(frozen=True, kw_only=True)

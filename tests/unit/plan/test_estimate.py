@@ -13,10 +13,9 @@ DEMO, OTHER = project_name("demo"), project_name("other")
 NOTHING = Share(wheels=0, machine_hours=0)
 
 
-def test_wheels_cost_what_those_of_their_project_cost_on_average() -> None:
+def test_wheels_cost_what_those_of_their_project_cost() -> None:
     plan = Plan(targets=(target(), target(python="3.12")), skips=())
-    past = [PastBuild(project=DEMO, seconds=seconds, size=size) for seconds, size in ((1800, 10), (5400, 30))]
-    past.append(PastBuild(project=OTHER, seconds=1e9, size=10**9))
+    past = {DEMO: PastBuild(seconds=3600, size=20), OTHER: PastBuild(seconds=1e9, size=10**9)}
     assert estimate(plan, past) == Estimate(
         wheels=2,
         unknown=0,
@@ -36,7 +35,7 @@ def test_wheels_cost_what_those_of_their_project_cost_on_average() -> None:
 def test_a_project_that_was_never_built_is_guessed_by_its_gpu_architectures() -> None:
     """The machine hours of unknown wheels were 0.0."""
     built = replace(target(), architectures=(Architecture(8, 0), Architecture(9, 0)))
-    cost = estimate(Plan(targets=(built,), skips=()), ())
+    cost = estimate(Plan(targets=(built,), skips=()), {})
     assert (cost.wheels, cost.unknown, cost.size) == (0, 1, 0)
     assert cost.machine_hours == pytest.approx(2 * GUESSED_SECONDS / 3600)
     assert cost.shares[Basis.GUESS] == Share(wheels=1, machine_hours=cost.machine_hours)
@@ -46,8 +45,8 @@ def test_what_its_entry_says_wins_over_a_guess_and_what_was_published_over_both(
     built = replace(target(), architectures=(Architecture(8, 0), Architecture(9, 0)))
     built = replace(built, package=replace(built.package, seconds=1800))
     plan = Plan(targets=(built,), skips=())
-    assert estimate(plan, ()).shares[Basis.PRIOR] == Share(wheels=1, machine_hours=1.0)
-    published = [PastBuild(project=DEMO, seconds=7200, size=1)]
+    assert estimate(plan, {}).shares[Basis.PRIOR] == Share(wheels=1, machine_hours=1.0)
+    published = {DEMO: PastBuild(seconds=7200, size=1)}
     cost = estimate(plan, published)
     assert (cost.machine_hours, cost.shares[Basis.PRIOR]) == (2.0, NOTHING)
 
@@ -57,12 +56,12 @@ def test_a_further_python_of_a_job_finds_objects_in_the_compiler_cache() -> None
         replace(each, architectures=(Architecture(9, 0),), package=replace(each.package, seconds=3600))
         for each in (target(), target(python="3.12"))
     )
-    assert estimate(Plan(targets=(one, other), skips=()), ()).machine_hours == pytest.approx(1.15)
+    assert estimate(Plan(targets=(one, other), skips=()), {}).machine_hours == pytest.approx(1.15)
 
 
 def test_long_jobs_start_first_on_as_many_runners_as_there_are() -> None:
     plan = Plan(targets=tuple(target(version=f"{number}.0") for number in range(5)), skips=())
-    cost = estimate(plan, [PastBuild(project=DEMO, seconds=3600, size=1)], runners=2)
+    cost = estimate(plan, {DEMO: PastBuild(seconds=3600, size=1)}, runners=2)
     assert (cost.jobs, cost.machine_hours, cost.hours) == (5, 5.0, 3.0)
 
 
@@ -70,9 +69,9 @@ def test_parts_of_a_wheel_are_jobs_and_the_last_one_waits_for_them() -> None:
     entry = replace(target().package, seconds=3600, shards_per_wheel=4)
     divided = replace(target(), architectures=(Architecture(9, 0),), package=entry)
     plan = Plan(targets=(divided,), skips=())
-    cost = estimate(plan, [PastBuild(project=DEMO, seconds=60, size=1)])  # which is what the last job took
+    cost = estimate(plan, {DEMO: PastBuild(seconds=60, size=1)})  # which is what the last job took
     assert cost.jobs == 5
     assert cost.machine_hours == pytest.approx(1 + 5 * 0.1)
     assert cost.hours == pytest.approx(1 / 4 + 2 * 0.1)
     assert cost.shares[Basis.PRIOR].machine_hours == pytest.approx(cost.machine_hours)
-    assert estimate(plan, (), runners=1).hours == pytest.approx(cost.machine_hours)
+    assert estimate(plan, {}, runners=1).hours == pytest.approx(cost.machine_hours)

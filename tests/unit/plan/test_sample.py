@@ -55,7 +55,7 @@ def test_a_new_torch_is_tried_with_the_packages_that_cost_least() -> None:
     ]
     bound = replace(PACKAGE, requires=(project_name("cheap"),))
     for_torch = [replace(each, package=bound) if each.cell.project == "bound" else each for each in for_torch]
-    past = [PastBuild(project=project_name(name), seconds=cost, size=1) for name, cost in costs.items()]
+    past = {project_name(name): PastBuild(seconds=cost, size=1) for name, cost in costs.items()}
     anyway = of(EXAMPLE)
     sampled = with_sample(Plan(targets=(anyway,), skips=()), Plan(targets=tuple(for_torch), skips=()), past)
     assert [each.cell.id for each in sampled.targets] == [
@@ -66,4 +66,4 @@ def test_a_new_torch_is_tried_with_the_packages_that_cost_least() -> None:
 
 def test_what_is_built_anyway_is_sampled_once() -> None:
     plan = Plan(targets=(of(EXAMPLE),), skips=())
-    assert with_sample(plan, plan, []) == plan
+    assert with_sample(plan, plan, {}) == plan

@@ -15,7 +15,7 @@ from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.plan.estimate import GUESSED_SECONDS, Basis, Estimate, estimate
 from wheelmill.plan.groups import groups_of
-from wheelmill.plan.targets import BuildTarget, Filters, PastBuild, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Filters, PastBuilds, Plan, Skip
 
 _REASONS: Final = 3
 """How many reasons of a package stand in its line in full; more of them are put together by their kinds."""
@@ -28,12 +28,12 @@ _BASES: Final[Mapping[Basis, tuple[str, str]]] = {
 """How hours are marked, and what is said of them."""
 
 
-def print_plan(planned: Plan, past: Sequence[PastBuild], cost: Estimate, *, wheels: bool, skips: bool) -> None:
+def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool, skips: bool) -> None:
     """Print the tables that were asked for, else a line a package; then the sum of them.
 
     Args:
         planned: the targets and skips of the tables.
-        past: the builds of published wheels, by which the hours are judged.
+        past: what published wheels of the projects cost, by which the hours are judged.
         cost: what all targets together will cost.
         wheels: whether to list what would be built.
         skips: whether to list the reasons for what would not be built.
@@ -55,7 +55,7 @@ def print_plan(planned: Plan, past: Sequence[PastBuild], cost: Estimate, *, whee
             STDOUT.print(f"  {mark}{_in_words(share.machine_hours)} of them for {share.wheels} wheels, {words}")
 
 
-def _print_overview(planned: Plan, past: Sequence[PastBuild]) -> None:
+def _print_overview(planned: Plan, past: PastBuilds) -> None:
     """Print a line a package: its wheels and what they cost, and why there are no others."""
     table = Table(box=None, pad_edge=False)
     for name in ("package", "wheels", "jobs", "hours", "newest torch"):

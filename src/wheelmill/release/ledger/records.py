@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from wheelmill.names import ProjectName, PythonVersion, ReleaseTag, Sha256
-from wheelmill.plan.targets import Cell, KnownFailures, PastBuild
+from wheelmill.plan.targets import Cell, KnownFailures, PastBuild, PastBuilds
 
 AN_HOUR: Final = timedelta(hours=1)
 """For as long the host counts what was created."""
@@ -152,7 +152,7 @@ class LedgerState:
     def cells(self) -> Mapping[Cell, ReleaseTag]:
         """Which cells of the matrix are published, and in which release."""
         return {
-            replace(wheel.cell, python=python): release.tag
+            (wheel.cell if wheel.cell.python is python else replace(wheel.cell, python=python)): release.tag
             for release in self.releases.values()
             for wheel in release.wheels
             if wheel.cell
@@ -160,11 +160,17 @@ class LedgerState:
         }
 
     @property
-    def past_builds(self) -> tuple[PastBuild, ...]:
-        """What the published wheels cost, to judge new plans by."""
-        return tuple(
-            PastBuild(project=wheel.cell.project, seconds=wheel.seconds, size=wheel.size)
-            for release in self.releases.values()
-            for wheel in release.wheels
-            if wheel.cell
-        )
+    def past_builds(self) -> PastBuilds:
+        """What the published wheels of each project cost, to judge new plans by."""
+        wheels: dict[ProjectName, list[ReleasedWheel]] = {}
+        for release in self.releases.values():
+            for wheel in release.wheels:
+                if wheel.cell:
+                    wheels.setdefault(wheel.cell.project, []).append(wheel)
+        return {
+            project: PastBuild(
+                seconds=sum(wheel.seconds for wheel in own) / len(own),
+                size=sum(wheel.size for wheel in own) // len(own),
+            )
+            for project, own in wheels.items()
+        }

@@ -18,7 +18,7 @@ def of(project: str, seconds: int | None = None) -> BuildTarget:
 
 
 def test_hours_are_marked_by_what_they_go_by(capsys: pytest.CaptureFixture[str]) -> None:
-    past = [PastBuild(project=project_name("measured"), seconds=7200, size=3 * 10**9)]
+    past = {project_name("measured"): PastBuild(seconds=7200, size=3 * 10**9)}
     planned = Plan(targets=(of("measured"), of("prior", 3600), of("guessed"), of("quick", 9)), skips=())
     print_plan(planned, past, estimate(planned, past), wheels=False, skips=False)
     printed = capsys.readouterr().out
