@@ -69,8 +69,56 @@ def test_nothing_is_overwritten(name: str, python: Command, checkout: Path) -> N
     assert files_in(checkout) == {name}
 
 
+@pytest.mark.usefixtures("locked")
+def test_what_a_command_that_broke_off_left_is_taken_up(python: Command, checkout: Path) -> None:
+    shown = python(*INIT, *FROM, "--dry-run", cwd=checkout, exit_code=0).stdout.partition("# wheelmill.yml\n")[2]
+    (checkout / "wheelmill.yml").write_text(shown.partition("\n# .github")[0])
+    python(*INIT, checkout, *FROM, exit_code=0)
+    assert files_in(checkout) == FILES
+
+
+def test_nothing_is_written_through_a_link(python: Command, checkout: Path) -> None:
+    others = checkout.with_name("others")
+    others.mkdir()
+    (checkout / ".github").symlink_to(others)
+    (checkout / "wheelmill.yml").symlink_to(checkout / "gone")
+    done = python(*INIT, checkout, *FROM, exit_code=2)
+    assert done.stderr.startswith(f"error: {checkout / '.github'}, {checkout / 'wheelmill.yml'}: there already\n")
+    assert list(others.iterdir()) == []
+    assert (checkout / "wheelmill.yml").is_symlink()
+
+
+def test_a_file_in_the_place_of_a_folder_is_told_before_anything_is_written(python: Command, checkout: Path) -> None:
+    (checkout / ".github").write_text("mine")
+    assert "there already" in python(*INIT, checkout, *FROM, exit_code=2).stderr
+    assert files_in(checkout) == {".github"}
+
+
+def test_a_folder_that_is_no_checkout_is_told(python: Command, checkout: Path) -> None:
+    (checkout / "part").mkdir()
+    (checkout / "part" / "pyproject.toml").write_text(PYPROJECT)
+    done = python(*INIT, checkout / "part", *FROM, "--dry-run", exit_code=0)
+    assert done.stderr.startswith(f"{checkout / 'part'} is not the root of a checkout")
+
+
+def test_the_workflow_calls_just_what_was_named(python: Command, checkout: Path) -> None:
+    done = python(*INIT, checkout, "--from", "PREFAB/OWNER-REPO@REF/v1", "--dry-run", exit_code=0)
+    assert "uses: PREFAB/OWNER-REPO/.github/workflows/package.yml@REF/v1\n" in done.stdout
+    assert "continues: ${{ inputs.continues }}\n" in done.stdout
+
+
 @pytest.mark.parametrize(
-    "source", ["owner/wheelmill", "wheelmill@v1", "o/w/x@v1", "o/w@v1 #", "o/w@", "o/w@v1\nrun: x"]
+    "source",
+    [
+        "*a/wheelmill@v1",
+        "'a/wheelmill@v1",
+        "owner/wheelmill",
+        "wheelmill@v1",
+        "o/w/x@v1",
+        "o/w@v1 #",
+        "o/w@",
+        "o/w@v1\nrun: x",
+    ],
 )
 def test_a_source_that_is_none_is_refused(source: str, python: Command, checkout: Path) -> None:
     done = python(*INIT, checkout, "--from", source, exit_code=2)

@@ -1,5 +1,6 @@
 """What README and docs promise is there, and each command they show is run by a test."""
 
+import ast
 import dataclasses
 import itertools
 import re
@@ -161,6 +162,22 @@ def test_every_finding_of_the_check_of_settings_has_a_row_that_says_why() -> Non
 def test_every_state_of_a_group_has_a_row() -> None:
     told = set(itertools.chain(*first_cells("What the summary says of a group")))
     assert set(WORDS.values()) - told == set()
+
+
+def test_every_sentence_of_the_summary_and_of_notices_has_a_row() -> None:
+    tree = ast.parse((ROOT / "src" / "wheelmill" / "pipeline" / "summary_text.py").read_text())
+    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and each not in docstrings]
+    sentences = {
+        text.strip(" .:,#")
+        for text in texts
+        if isinstance(text, str) and "|" not in text and len(re.findall(r"[a-z]+", text)) > 3
+    }
+    workflow = (ROOT / ".github" / "workflows" / "wheels.yml").read_text()
+    sentences |= set(re.findall(r"::warning::([^;']+)", workflow)) | set(re.findall(r"notice \|\| '([^']+)'", workflow))
+    assert len(sentences) > len(WORDS)
+    told = list(itertools.chain(*first_cells("Messages"), *first_cells("What the summary says of a group")))
+    assert [sentence for sentence in sentences if not any(sentence in message for message in told)] == []
 
 
 def test_every_message_in_the_page_of_remedies_is_one_of_ours() -> None:

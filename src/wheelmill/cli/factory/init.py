@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
+import string
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -17,6 +20,8 @@ from wheelmill.errors import UsageError
 from wheelmill.system import resources
 from wheelmill.system.files import write_bytes
 
+_PLAIN: Final = frozenset(string.ascii_letters + string.digits + "-_.")
+"""Characters of the names of owners, repositories and references; no others reach the workflow."""
 _NEXT: Final = """\
 Next:
   wheelmill config check         names every fault of {own}
@@ -48,14 +53,15 @@ def init(
     """Write wheelmill.yml, its lock and a workflow, with which a package's own repository builds its wheels."""
     package = read_own_package(directory, name=name, version=version)
     repository, reference = _split(source) if source else _installed_from()
+    if not (directory / ".git").exists():
+        say(f"{directory.absolute()} is not the root of a checkout, where alone GitHub finds workflows")
     own, workflow = directory / OWN, directory / WORKFLOW
     lock = lock_path(own)
     contents = {
         own: package.entry(load_compatibility(resources.CONFIG)),
         workflow: workflow_text(repository, reference),
     }
-    if there := [str(path) for path in (*contents, lock) if path.exists()]:
-        raise UsageError(f"{', '.join(there)}: there already", hint="remove what shall be written anew")
+    _refuse_others({path: text.encode() for path, text in contents.items()} | {lock: None}, directory)
     for path, text in contents.items():
         if dry_run:
             typer.echo(f"# {path}\n{text}")
@@ -71,10 +77,37 @@ def init(
     say(_NEXT.format(own=OWN, name=package.name, files=" ".join(map(str, (*contents, lock)))))
 
 
+def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> None:
+    """Keep what belongs to others.
+
+    Args:
+        contents: what is to be written to each path; a file with just that is from a command that broke off. None where
+            nothing may be there.
+        directory: what they are written below.
+
+    Raises:
+        UsageError: something else is there, or in the place of a folder.
+    """
+    folders = {folder for path in contents for folder in path.parents if directory in folder.parents}
+    others = [folder for folder in folders if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir())]
+    others += [
+        path
+        for path, content in contents.items()
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_file() or path.read_bytes() != content)
+    ]
+    if others:
+        there = ", ".join(map(str, sorted(others)))
+        raise UsageError(f"{there}: there already", hint="remove what shall be written anew")
+
+
 def _split(text: str) -> tuple[str, str]:
     repository, _, reference = text.partition("@")
     owner, _, name = repository.partition("/")
-    if not (owner and name and reference) or "/" in name or not text.isprintable() or set(text) & set(" #:{}"):
+    if (
+        not (owner and name and reference)
+        or not set(owner + name) <= _PLAIN
+        or not set(reference) <= _PLAIN | {"/", "+"}
+    ):
         raise UsageError(f"--from: expected OWNER/REPO@REF, not {text!r}")
     return repository, reference
 

@@ -27,7 +27,8 @@ _ENTRY: Final = """\
 # What wheelmill builds of this repository. 'wheelmill config check' names every fault, 'wheelmill plan' every wheel.
 """
 
-_WORKFLOW_TEXT: Final = """\
+_CALLED: Final = "OWNER/REPO/.github/workflows/package.yml@REF"
+_WORKFLOW_TEXT: Final = f"""\
 # Builds the wheels that wheelmill.yml asks for, releases those of a tag and deploys their index to Pages.
 name: wheels
 
@@ -40,7 +41,7 @@ on:
         description: The number of a run whose work is taken up
         type: string
 
-permissions: {}
+permissions: {{}}
 
 jobs:
   wheels:
@@ -50,10 +51,10 @@ jobs:
       contents: write # to publish the releases
       id-token: write # to sign as this workflow, and to deploy
       pages: write # to deploy the index
-    uses: OWNER/REPO/.github/workflows/package.yml@REF
+    uses: {_CALLED}
     with:
       config: wheelmill.yml
-      continues: ${{ inputs.continues }}
+      continues: ${{{{ inputs.continues }}}}
 """
 
 
@@ -127,7 +128,7 @@ def workflow_text(repository: str, reference: str) -> str:
         repository: ``OWNER/REPO`` of wheelmill.
         reference: the commit, tag or branch of it.
     """
-    return _WORKFLOW_TEXT.replace("OWNER/REPO", repository).replace("REF", reference)
+    return _WORKFLOW_TEXT.replace(_CALLED, f"{repository}/.github/workflows/package.yml@{reference}")
 
 
 class _SetupCall:
