@@ -1,7 +1,8 @@
 """Python in a process of its own, as a person runs it: wheelmill's commands and this project's scripts.
 
 A new interpreter takes longer to import wheelmill than most commands take to do their work. So one process imports it,
-does nothing else, and is forked for each command. Tests with ``--real`` start a new interpreter each time.
+reads what ships once, and is forked for each command. Tests with ``--real`` start a new interpreter for the first of
+each command.
 """
 
 import importlib
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import IO, Protocol
 
 import wheelmill
+from wheelmill.config.load import load_config
+from wheelmill.system import resources
 
 ROOT = Path(__file__).parents[1]
 _MAX_MESSAGE = 1 << 17
@@ -37,6 +40,19 @@ class Start(Protocol):
 def start_anew(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done:
     """Start a new interpreter."""
     return subprocess.run([sys.executable, *words], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+
+
+def anew_at_first(fork: Start) -> Start:
+    """Start a new interpreter for the first of each command, as nothing that another imported helps a person's."""
+    started: set[tuple[str, ...]] = set()
+
+    def start(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done:
+        command = tuple(words[:4])  # as in -m wheelmill config check
+        first = command not in started
+        started.add(command)
+        return (start_anew if first else fork)(words, cwd=cwd, env=env)
+
+    return start
 
 
 @contextmanager
@@ -113,4 +129,5 @@ if __name__ == "__main__":
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     importlib.import_module("sigstore.verify")  # a second, which wheelmill itself puts off
+    load_config(resources.CONFIG)  # what checks files is made once
     _run(_command_of_fork(socket.socket(fileno=int(sys.argv[1]))))

@@ -12,7 +12,7 @@ _STEPS = ("open", "os.", "shutil.", "ctypes.dlsym", "fcntl.")
 
 
 def killed_at_every_step(
-    place: Path, prepare: Callable[[Path], object], action: Callable[[Path], object]
+    place: Path, prepare: Callable[[Path], object], action: Callable[[Path], object], stride: int = 1
 ) -> Iterator[Path]:
     """Kill an action before each of its steps that touch the disk.
 
@@ -20,18 +20,21 @@ def killed_at_every_step(
         place: the folder that gets a folder for each step.
         prepare: makes the state before, in a folder.
         action: changes that state; it is called in processes of their own.
+        stride: how many steps lie between two that are tried; those after the last of these are all tried.
 
     Yields:
         The folder that a killed process left; in the last one the action came to its end.
     """
-    step, killed = 0, True
-    while killed:
-        step += 1
-        folder = place / str(step)
+    step, killed = 1, True
+    while killed or stride > 1:
+        if not killed:
+            step, stride = step - stride + 1, 1
+        folder = place / f"{step} of {stride}"
         folder.mkdir()
         prepare(folder)
         killed = _is_killed(lambda folder=folder: action(folder), step)  # type: ignore[misc]  # it is called at once
         yield folder
+        step += stride if killed else 0
     assert step > 1
 
 

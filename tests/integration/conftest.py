@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import ROOT, Done, Start, forks, start_anew
+from tests.commands import ROOT, Done, Start, anew_at_first, forks
 from tests.page_server import PageServer
 from tests.tls_hosts import Hosts, tls_hosts
 
@@ -22,11 +22,8 @@ OF_THIS_MACHINE = {
 @pytest.fixture(scope="session")
 def start(pytestconfig: pytest.Config) -> Iterator[Start]:
     """How Python is started."""
-    if pytestconfig.getoption("--real"):
-        yield start_anew
-    else:
-        with forks() as fork:
-            yield fork
+    with forks() as fork:
+        yield anew_at_first(fork) if pytestconfig.getoption("--real") else fork
 
 
 @pytest.fixture(scope="session")

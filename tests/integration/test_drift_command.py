@@ -3,13 +3,13 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.integration.conftest import Command
 from tests.torch_index import write_torch_index
 from wheelmill.index.serve import serve_folder
 from wheelmill.system import resources
@@ -58,20 +58,19 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield root
 
 
-def run(*arguments: str | Path, exit_code: int) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "wheelmill", "config", *map(str, arguments)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=os.environ)
-    assert done.returncode == exit_code, done.stderr
-    return done
+@pytest.fixture
+def run(python: Command) -> Command:
+    """Run a command of ``wheelmill config``."""
+    return partial(python, "-m", "wheelmill", "config")
 
 
-def test_no_drift_is_silence(index: Path, folder: Path) -> None:
+def test_no_drift_is_silence(run: Command, index: Path, folder: Path) -> None:
     write_torch_index(index, CURRENT)
     done = run("drift", "--config", folder, exit_code=0)
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_drift_is_one_line_a_difference_and_what_is_unknown_is_talk(index: Path, folder: Path) -> None:
+def test_drift_is_one_line_a_difference_and_what_is_unknown_is_talk(run: Command, index: Path, folder: Path) -> None:
     write_torch_index(index, NEWER)
     done = run("drift", "--config", folder, exit_code=9)
     assert done.stdout == f"{MISSING}\n"
@@ -79,7 +78,7 @@ def test_drift_is_one_line_a_difference_and_what_is_unknown_is_talk(index: Path,
     assert (folder / "compatibility.yml").read_text() == COMPATIBILITY
 
 
-def test_drift_as_json(index: Path, folder: Path) -> None:
+def test_drift_as_json(run: Command, index: Path, folder: Path) -> None:
     write_torch_index(index, NEWER)
     assert json.loads(run("drift", "--config", folder, "--json", exit_code=9).stdout) == {
         "schema": "wheelmill.config-drift/1",
@@ -101,7 +100,7 @@ def test_drift_as_json(index: Path, folder: Path) -> None:
     }
 
 
-def test_what_was_written_is_no_drift_any_more(index: Path, folder: Path) -> None:
+def test_what_was_written_is_no_drift_any_more(run: Command, index: Path, folder: Path) -> None:
     write_torch_index(index, CURRENT | NEWER)
     done = run("drift", "--config", folder, "--write", exit_code=0)
     first, *to_look_up = done.stdout.splitlines()
@@ -113,7 +112,9 @@ def test_what_was_written_is_no_drift_any_more(index: Path, folder: Path) -> Non
 
 
 @pytest.mark.parametrize("own", ["3.13t", None])
-def test_a_python_that_only_torchs_own_indexes_have_stays(own: str | None, index: Path, folder: Path) -> None:
+def test_a_python_that_only_torchs_own_indexes_have_stays(
+    run: Command, own: str | None, index: Path, folder: Path
+) -> None:
     """Nor is it lost where those indexes do not answer."""
     write_torch_index(index, CURRENT)
     path = folder / "compatibility.yml"
@@ -125,7 +126,7 @@ def test_a_python_that_only_torchs_own_indexes_have_stays(own: str | None, index
     assert run("drift", "--config", folder, exit_code=0).stdout == ""
 
 
-def test_a_new_torch_gets_the_cudas_and_platforms_of_its_own_indexes(index: Path, folder: Path) -> None:
+def test_a_new_torch_gets_the_cudas_and_platforms_of_its_own_indexes(run: Command, index: Path, folder: Path) -> None:
     write_torch_index(index, CURRENT | NEWER)
     path = folder / "compatibility.yml"
     url = f"{os.environ['UV_DEFAULT_INDEX'].removesuffix('simple/')}KIND/cu{{cuda}}/simple"
@@ -152,7 +153,7 @@ def test_a_new_torch_gets_the_cudas_and_platforms_of_its_own_indexes(index: Path
     assert '  "candidates":\n    2.13rc2: {release: "2.13.0rc2", cuda: {linux_x86_64: ["13.2"]}' in path.read_text()
 
 
-def test_what_was_written_reaches_the_facts_for_the_client(index: Path, folder: Path) -> None:
+def test_what_was_written_reaches_the_facts_for_the_client(run: Command, index: Path, folder: Path) -> None:
     write_torch_index(index, CURRENT | NEWER)
     facts = folder / "compatibility.json"
     facts.touch()
@@ -160,7 +161,7 @@ def test_what_was_written_reaches_the_facts_for_the_client(index: Path, folder: 
     assert json.loads(facts.read_text())["torch"]["releases"].keys() == {"2.11", "2.12"}
 
 
-def test_what_cannot_be_written_stays_drift(index: Path, folder: Path) -> None:
+def test_what_cannot_be_written_stays_drift(run: Command, index: Path, folder: Path) -> None:
     write_torch_index(index, CURRENT | UNKNOWN)
     done = run("drift", "--config", folder, "--write", exit_code=9)
     assert done.stdout == (
@@ -170,12 +171,12 @@ def test_what_cannot_be_written_stays_drift(index: Path, folder: Path) -> None:
     assert (folder / "compatibility.yml").read_text() == COMPATIBILITY
 
 
-def test_an_index_without_torch_is_an_error(index: Path, folder: Path) -> None:
+def test_an_index_without_torch_is_an_error(run: Command, index: Path, folder: Path) -> None:
     index.mkdir()
     assert run("drift", "--config", folder, exit_code=2).stderr == "error: the package index has no project torch\n"
 
 
-def test_facts_without_torch_have_no_drift_to_find(folder: Path) -> None:
+def test_facts_without_torch_have_no_drift_to_find(run: Command, folder: Path) -> None:
     head, _, rest = COMPATIBILITY.partition("  releases:\n")
     (folder / "compatibility.yml").write_text(f"{head}  releases: {{}}\n{rest[rest.index('# What') :]}")
     done = run("drift", "--config", folder, exit_code=2)
@@ -183,14 +184,16 @@ def test_facts_without_torch_have_no_drift_to_find(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("command", "name"), [("drift", "compatibility.yml"), ("symbols", "torch-symbols.gz")])
-def test_a_file_that_ships_is_not_brought_up_to_date_elsewhere(command: str, name: str, folder: Path) -> None:
+def test_a_file_that_ships_is_not_brought_up_to_date_elsewhere(
+    run: Command, command: str, name: str, folder: Path
+) -> None:
     (folder / "compatibility.yml").unlink()
     done = run(command, "--config", folder, "--write", exit_code=2)
     assert done.stderr == f"error: there is no {folder / name}\nhint: copy the one that ships with wheelmill\n"
     assert [path.name for path in folder.iterdir()] == ["packages.yml"]
 
 
-def test_schemas_are_checked_and_written(tmp_path: Path) -> None:
+def test_schemas_are_checked_and_written(run: Command, tmp_path: Path) -> None:
     directory = tmp_path / "[config]"
     shutil.copytree(resources.CONFIG, directory)
     (directory / "packages.schema.json").write_text("{}\n")

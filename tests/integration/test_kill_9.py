@@ -31,8 +31,8 @@ from wheelmill.system.guard import children_of
 from wheelmill.system.record_files import write_record
 
 SEED = 14
-FEW, MANY = 1, int(os.environ.get("WHEELMILL_KILLS", "6"))
-"""Moments at which each command is killed; many with ``--real``: thirty for all five, or what the variable says."""
+FEW, MANY = 1, int(os.environ.get("WHEELMILL_KILLS", "3"))
+"""Moments at which each command is killed; many with ``--real``: fifteen for all five, or what the variable says."""
 PYTHON = PythonVersion(*sys.version_info[:2])
 MACHINE = os.uname().machine
 NOT_OURS = ("uv-cache", ".venv", "compiled", "undone")

@@ -3,24 +3,23 @@
 import json
 import shutil
 import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import pytest
+
+from tests.commands import ROOT
+from tests.integration.conftest import Command
 
 
-def plan(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return wheelmill("plan", *arguments)
+@pytest.fixture
+def plan(python: Command) -> Command:
+    """Run ``wheelmill plan``."""
+    return partial(python, "-m", "wheelmill", "plan", exit_code=0)
 
 
-def wheelmill(*arguments: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "wheelmill", *arguments]
-    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
-def test_json_is_the_one_thing_on_stdout() -> None:
+def test_json_is_the_one_thing_on_stdout(plan: Command) -> None:
     done = plan("torch-spline-conv", "--python", "3.12,3.8", "--cuda", "cu130", "--torch", "2.11", "--json")
-    assert done.returncode == 0
     content = json.loads(done.stdout)
     assert content["schema"] == "wheelmill.plan/1"
     assert content["counts"] == {"cells": 4, "wheels": 2, "skips": 2}
@@ -39,13 +38,13 @@ def test_json_is_the_one_thing_on_stdout() -> None:
     assert {skip["python"] for skip in content["skips"]} == {"3.8"}
 
 
-def test_the_table_counts_and_gives_reasons() -> None:
+def test_the_table_counts_and_gives_reasons(plan: Command) -> None:
     done = plan("flash-attn", "--cuda", "12.4", "--torch", "2.11")
     assert "torch 2.11 is not published for CUDA 12.4" in " ".join(done.stdout.split())
     assert "wheels to build: 0" in done.stdout
 
 
-def test_everything_that_ships_fits_a_screen_and_nothing_is_hidden() -> None:
+def test_everything_that_ships_fits_a_screen_and_nothing_is_hidden(plan: Command) -> None:
     overview = plan()
     assert len(overview.stdout.splitlines()) <= 60
     (line,) = [line for line in overview.stdout.splitlines() if line.startswith("torch-spline-conv")]
@@ -58,7 +57,7 @@ def test_everything_that_ships_fits_a_screen_and_nothing_is_hidden() -> None:
     assert "torch 2.11 is not published for CUDA 13.2" in " ".join(everything.replace("│", " ").split())
 
 
-def test_the_estimate_says_which_hours_are_a_prior_and_which_a_guess() -> None:
+def test_the_estimate_says_which_hours_are_a_prior_and_which_a_guess(plan: Command) -> None:
     wanted = ("--python", "3.12", "--cuda", "13.0", "--torch", "2.11", "--platform", "linux_x86_64")
     shown = " ".join(plan("causal-conv1d", "natten", *wanted).stdout.split())
     assert "~0.3 of them for 1 wheels, by 'seconds' in packages.yml" in shown
@@ -67,20 +66,20 @@ def test_the_estimate_says_which_hours_are_a_prior_and_which_a_guess() -> None:
     assert content["estimate"]["machine_hours"] == content["estimate"]["shares"]["prior"]["machine_hours"] == 0.31
 
 
-def test_an_unknown_project_is_a_usage_error_that_names_the_known_ones() -> None:
-    done = plan("flash-atn")
-    assert done.returncode == 2
+def test_an_unknown_project_is_a_usage_error_that_names_the_known_ones(plan: Command) -> None:
+    done = plan("flash-atn", exit_code=2)
     assert "flash-atn: not in packages.yml" in done.stderr
     assert "flash-attn" in done.stderr.splitlines()[-1]
 
 
-def test_a_bad_filter_is_a_usage_error_that_says_what_was_expected() -> None:
-    done = plan("--cuda", "12")
-    assert done.returncode == 2
+def test_a_bad_filter_is_a_usage_error_that_says_what_was_expected(plan: Command) -> None:
+    done = plan("--cuda", "12", exit_code=2)
     assert done.stderr == "error: --cuda: expected a CUDA version such as '13.0' or 'cu130', not '12'\n"
 
 
-def test_what_a_package_requires_and_will_not_find_is_named_before_anything_is_built(tmp_path: Path) -> None:
+def test_what_a_package_requires_and_will_not_find_is_named_before_anything_is_built(
+    plan: Command, python: Command, tmp_path: Path
+) -> None:
     wanted = ("--python", "3.12", "--cuda", "13.0", "--torch", "2.11", "--platform", "linux_x86_64")
     lacks = "mamba-ssm requires causal-conv1d, of which there is no wheel for the same Python, CUDA and torch"
     shown = plan("mamba-ssm", *wanted, "--json")
@@ -90,8 +89,8 @@ def test_what_a_package_requires_and_will_not_find_is_named_before_anything_is_b
     assert lacks in " ".join(shown.stderr.split())
     assert json.loads(plan("causal-conv1d", "mamba-ssm", *wanted, "--json").stdout)["missing"] == []
 
-    refused = wheelmill("run", "torch-scatter", "mamba-ssm", *wanted, "--output", str(tmp_path))
-    assert refused.returncode == 4
+    argv = ("run", "torch-scatter", "mamba-ssm", *wanted, "--output", tmp_path)
+    refused = python("-m", "wheelmill", *argv, exit_code=4)
     assert lacks in " ".join(refused.stderr.split())
     assert refused.stderr.endswith(
         "hint: build it in the same run: wheelmill run causal-conv1d torch-scatter mamba-ssm\n"
@@ -99,7 +98,7 @@ def test_what_a_package_requires_and_will_not_find_is_named_before_anything_is_b
     assert list(tmp_path.rglob("*.log")) == []
 
 
-def test_a_torch_that_is_new_brings_a_sample_of_three_packages(tmp_path: Path) -> None:
+def test_a_torch_that_is_new_brings_a_sample_of_three_packages(plan: Command, tmp_path: Path) -> None:
     folder = tmp_path / "config"
     shutil.copytree(ROOT / "config", folder)
     facts = folder / "compatibility.yml"
@@ -111,7 +110,6 @@ def test_a_torch_that_is_new_brings_a_sample_of_three_packages(tmp_path: Path) -
         subprocess.run([*git, *command], check=True)
     facts.write_text(now)
     done = plan("--config", str(folder), "--changed-since", "HEAD", "--sample", "--matrix")
-    assert done.returncode == 0, done.stderr
     (shard,) = json.loads(done.stdout)["shards"]
     assert [group["torch"] for group in shard["include"]] == ["2.15"] * 3
     assert {(group["cuda"], group["platform"], group["wheels"]) for group in shard["include"]} == {

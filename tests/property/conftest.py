@@ -1,4 +1,4 @@
-"""No test of a property is about time: the machine may be busy. ``--real`` draws five times as many examples."""
+"""No test of a property is about time: the machine may be busy. ``--real`` draws three times as many examples."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,6 +9,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "patient",
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
-        max_examples=100 if config.getoption("--real") else 20,
+        max_examples=60 if config.getoption("--real") else 20,
     )
     settings.load_profile("patient")

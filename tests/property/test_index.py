@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import groupby
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -137,6 +137,7 @@ def test_trees_part_the_wheels_by_their_labels(wheels: tuple[ManifestEntry, ...]
 
 
 @given(entries)
+@settings(max_examples=settings().max_examples // 4)
 def test_the_order_of_releases_and_wheels_does_not_matter(wheels: tuple[ManifestEntry, ...]) -> None:
     manifest = Manifest(tag=ReleaseTag("v2026-11-21"), published_at=datetime(2026, 11, 21, tzinfo=UTC), wheels=wheels)
     reverse = Manifest(tag=manifest.tag, published_at=manifest.published_at, wheels=wheels[::-1])

@@ -166,7 +166,7 @@ AXES = ["projects", "versions", "pythons", "cudas", "torches", "platforms"]
 
 
 @given(wishes(), st.sets(st.sampled_from(AXES)))
-@settings(every_plan, max_examples=settings().max_examples * 3)
+@settings(every_plan, max_examples=settings().max_examples * 2)
 def test_planning_with_some_filters_and_keeping_others_is_planning_with_all(
     wish: tuple[Config, Filters], kept: set[str]
 ) -> None:

@@ -88,10 +88,11 @@ def test_yaml_nested_5000_deep_is_a_fault(bracket: str, tmp_path: Path) -> None:
         load_config(tmp_path)
 
 
-def test_20000_packages_are_read_in_seconds(tmp_path: Path) -> None:
+def test_thousands_of_packages_are_read_in_seconds(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    count = 20_000 if pytestconfig.getoption("--real") else 5_000
     entry = '  demo-{}: {{versions: ["1.0"], extra_deps: ["torch", "ninja>=1.11"], cuda: ">=12.4", env: {{X: "{}"}}}}\n'
-    lines = (entry.format(number, number) for number in range(20_000))
+    lines = (entry.format(number, number) for number in range(count))
     (tmp_path / "packages.yml").write_text("".join(("packages:\n", *lines)))
     began = time.process_time()
-    assert len(load_config(tmp_path).packages) == 20_000
-    assert time.process_time() - began < 10
+    assert len(load_config(tmp_path).packages) == count
+    assert time.process_time() - began < count / 2_000

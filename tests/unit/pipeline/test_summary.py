@@ -167,7 +167,7 @@ def test_the_summary_of_many_failures_stays_small(tmp_path: Path) -> None:
 
 def test_the_summary_of_3000_groups_is_one_that_github_shows(tmp_path: Path) -> None:
     """Each of a package of its own, refused, failed or lost, with lines that have no end."""
-    bad = {"wheels": [wheel("a")], "failures": [failure("x", "y" * 100_000 + "\n" + "z" * 100_000)]}
+    bad = {"wheels": [wheel("a")], "failures": [failure("x", "y" * 10_000 + "\n" + "z" * 10_000)]}
     reports: dict[str, Any] = {f"package{number}-{'1' * 60}": bad if number % 3 else None for number in range(3000)}
     refused = RefusedWheel(filename="a.whl", reason="z" * 10_000)
     published = Published(wheels={}, unreleased={}, refused=(refused,))

@@ -34,6 +34,12 @@ def project(tmp_path: Path) -> Path:
     return make_project(tmp_path / "project")
 
 
+@pytest.fixture
+def stride(pytestconfig: pytest.Config) -> int:
+    """Every seventh step is enough without ``--real``: what stands between two is mostly more of the same."""
+    return 1 if pytestconfig.getoption("--real") else 7
+
+
 def make_project(root: Path) -> Path:
     """Make a project with an environment, and with a lock that is a link."""
     environment_tree(root / ".venv")
@@ -171,7 +177,7 @@ def test_without_a_folder_for_journals_nothing_is_changed(
     assert "XDG_STATE_HOME" in caught.value.explained
 
 
-def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
     def prepare(folder: Path) -> None:
         monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
         make_project(folder / "project")
@@ -181,7 +187,7 @@ def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             change(folder / "project")
 
     seen = []
-    for folder in killed_at_every_step(tmp_path, prepare, action):
+    for folder in killed_at_every_step(tmp_path, prepare, action, stride):
         undo_what_was_left(folder / "project", print)
         with have_alone(folder / "project", print):
             content = content_of(folder / "project")
@@ -194,14 +200,17 @@ def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert seen == [content_of(tmp_path / "before"), content_of(tmp_path / "after")]
 
 
-def test_killed_at_every_step_of_putting_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_at_every_step_of_putting_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
     def prepare(folder: Path) -> None:
         monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
         make_project(folder / "project")
         kill_in_the_middle(folder / "project")
 
+    def put_back(folder: Path) -> None:
+        undo_what_was_left(folder / "project", print)
+
     make_project(tmp_path / "before")
-    for folder in killed_at_every_step(tmp_path, prepare, lambda each: undo_what_was_left(each / "project", print)):
+    for folder in killed_at_every_step(tmp_path, prepare, put_back, stride):
         with have_alone(folder / "project", print):
             assert content_of(folder / "project") == content_of(tmp_path / "before")
         shutil.rmtree(folder)
