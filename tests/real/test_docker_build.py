@@ -121,7 +121,7 @@ def test_the_cache_changes_no_byte(wheelmill: Command, torch_demo: Path, tmp_pat
 
 def test_too_little_memory_is_named(wheelmill: Command, demo: Path, tmp_path: Path) -> None:
     target = ("wheelmill-demo", "--config", demo, "--python", "3.12", "--cuda", "13.0")
-    ended = wheelmill("build", *target, *IN_DOCKER, "--memory", "0.15", "--output", tmp_path, exit_code=4)
+    ended = wheelmill("build", *target, *IN_DOCKER, "--memory", "0.1", "--output", tmp_path, exit_code=4)
     assert re.search(r"used up 0\.1 GiB with \d+ compilers at once", ended.stderr)
     assert "--memory" in ended.stderr
     (log,) = tmp_path.glob("*.log")
