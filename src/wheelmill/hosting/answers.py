@@ -12,6 +12,8 @@ from wheelmill.hosting.settings import Unseen
 from wheelmill.release.github.calls import Calls
 from wheelmill.system.record_files import record_from
 
+ADMINISTRATION: Final = "Administration: read"
+"""The permission that most settings need."""
 _PER_PAGE: Final = 100
 _MOST: Final = 5_000
 """Entries of one list that are read; GitHub takes 500 variables and 100 environments."""

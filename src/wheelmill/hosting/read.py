@@ -6,16 +6,15 @@ https://docs.github.com/en/rest/authentication/permissions-required-for-fine-gra
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from http import HTTPStatus
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import Final
 from urllib.parse import quote
 
 from wheelmill.errors import RejectedError, UsageError
-from wheelmill.hosting.answers import Answers
-from wheelmill.hosting.factory import ENVIRONMENTS, NOTIFY, TAG
+from wheelmill.hosting.answers import ADMINISTRATION, Answers
+from wheelmill.hosting.factory import ENVIRONMENTS, NOTIFY
+from wheelmill.hosting.read_rules import branch_rules, ledger_rules, tag_rules
 from wheelmill.hosting.settings import (
     ORGANIZATION,
     Account,
@@ -25,17 +24,11 @@ from wheelmill.hosting.settings import (
     Environment,
     ForkApproval,
     Immutability,
-    ListedRuleset,
     NamePattern,
     PagesSite,
-    Protection,
-    RefNames,
     RepositorySettings,
-    Rule,
-    Ruleset,
     SecretName,
     SelfHostedRunner,
-    Switch,
     TokenPolicy,
     Unseen,
     Variable,
@@ -43,9 +36,6 @@ from wheelmill.hosting.settings import (
 )
 from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls
-from wheelmill.release.github.ledger import BRANCH
-
-_ADMINISTRATION: Final = "Administration: read"
 
 
 def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
@@ -64,12 +54,12 @@ def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
     Repository.parse(description.full_name, {})  # it becomes a part of commands that people type
     token = answers.seen(
         "what the token of a job may do",
-        _ADMINISTRATION,
+        ADMINISTRATION,
         lambda: answers.one("/actions/permissions/workflow", TokenPolicy),
     )
     administers = not isinstance(token, Unseen)
     actions = answers.seen(
-        "whether Actions may run", _ADMINISTRATION, lambda: answers.one("/actions/permissions", ActionsPolicy)
+        "whether Actions may run", ADMINISTRATION, lambda: answers.one("/actions/permissions", ActionsPolicy)
     )
     environments = _environments(answers)
     return RepositorySettings(
@@ -78,25 +68,19 @@ def read_settings(repository: Repository, calls: Calls) -> RepositorySettings:
         actions=actions,
         allowed=_allowed(answers, actions),
         token=token,
-        fork_approval=answers.seen(
-            "whose pull requests wait for approval",
-            _ADMINISTRATION,
-            lambda: answers.one("/actions/permissions/fork-pr-contributor-approval", ForkApproval),
-        ),
+        fork_approval=_fork_approval(answers, description),
         pages=_pages(answers, description),
         immutable=_immutable(answers, administers=administers),
         environments=environments,
         branches=_branches(answers, environments),
-        rules=_rules(answers, description.default_branch, administers=administers),
-        ledger_rules=answers.seen(
-            f"the rules for the branch {BRANCH}", "Metadata: read", lambda: _ruleset(answers, BRANCH)
-        ),
-        tag_rules=answers.seen("the rules for tags", "Metadata: read", lambda: _tag_rules(answers)),
+        rules=branch_rules(answers, description.default_branch, administers=administers),
+        ledger_rules=ledger_rules(answers),
+        tag_rules=tag_rules(answers),
         variables=_variables(answers, description.owner),
         secrets=_secrets(answers, environments),
         runners=answers.seen(
             "the machines of the owner",
-            _ADMINISTRATION,
+            ADMINISTRATION,
             lambda: tuple(answers.all("/actions/runners", SelfHostedRunner, within="runners")),
         ),
         workflows=_workflows(answers),
@@ -118,7 +102,16 @@ def _allowed(answers: Answers, actions: ActionsPolicy | Unseen) -> AllowedAction
     if isinstance(actions, Unseen) or actions.allowed_actions != "selected":
         return None
     path = "/actions/permissions/selected-actions"
-    return answers.seen("which actions are allowed", _ADMINISTRATION, lambda: answers.one(path, AllowedActions))
+    return answers.seen("which actions are allowed", ADMINISTRATION, lambda: answers.one(path, AllowedActions))
+
+
+def _fork_approval(answers: Answers, description: Description) -> ForkApproval | Unseen | None:
+    if description.visibility != "public":
+        return None
+    path = "/actions/permissions/fork-pr-contributor-approval"
+    return answers.seen(
+        "whose pull requests wait for approval", ADMINISTRATION, lambda: answers.one(path, ForkApproval)
+    )
 
 
 def _pages(answers: Answers, description: Description) -> PagesSite | Unseen | None:
@@ -131,7 +124,7 @@ def _immutable(answers: Answers, *, administers: bool) -> bool | Unseen:
     absent = Immutability(enabled=False) if administers else None
     return answers.seen(
         "whether releases are immutable",
-        _ADMINISTRATION,
+        ADMINISTRATION,
         lambda: answers.one("/immutable-releases", Immutability, absent=absent).enabled,
     )
 
@@ -164,46 +157,6 @@ def _branches(
     return answers.seen(
         "the branches of the environments", "Actions: read", lambda: {name: patterns(name) for name in named}
     )
-
-
-def _rules(answers: Answers, branch: str, *, administers: bool) -> frozenset[str] | Unseen:
-    """The types of rules for a branch, those of its protection among them."""
-
-    def read() -> frozenset[str]:
-        path = f"/branches/{quote(branch, safe='')}/protection"
-        none = Protection(allow_force_pushes=Switch(enabled=True), allow_deletions=Switch(enabled=True))
-        protection = answers.one(path, Protection, absent=none if administers else None)
-        older = {
-            "pull_request": protection.required_pull_request_reviews is not None,
-            "non_fast_forward": not protection.allow_force_pushes.enabled,
-            "deletion": not protection.allow_deletions.enabled,
-        }
-        return _ruleset(answers, branch) | {rule for rule, holds in older.items() if holds}
-
-    return answers.seen(f"the protection of the branch {branch}", _ADMINISTRATION, read)
-
-
-def _ruleset(answers: Answers, branch: str) -> frozenset[str]:
-    """The types of rules for a branch, which need not be there."""
-    return frozenset(rule.type for rule in answers.all(f"/rules/branches/{quote(branch, safe='')}", Rule))
-
-
-def _tag_rules(answers: Answers) -> frozenset[str]:
-    """The types of rules for the tags of releases, which no call gives as it does for a branch."""
-    listed = answers.all("/rulesets", ListedRuleset)
-    active = [each.id for each in listed if each.target == "tag" and each.enforcement == "active"]
-    rulesets = [answers.one(f"/rulesets/{number}", Ruleset) for number in active]
-    return frozenset(
-        rule.type for each in rulesets if _is_for_releases(each.conditions.ref_name) for rule in each.rules
-    )
-
-
-def _is_for_releases(names: RefNames) -> bool:
-    def names_them(patterns: tuple[str, ...]) -> bool:
-        # In GitHub's patterns a '**/' also stands for no folder.
-        return "~ALL" in patterns or any(fnmatchcase(f"refs/tags/{TAG}", each.replace("**/", "*")) for each in patterns)
-
-    return names_them(names.include) and not names_them(names.exclude)
 
 
 def _variables(answers: Answers, owner: Account) -> Mapping[str, str] | Unseen:

@@ -246,7 +246,8 @@ class RepositorySettings:
     allowed: AllowedActions | Unseen | None
     """None where all actions are allowed, or none."""
     token: TokenPolicy | Unseen
-    fork_approval: ForkApproval | Unseen
+    fork_approval: ForkApproval | Unseen | None
+    """None where nobody from outside may fork it."""
     pages: PagesSite | Unseen | None
     """None where there is no site."""
     immutable: bool | Unseen

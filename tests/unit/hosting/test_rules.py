@@ -191,6 +191,12 @@ def test_whose_pull_requests_run_without_approval(
     assert codes(examined) == found
 
 
+def test_nobody_from_outside_asks_a_private_repository(told: Hosted, examined: Check) -> None:
+    told.answers[""]["visibility"] = "private"
+    del told.answers["/actions/permissions/fork-pr-contributor-approval"]
+    assert codes(examined) == ["private"]
+
+
 def test_commands_name_the_repository_as_it_is_called_now(told: Hosted, examined: Check) -> None:
     told.answers[""].update(full_name="octo/renamed", has_issues=False)
     assert only(examined).remedy == ("gh repo edit octo/renamed --enable-issues",)

@@ -92,6 +92,7 @@ def check_forks(settings: RepositorySettings) -> Judgement:
     """
     if isinstance(settings.fork_approval, Unseen):
         yield settings.fork_approval
+    if isinstance(settings.fork_approval, Unseen | None):
         return
     policy, runners = settings.fork_approval.approval_policy, settings.runners
     has_machines = bool(runners) and not isinstance(runners, Unseen)
