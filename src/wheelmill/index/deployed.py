@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, NotRequired
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from wheelmill.errors import SiteError
+from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.index.tree import WHEELS_JSON
-from wheelmill.names import Sha256
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.manifest import Manifest, manifest_from
 from wheelmill.web.origin import without_credentials
+from wheelmill.wheel.attestation import ATTESTATIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployed:
+    """What an index lists."""
+
+    hashes: Mapping[str, Sha256] = field(default_factory=dict)
+    """Of every wheel, by file name."""
+    unread: tuple[Manifest, ...] = ()
+    """What it says of the releases whose own manifests could not be read."""
+
+
+ReadDeployed = Callable[[Collection[ReleaseTag]], Deployed]
+"""Reads the index that people use now; takes the releases whose manifests were read."""
 
 
 class _Wheel(TypedDict):
     filename: str
     sha256: Sha256
+    release: NotRequired[ReleaseTag | None]
 
 
 class _Wheels(TypedDict):
@@ -26,15 +47,15 @@ class _Wheels(TypedDict):
     wheels: list[_Wheel]
 
 
-def deployed_wheels(place: str, *, none_yet: Callable[[str], None] | None = None) -> Mapping[str, Sha256]:
+def deployed_wheels(
+    place: str, read: Collection[ReleaseTag], *, none_yet: Callable[[str], None] | None = None
+) -> Deployed:
     """Read ``wheels.json`` of a site.
 
     Args:
         place: the site's folder, or its URL.
+        read: the releases whose manifests were read: of them only the hashes are wanted.
         none_yet: told that the server knows no index there, which is an error without it.
-
-    Returns:
-        The hash of every file that it lists, by file name.
 
     Raises:
         SiteError: it has none that can be read.
@@ -42,14 +63,55 @@ def deployed_wheels(place: str, *, none_yet: Callable[[str], None] | None = None
     """
     content = _fetch(place, none_yet) if "://" in place else _read(Path(place) / WHEELS_JSON)
     if content is None:
-        return {}
+        return Deployed()
     try:
         site = TypeAdapter(_Wheels).validate_json(content, strict=True)
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(map(str, problem["loc"])) or "the file"
         raise SiteError(f"{WHEELS_JSON} of {place} cannot be read: {where}: {problem['msg']}") from None
-    return {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
+    hashes = {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
+    tags = {tag for wheel in site["wheels"] if (tag := wheel.get("release"))} - {*read}
+    return Deployed(hashes=hashes, unread=tuple(_manifests_of(content, tags, place)) if tags else ())
+
+
+def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> Iterator[Manifest]:
+    """Make manifests of releases again, from what a site lists of them.
+
+    Raises:
+        SiteError: it does not say enough.
+    """
+    rows = [row for row in json.loads(content)["wheels"] if row.get("release") in tags]
+    for tag, own in groupby(sorted(rows, key=itemgetter("release")), key=itemgetter("release")):
+        wheels = list(own)
+        made = {"tag": tag, "published_at": wheels[0].get("uploaded_at"), "wheels": list(map(_entry_of, wheels))}
+        try:
+            yield manifest_from(json.dumps(made).encode(), tag=tag, source=f"{WHEELS_JSON} of {place}: {tag}")
+        except ReleaseError as error:
+            raise SiteError(str(error)) from None
+
+
+def _entry_of(row: Mapping[str, Any]) -> dict[str, object]:
+    """An entry of a manifest, in JSON; of how the wheel was built and tried a site does not tell all."""
+    evidence = {**(row.get("evidence") or {}), "undefined_symbols": 0}
+    return {
+        **{key: row.get(key) for key in _KEPT},
+        "name": row.get("project"),
+        "version": "+".join(filter(None, (row.get("version"), row.get("label")))),
+        "certificate": {"sha256": row["sha256"], "evidence": evidence, "clean_rooms": [], "provenance": None},
+        "attested": str(row.get("attestation")).endswith(f"/{ATTESTATIONS}"),
+    }
+
+
+_KEPT: Final = (
+    "filename",
+    "sha256",
+    "size",
+    "metadata_sha256",
+    "requires_python",
+    "requires_dist",
+    "attestation",
+)
 
 
 def _read(path: Path) -> bytes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import itertools
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
+from typing import Final
 
 from packaging.utils import canonicalize_name
 
@@ -16,6 +17,7 @@ from wheelmill.build.identity import known_failures
 from wheelmill.config.model import Compatibility, Config, Listing
 from wheelmill.errors import NetworkError
 from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.index.deployed import Deployed, ReadDeployed
 from wheelmill.index.render import Page, pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
@@ -25,8 +27,9 @@ from wheelmill.names import Sha256
 from wheelmill.pipeline.attested import attested_part
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
+from wheelmill.release.ledger.records import LedgerRelease
 from wheelmill.release.ledger.releases import absent_files, manifests_of, published
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.manifest import MANIFEST, Manifest
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.system.files import write_bytes
@@ -43,7 +46,7 @@ def build_index(
     *,
     base_url: str,
     output: Path,
-    read_deployed: Callable[[], Mapping[str, Sha256]] = dict,
+    read_deployed: ReadDeployed = lambda _read: Deployed(),
     signer: Signer | None = None,
     catalogue: Catalogue | None = None,
     sources: bytes | None = None,
@@ -57,11 +60,12 @@ def build_index(
         facts: which torches there are for each CUDA.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         output: the folder that the site is written to.
-        read_deployed: reads the hashes of the site that people use now, by file name; none may change or vanish.
+        read_deployed: reads the site that people use now: no wheel of it may change or vanish, and of a release whose
+            manifest cannot be read it is listed what stands there.
         signer: who must have attested a wheel that is listed; None lists all.
         catalogue: what else is known of packages; without it, pages for people show only what is built.
         sources: the ``sources.yml`` that clients of this site take.
-        warn: told of manifests that cannot be read, and of wheels that nothing attests; neither are listed.
+        warn: told of manifests that cannot be read, and of wheels that nothing attests, which are not listed.
 
     Raises:
         SiteError: with everything that must not be published; the old site stays as it is.
@@ -72,9 +76,13 @@ def build_index(
         """Read the store when no other process writes the site: who writes last knows most."""
         releases = published(store, warn).releases
         manifests = tuple(manifests_of(store, releases, warn))
-        lost = {tag: releases[tag] for tag in releases.keys() - {manifest.tag for manifest in manifests}}
-        promised = {wheel.filename: wheel.sha256 for release in lost.values() for wheel in release.wheels}
-        promised |= read_deployed()
+        read = {manifest.tag for manifest in manifests}
+        deployed = read_deployed(read)
+        kept = [manifest for manifest in deployed.unread if store.is_published(manifest.tag)]
+        for manifest in kept:
+            warn(f"{manifest.tag}: its wheels stay listed as they are in the deployed index; {_MEND}")
+        manifests += tuple(kept)
+        promised = deployed.hashes or _published_in(release for tag, release in releases.items() if tag not in read)
         if signer:
             manifests = tuple(_attested(store, manifests, signer, warn))
         absent = absent_files(store, releases) if store.lists_at_once else {}
@@ -86,6 +94,14 @@ def build_index(
 
     with _without_cycles():
         return write_site(pages(), output)
+
+
+_MEND: Final = f"put its {MANIFEST} back, or name them in removed.yml"
+
+
+def _published_in(releases: Iterable[LedgerRelease]) -> dict[str, Sha256]:
+    """The wheels that must not vanish where nobody says what is listed: all that were published."""
+    return {wheel.filename: wheel.sha256 for release in releases for wheel in release.wheels}
 
 
 def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:

@@ -59,9 +59,9 @@ class DirectoryStore:
         names = os.listdir(self.directory) if self.directory.is_dir() else ()  # noqa: PTH208 - quick
         return frozenset(map(ReleaseTag, filter(is_date_tag, names)))
 
-    def is_published(self, tag: ReleaseTag) -> bool:  # noqa: ARG002 - a folder appears whole
-        """See `Releases.is_published`."""
-        return True
+    def is_published(self, tag: ReleaseTag) -> bool:
+        """See `Releases.is_published`; a folder appears whole."""
+        return (self.directory / tag).is_dir()
 
     def read_each(
         self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -102,30 +102,3 @@ def manifest_from(content: bytes, *, tag: str, source: str) -> Manifest:
     if manifest.tag != tag:
         raise ReleaseError(f"{source} is the manifest of {manifest.tag}, not of {tag}")
     return manifest
-
-
-def manifests_from(
-    found: Iterable[tuple[str, str, bytes]], warn: Callable[[str], None] | None = None
-) -> tuple[Manifest, ...]:
-    """Read the manifests of releases.
-
-    Args:
-        found: for each release its tag, the path or URL of its manifest, and the bytes that are there.
-        warn: told of those that are no manifests, which are then left out.
-
-    Raises:
-        ReleaseError: with all those that are no manifests, where nobody is told of them.
-    """
-    manifests: list[Manifest] = []
-    faults: list[str] = []
-    for tag, source, content in found:
-        try:
-            manifests.append(manifest_from(content, tag=tag, source=source))
-        except ReleaseError as error:
-            faults.append(str(error))
-    if warn is not None:
-        for fault in faults:
-            warn(f"{fault}; its wheels are left out")
-    elif faults:
-        raise ReleaseError("\n".join(faults))
-    return tuple(manifests)

@@ -15,7 +15,7 @@ SHA256 = "0" * 64
 
 
 def deployed() -> Mapping[str, str]:
-    return _deployed_at(f"github:{REPOSITORY}")()
+    return _deployed_at(f"github:{REPOSITORY}")(()).hashes
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,84 @@
-"""The index that a wheel is tried from before it is released."""
+"""The index of all releases, and the one that a wheel is tried from before it is released."""
 
+import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
+from wheelmill.config.load import load_compatibility
+from wheelmill.config.model import Listing
+from wheelmill.errors import SiteError
+from wheelmill.index.deployed import Deployed, deployed_wheels
+from wheelmill.pipeline import build_index
 from wheelmill.pipeline.publishing import serve_candidate
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
 from wheelmill.wheel.name import WheelFile
 
 TAGS = "cp311-cp311-manylinux_2_28_x86_64.whl"
+FIRST, SECOND = "demo-1.0-py3-none-any.whl", "demo-2.0-py3-none-any.whl"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> DirectoryStore:
+    """Two releases of a wheel each."""
+    releases = DirectoryStore(directory=tmp_path / "releases")
+    for filename in (FIRST, SECOND):
+        publish(releases, [certified_wheel(tmp_path / filename)], now=NOW)
+    return releases
+
+
+def build(store: DirectoryStore, site: Path, previous: Path | None = None) -> list[str]:
+    """Build the site; returns what was warned of."""
+    said: list[str] = []
+    read = partial(deployed_wheels, str(previous)) if previous else lambda _read: Deployed()
+    build_index(
+        store,
+        Listing(),
+        load_compatibility(Path("config")),
+        base_url="../releases",
+        output=site,
+        read_deployed=read,
+        warn=said.append,
+    )
+    return said
+
+
+def listed(site: Path) -> dict[str, str]:
+    """The link of every wheel, by its file name."""
+    return {row["filename"]: row["url"] for row in json.loads((site / "wheels.json").read_text())["wheels"]}
+
+
+@pytest.mark.parametrize("damage", [b"", b"<html>", b'{"tag": "v1"}', None])
+def test_wheels_whose_manifest_became_unreadable_stay_listed_and_new_ones_come(
+    store: DirectoryStore, tmp_path: Path, damage: bytes | None
+) -> None:
+    """Before, the whole index was refused."""
+    build(store, tmp_path / "site")
+    before = listed(tmp_path / "site")
+    tag = min(store.tags())
+    manifest = store.directory / tag / "manifest.json"
+    manifest.unlink() if damage is None else manifest.write_bytes(damage)
+    publish(store, [certified_wheel(tmp_path / (third := "demo-3.0-py3-none-any.whl"))], now=NOW)
+    said = build(store, tmp_path / "next", tmp_path / "site")
+    after = listed(tmp_path / "next")
+    assert {name: url for name, url in after.items() if name != third} == before
+    assert third in after
+    assert [tag in each for each in said] == [True, True]
+    assert "removed.yml" in said[-1]
+    build(store, tmp_path / "later", tmp_path / "next")  # what is kept once is kept again
+    assert listed(tmp_path / "later") == after
+
+
+def test_without_the_site_that_people_use_nobody_knows_what_may_not_vanish(
+    store: DirectoryStore, tmp_path: Path
+) -> None:
+    (store.directory / min(store.tags()) / "manifest.json").unlink()
+    with pytest.raises(SiteError, match=FIRST):
+        build(store, tmp_path / "site")
 
 
 @pytest.mark.parametrize(

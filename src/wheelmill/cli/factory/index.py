@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
@@ -32,7 +31,9 @@ from wheelmill.conformance.violation import ConformanceReport, Violation
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
 from wheelmill.index.tree import SOURCES
-from wheelmill.names import Sha256
+
+if TYPE_CHECKING:
+    from wheelmill.index.deployed import ReadDeployed
 
 _SHOWN: Final = 10
 """Findings of one rule that are printed; the JSON has all."""
@@ -164,16 +165,16 @@ def build(
     say(f"{output}: {size}")
 
 
-def _deployed_at(previous: str | None) -> Callable[[], Mapping[str, Sha256]]:
+def _deployed_at(previous: str | None) -> ReadDeployed:
     """What reads the current site, once nobody else writes the new one.
 
     Args:
         previous: the site, as `build` takes it.
     """
-    from wheelmill.index.deployed import deployed_wheels  # noqa: PLC0415 - only for building
+    from wheelmill.index.deployed import Deployed, deployed_wheels  # noqa: PLC0415 - only for building
 
     if previous is None:
-        return dict
+        return lambda _read: Deployed()
     kind, _, name = previous.partition(":")
     if kind != "github":
         return partial(deployed_wheels, previous)
@@ -183,7 +184,7 @@ def _deployed_at(previous: str | None) -> Callable[[], Mapping[str, Sha256]]:
     site = find_site(Repository.parse(name, os.environ))
     if site is None:
         say(f"{name} has no site on GitHub Pages yet: nothing is compared with it")
-        return dict
+        return lambda _read: Deployed()
     return partial(deployed_wheels, site, none_yet=say)
 
 

@@ -13,8 +13,8 @@ from platformdirs import user_cache_path
 
 from wheelmill.system.folders import sweep_this_machine
 
-_PARTS: Final = ("client", "wheels", "built-here")
-"""The folders that belong to the client; beside them are those of builds."""
+_PARTS: Final = ("client", "wheels", "built-here", "manifests")
+"""The folders with what was read, downloaded or built for itself; beside them are those of builds."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,6 +33,14 @@ def test_what_is_old_is_deleted(folder: Path) -> None:
     assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == ["pages.sqlite3", "running"]
 
 
+def test_manifests_that_were_kept_are_deleted_too(folder: Path) -> None:
+    kept = folder / "manifests" / ("0" * 64)
+    kept.parent.mkdir()
+    kept.write_bytes(b"{}")
+    clean_cache(None)
+    assert not kept.parent.exists()
+
+
 def test_all_of_the_client_is_deleted_and_nothing_of_builds(folder: Path) -> None:
     assert clean_cache(None).size == 8
     assert [path.name for path in folder.iterdir()] == ["build"]
