@@ -17,7 +17,7 @@ ATTEMPT = os.environ.get("GITHUB_RUN_ATTEMPT", "1")
 
 
 def upload(name: str, paths: str, missing: str, overwrite: str) -> None:
-    """Keep files below their least common folder, as the real action does."""
+    """Keep files below their least common folder, as the real action does, and print the output that it sets then."""
     wanted = [str(Path(line.strip()).expanduser()) for line in paths.splitlines() if line.strip()]
     found = [match for pattern in wanted for match in map(Path, glob.glob(pattern))]  # noqa: PTH207 - one may be absolute
     files = [file for match in found for file in ([match] if match.is_file() else match.rglob("*")) if file.is_file()]
@@ -38,6 +38,7 @@ def upload(name: str, paths: str, missing: str, overwrite: str) -> None:
     kept = STORE / ".attempts" / name
     kept.parent.mkdir(exist_ok=True)
     kept.write_text(" ".join([*attempts, ATTEMPT]))
+    print(f"artifact-id={name}")  # noqa: T201 - what an action writes to its outputs
 
 
 def attempts_of(name: str) -> list[str]:
