@@ -14,6 +14,9 @@ from wheelmill.plan.targets import PastBuilds, Plan
 GUESSED_SECONDS: Final = 600
 """For each GPU architecture of a wheel of which nothing is known: between those that docs/performance.md has."""
 
+GUESSED_SIZE: Final = 64_000_000
+"""Bytes, the same: a wheel of flash-attn, the largest that ships, has 250 MB for four. Too many make small shards."""
+
 _SET_UP: Final = 0.1
 """Hours of each job of a wheel that several compile, beside compiling: images, torch, linking, clean environments."""
 
@@ -59,8 +62,42 @@ class Estimate:
     """How far the hours are to be trusted."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a group is thought to cost."""
+
+    basis: Basis
+    jobs: Sequence[float]
+    """Hours of each of its jobs; where there are several, the last one links when the others are done."""
+    size: int
+    """Bytes of its wheels."""
+
+
+def cost_of(group: Group, past: PastBuilds) -> Cost:
+    """Judge a group by published wheels, else by what its package says, else by a guess.
+
+    Published wheels do not tell the hours of a group that several jobs compile: they know the last job's time.
+
+    Args:
+        group: the targets.
+        past: what published wheels of the projects cost.
+    """
+    first, wheels, parts = group.targets[0], len(group.targets), group.parts
+    known = past.get(first.cell.project)
+    if known and not (parts > 1 and first.package.seconds):
+        basis, hours = Basis.MEASURED, wheels * known.seconds / 3600
+    else:
+        basis = Basis.PRIOR if first.package.seconds else Basis.GUESS
+        hours = group.seconds_of(first.package.seconds or GUESSED_SECONDS) / 3600
+    return Cost(
+        basis=basis,
+        jobs=[hours] if parts == 1 else [*[hours / parts + _SET_UP] * parts, _SET_UP],
+        size=wheels * (known.size if known else GUESSED_SIZE * len(first.architectures)),
+    )
+
+
 def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Estimate:
-    """Add up what the targets' projects cost on average before, or else what is thought of them.
+    """Add up what the groups of a plan cost.
 
     Args:
         plan: the plan whose hours are wanted.
@@ -68,49 +105,26 @@ def estimate(plan: Plan, past: PastBuilds, *, runners: int | None = None) -> Est
         runners: machines that work at the same time; None has one for each job.
     """
     known = [past[target.cell.project] for target in plan.targets if target.cell.project in past]
-    judged = [(group, *_hours_of(group, past)) for group in groups_of(plan)]
-    jobs = [_jobs_of(group, hours) for group, _, hours in judged]
-    by_job = [hours for own in jobs for hours in own]
+    costs = [(len(group.targets), cost_of(group, past)) for group in groups_of(plan)]
+    by_job = [hours for _, cost in costs for hours in cost.jobs]
     machines = runners or max(1, len(by_job))
+    in_turn = [cost.jobs[0] + cost.jobs[-1] for _, cost in costs if len(cost.jobs) > 1]
     return Estimate(
         wheels=len(known),
         unknown=len(plan.targets) - len(known),
         jobs=len(by_job),
         runners=machines,
         machine_hours=sum(by_job),
-        hours=max([_until_the_last(by_job, machines), *(own[0] + own[-1] for own in jobs if len(own) > 1)]),
+        hours=max([_until_the_last(by_job, machines), *in_turn]),
         size=sum(each.size for each in known),
         shares={
             basis: Share(
-                wheels=sum(len(group.targets) for group, own, _ in judged if own is basis),
-                machine_hours=sum(sum(own) for own, (_, by, _) in zip(jobs, judged, strict=True) if by is basis),
+                wheels=sum(wheels for wheels, cost in costs if cost.basis is basis),
+                machine_hours=sum(sum(cost.jobs) for _, cost in costs if cost.basis is basis),
             )
             for basis in Basis
         },
     )
-
-
-def _hours_of(group: Group, past: PastBuilds) -> tuple[Basis, float]:
-    """What a group takes in one job, and how that is known.
-
-    Published wheels do not tell it of a group that several jobs compile: they know the last job's time.
-
-    Args:
-        group: the targets.
-        past: what published wheels of the projects cost.
-    """
-    first, wheels = group.targets[0], len(group.targets)
-    measured = past.get(first.cell.project)
-    if measured and not (group.parts > 1 and first.package.seconds):
-        return Basis.MEASURED, wheels * measured.seconds / 3600
-    basis, one = (Basis.PRIOR, first.package.seconds) if first.package.seconds else (Basis.GUESS, GUESSED_SECONDS)
-    return basis, group.seconds_of(one) / 3600
-
-
-def _jobs_of(group: Group, hours: float) -> Sequence[float]:
-    """What each of a group's jobs takes; where there are several, the last one links when the others are done."""
-    parts = group.parts
-    return [hours] if parts == 1 else [*[hours / parts + _SET_UP] * parts, _SET_UP]
 
 
 def _until_the_last(jobs: Iterable[float], machines: int) -> float:

@@ -25,7 +25,7 @@ STABLE = replace(
 def handed_on(config: Config, filters: Filters, path: Path) -> tuple[BuildTarget, ...]:
     """What a later job plans again from what the planning job wrote."""
     plan = make_plan(config, filters, {})
-    path.write_text(json.dumps(matrix_content(plan, Quotas(wheels=3))))
+    path.write_text(json.dumps(matrix_content(plan, Quotas(wheels=3), {})))
     again = read_plan(path).targets(config)
     assert {target.cell: target for target in again} == {target.cell: target for target in plan.targets}
     return again
@@ -44,7 +44,7 @@ def test_a_python_that_was_not_asked_for_is_not_planned_again(tmp_path: Path) ->
 
 def test_a_group_that_the_configuration_does_not_have_is_named(tmp_path: Path) -> None:
     plan = make_plan(CONFIG, Filters(projects=(DEMO,)), {})
-    content = json.dumps(matrix_content(plan, Quotas())).replace(f'"{DEMO}-', '"other-')
+    content = json.dumps(matrix_content(plan, Quotas(), {})).replace(f'"{DEMO}-', '"other-')
     (tmp_path / "plan.json").write_text(content)
     with pytest.raises(UsageError, match="there is no group other-"):
         read_plan(tmp_path / "plan.json").targets(CONFIG)

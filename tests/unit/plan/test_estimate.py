@@ -6,7 +6,8 @@ import pytest
 
 from tests.unit.plan.conftest import target
 from wheelmill.names import Architecture, project_name
-from wheelmill.plan.estimate import GUESSED_SECONDS, Basis, Estimate, Share, estimate
+from wheelmill.plan.estimate import GUESSED_SECONDS, GUESSED_SIZE, Basis, Estimate, Share, cost_of, estimate
+from wheelmill.plan.groups import groups_of
 from wheelmill.plan.targets import PastBuild, Plan
 
 DEMO, OTHER = project_name("demo"), project_name("other")
@@ -75,3 +76,10 @@ def test_parts_of_a_wheel_are_jobs_and_the_last_one_waits_for_them() -> None:
     assert cost.hours == pytest.approx(1 / 4 + 2 * 0.1)
     assert cost.shares[Basis.PRIOR].machine_hours == pytest.approx(cost.machine_hours)
     assert estimate(plan, {}, runners=1).hours == pytest.approx(cost.machine_hours)
+
+
+def test_a_wheel_is_as_large_as_those_of_its_project_or_else_is_taken_for_a_large_one() -> None:
+    built = replace(target(), architectures=(Architecture(8, 0), Architecture(9, 0)))
+    (group,) = groups_of(Plan(targets=(built, replace(built, cell=target(python="3.12").cell)), skips=()))
+    assert cost_of(group, {DEMO: PastBuild(seconds=1, size=20)}).size == 2 * 20
+    assert cost_of(group, {}).size == 2 * 2 * GUESSED_SIZE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
@@ -21,12 +21,13 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import added_torches, changed_since
 from wheelmill.errors import UsageError
-from wheelmill.plan.estimate import estimate
-from wheelmill.plan.groups import Group, groups_of, shards_of, shards_of_one_run, waiting_groups, without_claimed
+from wheelmill.plan.estimate import cost_of, estimate
+from wheelmill.plan.groups import Group, groups_of, waiting_groups, without_claimed
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.sample import sample_of, with_sample
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, KnownFailures, Plan
+from wheelmill.plan.shards import RUN, SHARD, Load, divide
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, KnownFailures, PastBuilds, Plan
 from wheelmill.release.ledger.records import LedgerRun, UnreleasedGroup
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.store import Quotas, Store
@@ -156,7 +157,8 @@ def plan(
     missing = find_missing(planned, cells)
     cost = estimate(planned, past, runners=runners)
     if matrix:
-        content = matrix_content(planned, releases.quotas, before.unreleased if before else {}, revision)
+        unreleased = before.unreleased if before else {}
+        content = matrix_content(planned, releases.quotas, past, unreleased, revision)
         print_json("wheelmill.plan-matrix/1", **content, force=wanted.force)
     elif as_json:
         print_json(
@@ -182,6 +184,7 @@ def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) ->
 def matrix_content(
     planned: Plan,
     quotas: Quotas,
+    past: PastBuilds,
     unreleased: Mapping[str, UnreleasedGroup] | None = None,
     ledger: str | None = None,
 ) -> dict[str, object]:
@@ -190,6 +193,7 @@ def matrix_content(
     Args:
         planned: what is to be built, or only to be released.
         quotas: how much the place for releases takes.
+        past: what published wheels cost, by which shards are cut.
         unreleased: groups whose wheels an earlier run has built; they are in shards of their own.
         ledger: the state of the ledger that was planned with, which jobs then read without asking for the newest.
     """
@@ -200,19 +204,37 @@ def matrix_content(
     told = {"ledger": ledger} if ledger else {}
     contents = {group.id: {**group_content(group), "run": built_by.get(group.id, ""), **told} for group in ready}
 
-    def size_of(group: Group) -> int:
-        return len(json.dumps(contents[group.id]))
+    def load_of(group: Group) -> Load:
+        cost = cost_of(group, past)
+        return Load(
+            wheels=len(group.targets),
+            size=cost.size,
+            machine_hours=0 if group.id in built_by else sum(cost.jobs),
+            text=len(json.dumps(contents[group.id])),
+        )
 
+    loads = {group.id: load_of(group) for group in ready}
+    limit = replace(SHARD, wheels=quotas.wheels or SHARD.wheels)
     runs: dict[str, list[Group]] = {}
     for group in ready:
         runs.setdefault(built_by.get(group.id, ""), []).append(group)
-    divided = [shard for own in runs.values() for shard in shards_of(own, wheels=quotas.wheels, size_of=size_of)]
-    shards = shards_of_one_run(divided, size_of)
+    divided = [shard for own in runs.values() for shard in divide(own, lambda group: loads[group.id], limit)]
+
+    def load_of_all(shard: Sequence[Group]) -> Load:
+        return sum((loads[group.id] for group in shard), Load())
+
+    shards, *_later = divide(divided, load_of_all, RUN) or [()]
     taken = {group.id for shard in shards for group in shard}
     return {
         "shards": [{"include": [contents[group.id] for group in shard]} for shard in shards],
+        "loads": [_load_content(load_of_all(shard)) for shard in shards],
         "waiting": [group.id for group in groups if group.id not in taken],
     }
+
+
+def _load_content(load: Load) -> dict[str, object]:
+    """What a shard is thought to be, for people."""
+    return {"wheels": load.wheels, "size": load.size, "machine_hours": round(load.machine_hours, 1)}
 
 
 def group_content(group: Group) -> dict[str, object]:
