@@ -30,6 +30,7 @@ def test_a_run_takes_up_what_another_one_left(start: Start, tmp_path: Path) -> N
     ended = wheelmill("summary", str(tmp_path / "none"), "--plan", str(tmp_path / "plan.json"), "--run", "1", "--json")
     content = json.loads(ended.stdout)
     assert (content["goes_on"], content["again"], content["done"]) == (True, GROUPS, [])
+    assert content["continues"] == ["1"]
     assert content["notice"].splitlines() == [
         "0 wheels were released",
         "2 groups: ended without a report; another run builds it again",

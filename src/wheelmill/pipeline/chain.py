@@ -15,9 +15,9 @@ from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
 from wheelmill.config.model import Config
 from wheelmill.names import Sha256
 from wheelmill.pipeline.summary import GroupOutcome, clip
-from wheelmill.plan.groups import groups_of
+from wheelmill.plan.groups import groups_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
+from wheelmill.plan.targets import BuildTarget, KnownFailure, Obstacle, Plan, Skip
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import Claim, LedgerRun, LedgerState, UnreleasedGroup
 
@@ -33,7 +33,7 @@ def begin_run(
     ledger: Ledger,
     run: str,
     record: LedgerRun,
-    plan_without: Callable[[Mapping[str, str]], Plan],
+    plan_without: Callable[[Mapping[str, Skip]], Plan],
     *,
     is_over: Callable[[str], bool | None],
 ) -> Plan:
@@ -43,7 +43,7 @@ def begin_run(
         ledger: the ledger of the store that the run releases to.
         run: the number that the host gave the run.
         record: what it goes on with; its groups are found here.
-        plan_without: makes the plan without groups that are claimed, given who builds each.
+        plan_without: makes the plan without groups that are claimed, given a skip of each that says who builds it.
         is_over: says whether another run has ended; None where nobody knows.
 
     Returns:
@@ -61,12 +61,18 @@ def begin_run(
             for group, claim in state.work.claims.items()
             if claim.run != run and _counts(claim, record.since, is_over)
         }
-        plan = plan_without({group: _told(claim) for group, claim in others.items()})
+        plan = plan_without({group: _skip(claim) for group, claim in others.items()})
         made.append(plan)
-        groups = tuple(group.id for group in groups_of(plan))
+        cells = {group.id: group.targets[0].cell for group in groups_of(plan)}
+        groups = tuple(cells)
         unreleased = {group: each for group, each in record.unreleased.items() if group in groups}
-        own = {group: Claim(run=run, attempt=record.attempt, since=record.since) for group in groups}
-        known = replace(record, groups=groups, unreleased=unreleased)
+        own = {
+            group: Claim(run=run, attempt=record.attempt, since=record.since, cell=cell)
+            for group, cell in cells.items()
+        }
+        required = frozenset[str]().union(*waiting_groups(plan).values())
+        waits_for = tuple(sorted(required & others.keys()))
+        known = replace(record, groups=groups, unreleased=unreleased, waits_for=waits_for)
         runs = {**state.work.runs, run: known} if groups or record.continues else state.work.runs
         return replace(state, work=replace(state.work, claims={**others, **own}, runs=runs))
 
@@ -80,21 +86,25 @@ def _counts(claim: Claim, now: datetime, is_over: Callable[[str], bool | None]) 
     return now - claim.since < _STALE if over is None else not over
 
 
-def _told(claim: Claim) -> str:
-    return f"run {claim.run} has it since {claim.since:%Y-%m-%d %H:%M} UTC"
+def _skip(claim: Claim) -> Skip:
+    reason = f"run {claim.run} has it since {claim.since:%Y-%m-%d %H:%M} UTC"
+    return Skip(cell=claim.cell, obstacle=Obstacle.CLAIMED, reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnd:
     """What a run leaves."""
 
+    run: str
     left: LedgerRun | None
     """What another run goes on with; None when nothing is left."""
+    continued: tuple[str, ...]
+    """Runs whose work is to be taken up now: this one, and those that have ended before and waited for what is done."""
 
     @property
     def goes_on(self) -> bool:
-        """Whether another run is to be started."""
-        return self.left is not None and self.left.attempt <= MAX_ATTEMPTS
+        """Whether another run is to be started for what it leaves."""
+        return self.run in self.continued
 
 
 def end_run(
@@ -119,20 +129,36 @@ def end_run(
         ReleaseError: the ledger cannot be written to.
     """
     record = ledger.read().work.runs.get(run)
-    left = record and _left_of(run, record, outcomes, listed=listed)
+    ends: list[RunEnd] = []
 
     def free(state: LedgerState) -> LedgerState:
         claims = {group: claim for group, claim in state.work.claims.items() if claim.run != run}
         obsolete = {run, record.continues} if record else {run}
         runs = {name: each for name, each in state.work.runs.items() if name not in obsolete}
-        if left:
+        if left := record and _left_of(run, record, outcomes, _in_work(claims, runs), listed=listed):
             runs[run] = left
+        in_work = _in_work(claims, runs)
+        running = {claim.run for claim in claims.values()}
+        others = [
+            name
+            for name, each in runs.items()
+            if each.waits_for and name not in running and in_work.isdisjoint(each.waits_for)
+        ]
+        runs.update({name: replace(runs[name], waits_for=()) for name in others})
+        own = [run] if left and left.attempt <= MAX_ATTEMPTS and not left.waits_for else []
+        ends.append(RunEnd(run=run, left=left, continued=(*own, *others)))
         return replace(
             state, failures={**state.failures, **failures}, work=replace(state.work, claims=claims, runs=runs)
         )
 
     ledger.change(f"run {run} ends", free)
-    return RunEnd(left=left)
+    return ends[-1]
+
+
+def _in_work(claims: Mapping[str, Claim], runs: Mapping[str, LedgerRun]) -> frozenset[str]:
+    """Groups that runs build, or that the next ones after them will."""
+    go_on = (each.groups for each in runs.values() if each.attempt <= MAX_ATTEMPTS)
+    return frozenset(claims).union(*go_on)
 
 
 def known_failures_in(
@@ -170,12 +196,19 @@ def known_failures_in(
     return known
 
 
-def _left_of(run: str, record: LedgerRun, outcomes: Mapping[str, GroupOutcome], *, listed: bool) -> LedgerRun | None:
-    """What a run leaves: groups whose end says nothing of their source, and those that it did not begin."""
+def _left_of(
+    run: str, record: LedgerRun, outcomes: Mapping[str, GroupOutcome], in_work: frozenset[str], *, listed: bool
+) -> LedgerRun | None:
+    """What a run leaves: groups whose end says nothing of their source, and those that it did not begin.
+
+    Where it began none of these, as other runs still work on what they require, it waits for those runs.
+    """
     left = tuple(group for group in record.groups if group not in outcomes or outcomes[group].is_open)
     if listed and not left:
         return None
     attempt = 1 if len(left) < len(record.groups) else record.attempt + 1
+    begun = not outcomes.keys().isdisjoint(left)
+    waits_for = tuple(group for group in record.waits_for if group in in_work and listed and not begun)
     unreleased: dict[str, UnreleasedGroup] = {}
     for group in left:
         if group in outcomes and outcomes[group].state == "unreleased":
@@ -184,4 +217,4 @@ def _left_of(run: str, record: LedgerRun, outcomes: Mapping[str, GroupOutcome], 
                 unreleased[group] = UnreleasedGroup(run=run, wheels=outcomes[group].unreleased)
             elif attempt <= _MAX_RELEASE_ATTEMPTS:
                 unreleased[group] = known
-    return replace(record, attempt=attempt, groups=left, unreleased=unreleased)
+    return replace(record, attempt=attempt, groups=left, unreleased=unreleased, waits_for=waits_for)

@@ -44,6 +44,9 @@ class RunText:
         """Whether the index has everything, and what comes next."""
         if self.index in {"failure", "cancelled"}:
             yield "The index was not updated: what this run released is not listed yet."
+        for run in self.end.continued:
+            if run != self.end.run:
+                yield f"Run {run} waited for what is done now; another run goes on with its work."
         left = self.end.left
         if left is None:
             yield "Nothing is left to do."
@@ -51,6 +54,10 @@ class RunText:
         work = f"{len(left.groups)} groups" if left.groups else "the index"
         if self.end.goes_on:
             yield f"Another run goes on with {work}, as attempt {left.attempt} of {MAX_ATTEMPTS}."
+        elif left.attempt <= MAX_ATTEMPTS:
+            required = ", ".join(_first([f"`{group}`" for group in left.waits_for], 5))
+            yield f"{work} wait for what other runs build: {required}."
+            yield f"Those go on with it when they are done. By hand: `{self.again}`"
         else:
             yield f"{MAX_ATTEMPTS} runs in a row brought nothing, so no other one goes on with {work}."
             yield f"To try again: `{self.again}`"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from wheelmill.config.model import MAX_JOBS
 from wheelmill.names import ProjectName
-from wheelmill.plan.targets import BuildTarget, Cell, Obstacle, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, Plan, Skip
 from wheelmill.wheel.platforms import PLATFORMS
 
 LONGEST_JOB: Final = 5 * 3600
@@ -59,35 +59,41 @@ def groups_of(plan: Plan) -> tuple[Group, ...]:
     return tuple(Group(id=name, targets=tuple(targets)) for name, targets in groups.items())
 
 
-def without_claimed(plan: Plan, claimed: Mapping[str, str]) -> Plan:
+def without_claimed(plan: Plan, claimed: Mapping[str, Skip]) -> Plan:
     """Skip the targets of groups that other runs build.
 
     Args:
         plan: the plan of a run.
-        claimed: who builds each of these groups.
+        claimed: a skipped cell of each of these groups, by their names.
     """
     skips = (
-        Skip(cell=target.cell, obstacle=Obstacle.CLAIMED, reason=claimed[target.cell.group])
-        for target in plan.targets
-        if target.cell.group in claimed
+        replace(claimed[target.cell.group], cell=target.cell) for target in plan.targets if target.cell.group in claimed
     )
-    targets = (target for target in plan.targets if target.cell.group not in claimed)
-    return Plan(targets=tuple(targets), skips=(*plan.skips, *skips))
+    return replace(
+        plan,
+        targets=tuple(target for target in plan.targets if target.cell.group not in claimed),
+        skips=(*plan.skips, *skips),
+        claimed=tuple(skip.cell for skip in claimed.values()),
+    )
 
 
-def waiting_groups(groups: tuple[Group, ...]) -> tuple[Group, ...]:
-    """Those that cannot start yet: jobs run side by side, and these require wheels that others of them build."""
+def waiting_groups(planned: Plan) -> Mapping[str, frozenset[str]]:
+    """Those that cannot start yet: they require wheels that jobs build beside them, of this run or of another one.
+
+    Returns:
+        By the name of each, the groups that build what it requires.
+    """
     made: dict[ProjectName, list[Cell]] = {}
-    for group in groups:
-        cell = group.targets[0].cell
+    groups = groups_of(planned)
+    for cell in (*(group.targets[0].cell for group in groups), *planned.claimed):
         made.setdefault(cell.project, []).append(cell)
-    return tuple(
-        group
-        for group in groups
-        for first in (group.targets[0],)
-        if any(
-            first.cell.is_served_by(other)
-            for project in first.package.expectations.requires
+    required = {
+        group.id: frozenset(
+            other.group
+            for project in group.targets[0].package.expectations.requires
             for other in made.get(project, ())
+            if group.targets[0].cell.is_served_by(other)
         )
-    )
+        for group in groups
+    }
+    return {name: others for name, others in required.items() if others}

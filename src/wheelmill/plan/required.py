@@ -32,7 +32,7 @@ def find_missing(plan: Plan, published: Iterable[Cell]) -> tuple[Missing, ...]:
     """Name what planned wheels require and will not find when they are tried.
 
     Args:
-        plan: its targets will be built, each after those that it requires.
+        plan: its targets will be built, each after those that it requires, of other runs too.
         published: the cells that a release holds.
     """
     there: dict[tuple[ProjectName, PythonVersion], list[Cell]] = {}
@@ -42,7 +42,8 @@ def find_missing(plan: Plan, published: Iterable[Cell]) -> tuple[Missing, ...]:
     lacking: dict[tuple[ProjectName, ProjectName], list[Cell]] = {}
     for target in plan.targets:
         cell = target.cell
-        for required in target.package.expectations.requires:
+        awaited = {other.project for other in plan.claimed if cell.is_served_by(other)}
+        for required in (each for each in target.package.expectations.requires if each not in awaited):
             beside = (there.get((required, python), ()) for python in target.pythons)
             if not all(any(map(cell.is_served_by, cells)) for cells in beside):
                 lacking.setdefault((cell.project, required), []).append(cell)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -186,10 +186,13 @@ class Plan:
 
     targets: tuple[BuildTarget, ...]
     skips: tuple[Skip, ...]
+    claimed: tuple[Cell, ...] = ()
+    """What other runs build, asked for or not: a cell of each of their groups."""
 
     def of_groups(self, groups: Container[str]) -> Self:
         """The part of it that some groups are."""
-        return type(self)(
+        return replace(
+            self,
             targets=tuple(target for target in self.targets if target.cell.group in groups),
             skips=tuple(skip for skip in self.skips if skip.cell.group in groups),
         )

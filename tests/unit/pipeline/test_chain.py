@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from tests.unit.plan.conftest import target
+from tests.unit.plan.conftest import requiring, target
 from tests.unit.plan.examples import CONFIG, DEMO, V1
 from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
 from wheelmill.names import CudaVersion, Platform, ReleaseTag, Sha256
@@ -16,16 +17,20 @@ from wheelmill.pipeline.matrix_plan import PlannedGroup
 from wheelmill.pipeline.summary import GroupOutcome, JobReport, ReportedFailure, ReportedWheel
 from wheelmill.plan.groups import without_claimed
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import Filters, Obstacle, Plan
+from wheelmill.plan.targets import Filters, Obstacle, Plan, Skip
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import LedgerRun
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-FIRST, SECOND = (target(version=version).cell.group for version in ("1.0", "2.0"))
-TARGETS = {target(version=version).cell.group: target(version=version) for version in ("1.0", "2.0")}
+USER = requiring("user", target().cell.project)
+"""It requires a wheel of the first group."""
+TARGETS = {each.cell.group: each for each in (target(version="1.0"), target(version="2.0"), USER)}
+FIRST, SECOND, THIRD = TARGETS
 START = LedgerRun(attempt=1, filters={"project": "demo"}, groups=(), since=NOW)
 PASSED = ReportedWheel(ok=True, file="a.whl", sha256=Sha256("a"))
+OPEN = (None, JobReport(left=("cell",)), JobReport(wheels=(PASSED,)))
+"""Ends of a job of which another run may bring more: lost, out of time, not released."""
 
 
 @pytest.fixture
@@ -37,7 +42,7 @@ def nobody_knows(_run: str) -> None:
     """Whether a run has ended."""
 
 
-def plan_of(*groups: str) -> Callable[[Mapping[str, str]], Plan]:
+def plan_of(*groups: str) -> Callable[[Mapping[str, Skip]], Plan]:
     """Plans some groups, without those that are claimed."""
     plan = Plan(targets=tuple(TARGETS[group] for group in groups), skips=())
     return lambda claimed: without_claimed(plan, claimed)
@@ -120,7 +125,7 @@ def test_whoever_is_second_to_claim_plans_again(ledger: Ledger, tmp_path: Path) 
     other = DirectoryStore(directory=tmp_path / "releases").ledger
     plan = plan_of(FIRST, SECOND)
 
-    def plan_late(claimed: Mapping[str, str]) -> Plan:
+    def plan_late(claimed: Mapping[str, Skip]) -> Plan:
         if not claimed:
             begin(other, "2", FIRST)
         return plan(claimed)
@@ -130,7 +135,7 @@ def test_whoever_is_second_to_claim_plans_again(ledger: Ledger, tmp_path: Path) 
     assert {group: claim.run for group, claim in ledger.read().work.claims.items()} == {FIRST: "2", SECOND: "1"}
 
 
-@pytest.mark.parametrize("report", [None, JobReport(left=("cell",)), JobReport(wheels=(PASSED,))])
+@pytest.mark.parametrize("report", OPEN)
 def test_a_job_that_was_lost_or_out_of_time_or_not_released_is_left_to_the_next_run(
     ledger: Ledger, report: JobReport | None
 ) -> None:
@@ -166,6 +171,47 @@ def test_a_chain_ends_after_five_runs_that_brought_nothing_and_can_be_taken_up(l
     assert [each and each.attempt for each in attempts] == [2, 3, 4, 5, None]
     ((last, record),) = ledger.read().work.runs.items()
     assert (last, record.groups) == ("4", (FIRST,))
+
+
+@pytest.mark.parametrize("brings", [0, 1, 2])
+def test_a_chain_ends_whatever_its_runs_bring(ledger: Ledger, brings: int) -> None:
+    """What is brought is not planned again, so that each group allows five runs more at most."""
+    random, left, runs = Random(brings), [FIRST, SECOND, THIRD], 0  # noqa: S311 - the same every time
+    begin(ledger, "0", *left)
+    while runs <= MAX_ATTEMPTS * (len(TARGETS) + 1):
+        done = random.sample(left, min(len(left), random.randint(0, brings)))
+        reports = [outcome(each, JobReport() if each in done else random.choice(OPEN)) for each in left]
+        record = end(ledger, str(runs), *reports, listed=random.random() < brings / 2)
+        if record is None:
+            return
+        left, runs = list(record.groups), runs + 1
+        begin(ledger, str(runs), *left, record=go_on(ledger, str(runs - 1)))
+    pytest.fail(f"{runs} runs, and no end")
+
+
+def test_a_run_whose_groups_wait_for_another_one_is_continued_when_that_is_done(ledger: Ledger) -> None:
+    """It was continued at once, five times in a row, and then no more."""
+    begin(ledger, "1", FIRST)
+    assert begin(ledger, "2", THIRD) == [THIRD]  # whether or not it would build the first, too
+    waiting = end_run(ledger, "2", {}, {}, listed=True)
+    assert waiting.left
+    assert (waiting.left.waits_for, waiting.continued) == ((FIRST,), ())
+    lost = end_run(ledger, "1", dict([outcome(FIRST, None)]), {}, listed=True)
+    assert lost.continued == ("1",)  # the second one has to wait for what follows
+    begin(ledger, "3", FIRST, record=go_on(ledger, "1"))
+    done = end_run(ledger, "3", dict([outcome(FIRST, JobReport())]), {}, listed=True)
+    assert (done.left, done.continued) == (None, ("2",))
+    assert begin(ledger, "4", THIRD, record=go_on(ledger, "2")) == [THIRD]
+    assert end_run(ledger, "5", {}, {}, listed=True).continued == ()  # once
+
+
+def test_a_run_that_has_other_work_left_does_not_wait(ledger: Ledger) -> None:
+    begin(ledger, "1", FIRST)
+    begin(ledger, "2", FIRST, SECOND, THIRD)
+    assert end(ledger, "2", outcome(SECOND, None))
+    begin(ledger, "3", SECOND, THIRD, record=go_on(ledger, "2"))
+    assert end(ledger, "3", outcome(SECOND, JobReport())) is None
+    assert end_run(ledger, "1", dict([outcome(FIRST, JobReport())]), {}, listed=True).continued == ("3",)
 
 
 def test_a_run_that_brought_something_is_followed_by_five_more(ledger: Ledger) -> None:

@@ -1,6 +1,7 @@
 """What became of a plan that many jobs worked on."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.pipeline.chain import RunEnd
+from wheelmill.pipeline.chain import MAX_ATTEMPTS, RunEnd
 from wheelmill.pipeline.summary import Published, ReleaseReport, Summary, refused_in, summary_of
 from wheelmill.pipeline.summary_text import MAX_FAILURES, RunText, markdown_of, notice_of
 from wheelmill.release.ledger.records import LedgerRun, UnreleasedGroup
@@ -55,9 +56,13 @@ def summary_in(
     return summary_of(plan_in(folder, [*reports], waiting), folder / "reports", published)
 
 
-def ending(left: tuple[str, ...] = (), *, index: str = "success", attempt: int = 1) -> RunText:
-    record = LedgerRun(attempt=attempt, filters={}, groups=left, since=NOW)
-    end = RunEnd(left=record if left or index != "success" else None)
+def ending(
+    left: tuple[str, ...] = (), *, index: str = "success", attempt: int = 1, waits_for: tuple[str, ...] = ()
+) -> RunText:
+    record = LedgerRun(attempt=attempt, filters={}, groups=left, since=NOW, waits_for=waits_for)
+    goes_on = attempt <= MAX_ATTEMPTS and not waits_for
+    left_over = record if left or index != "success" else None
+    end = RunEnd(run="7", left=left_over, continued=("7",) if left_over and goes_on else ())
     return RunText(end=end, index=index, again="gh workflow run wheels.yml -f continues=7")
 
 
@@ -136,6 +141,15 @@ def test_a_chain_that_ends_says_so_and_how_it_is_taken_up(tmp_path: Path) -> Non
     text = markdown_of(found, ending(("demo-1",), attempt=6))
     assert "5 runs in a row brought nothing, so no other one goes on with 1 groups." in text
     assert "`gh workflow run wheels.yml -f continues=7`" in text
+
+
+def test_a_run_that_waits_for_another_one_says_for_which_groups_and_what_can_be_typed(tmp_path: Path) -> None:
+    found = summary_in(tmp_path, {}, ("demo-1",))
+    text = markdown_of(found, ending(("demo-1",), attempt=2, waits_for=("base-1",)))
+    assert "1 groups wait for what other runs build: `base-1`." in text
+    assert "By hand: `gh workflow run wheels.yml -f continues=7`" in text
+    run = replace(ending(), end=RunEnd(run="7", left=None, continued=("5",)))
+    assert "Run 5 waited for what is done now; another run goes on with its work." in markdown_of(found, run)
 
 
 def test_a_notice_names_what_failed_and_a_good_run_has_none(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from tests.unit.plan.conftest import requiring, target
 from tests.unit.plan.examples import CUDA_12
 from wheelmill.cli.factory.plan import group_content
 from wheelmill.names import StableTorch, TorchVersion
-from wheelmill.plan.groups import Group, groups_of, waiting_groups
-from wheelmill.plan.targets import Plan
+from wheelmill.plan.groups import Group, groups_of, waiting_groups, without_claimed
+from wheelmill.plan.required import find_missing
+from wheelmill.plan.targets import Obstacle, Plan, Skip
 
 
 def test_pythons_of_one_wheel_share_a_group() -> None:
@@ -24,16 +25,27 @@ def test_a_group_waits_for_those_it_requires_of_the_same_cuda_and_torch() -> Non
     demo = target()
     user = requiring("user", demo.cell.project)
     elsewhere = replace(user, cell=replace(user.cell, cuda=CUDA_12))
-    groups = groups_of(Plan(targets=(demo, user, elsewhere), skips=()))
-    assert waiting_groups(groups) == (groups[1],)
-    assert waiting_groups(groups[1:]) == ()
+    assert waiting_groups(Plan(targets=(demo, user, elsewhere), skips=())) == {user.cell.group: {demo.cell.group}}
+    assert waiting_groups(Plan(targets=(user, elsewhere), skips=())) == {}
+
+
+def test_a_group_waits_for_one_that_another_run_builds() -> None:
+    """It was planned, and failed for want of the wheel."""
+    demo = target()
+    user = requiring("user", demo.cell.project)
+    claimed = Skip(cell=demo.cell, obstacle=Obstacle.CLAIMED, reason="run 1 has it")
+    for targets in ((demo, user), (user,)):
+        plan = without_claimed(Plan(targets=targets, skips=()), {demo.cell.group: claimed})
+        assert [target.cell for target in plan.targets] == [user.cell]
+        assert waiting_groups(plan) == {user.cell.group: {demo.cell.group}}
+        assert find_missing(plan, ()) == ()
 
 
 def test_a_group_waits_for_a_wheel_that_serves_its_torch_among_others() -> None:
     demo = target()
     stable = replace(demo, cell=replace(demo.cell, torch=StableTorch(oldest=TorchVersion(2, 9))))
-    groups = groups_of(Plan(targets=(stable, requiring("user", demo.cell.project)), skips=()))
-    assert waiting_groups(groups) == (groups[1],)
+    user = requiring("user", demo.cell.project)
+    assert waiting_groups(Plan(targets=(stable, user), skips=())) == {user.cell.group: {stable.cell.group}}
 
 
 def parts_of(group: Group) -> list[str]:

@@ -27,7 +27,7 @@ from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.sample import sample_of, with_sample
 from wheelmill.plan.shards import RUN, SHARD, Load, divide
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, KnownFailures, PastBuilds, Plan
+from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, KnownFailures, PastBuilds, Plan, Skip
 from wheelmill.release.ledger.records import LedgerRun, UnreleasedGroup
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.store import Quotas, Store
@@ -97,7 +97,7 @@ class ChainOptions:
         releases: Store,
         before: LedgerRun | None,
         filters: Mapping[str, str],
-        plan_without: Callable[[Mapping[str, str]], Plan],
+        plan_without: Callable[[Mapping[str, Skip]], Plan],
     ) -> Plan:
         """Make a plan, and claim its groups where a run works on it."""
         if not self.run:
@@ -144,7 +144,7 @@ def plan(
     failure_of = _failure_of(state.failures, where, configuration)
     past = state.past_builds
 
-    def plan_without(claimed: Mapping[str, str]) -> Plan:
+    def plan_without(claimed: Mapping[str, Skip]) -> Plan:
         planned = make_plan(configuration, wanted, cells, failure_of)
         if part.sample:
             planned = sample_of(planned)
@@ -198,8 +198,8 @@ def matrix_content(
         ledger: the state of the ledger that was planned with, which jobs then read without asking for the newest.
     """
     groups = groups_of(planned)
-    dependent = waiting_groups(groups)
-    ready = [group for group in groups if group not in dependent]
+    dependent = waiting_groups(planned)
+    ready = [group for group in groups if group.id not in dependent]
     built_by = {name: group.run for name, group in (unreleased or {}).items()}
     told = {"ledger": ledger} if ledger else {}
     contents = {group.id: {**group_content(group), "run": built_by.get(group.id, ""), **told} for group in ready}

@@ -65,7 +65,9 @@ def summary(
         with markdown.open("a") as file:
             file.write(text)
     if as_json:
-        ended = {"goes_on": run.end.goes_on, "notice": notice_of(found, run)} if run else {}
+        ended = (
+            {"goes_on": run.end.goes_on, "continues": run.end.continued, "notice": notice_of(found, run)} if run else {}
+        )
         failed = found.groups("failed", "refused", "lost")
         print_json("wheelmill.summary/1", done=found.groups("done"), failed=failed, again=found.again, **ended)
     elif not markdown:

@@ -62,6 +62,8 @@ class Claim:
     """The number that the host gave the run."""
     attempt: int
     since: datetime
+    cell: Cell
+    """One of the group."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,6 +111,8 @@ class LedgerRun:
     since: datetime
     continues: str | None = None
     """The run whose work it goes on with."""
+    waits_for: tuple[str, ...] = ()
+    """Groups of other runs whose wheels some of its own require."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.github_server import Fault, GitHub
+from tests.unit.plan.examples import CELL
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
@@ -46,7 +47,7 @@ def claim(group: str, run: str = "1") -> Callable[[LedgerState], LedgerState]:
     """An edit that claims a group for a run."""
 
     def edit(state: LedgerState) -> LedgerState:
-        claims = {**state.work.claims, group: Claim(run=run, attempt=1, since=NOW)}
+        claims = {**state.work.claims, group: Claim(run=run, attempt=1, since=NOW, cell=CELL)}
         return replace(state, work=replace(state.work, claims=claims))
 
     return edit
