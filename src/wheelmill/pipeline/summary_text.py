@@ -57,7 +57,8 @@ class RunText:
         elif left.attempt <= MAX_ATTEMPTS:
             required = ", ".join(_first([f"`{group}`" for group in left.waits_for], 5))
             yield f"{work} wait for what other runs build: {required}."
-            yield f"Those go on with it when they are done. By hand: `{self.again}`"
+            yield "Those go on with it when they are done."
+            yield f"By hand: `{self.again}`"
         else:
             yield f"{MAX_ATTEMPTS} runs in a row brought nothing, so no other one goes on with {work}."
             yield f"To try again: `{self.again}`"
