@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import wheelmill
@@ -40,14 +41,18 @@ STAGES = {
 """For each the module with the records that the stages after it may import."""
 
 
-def imports() -> Iterator[tuple[Path, str]]:
+@cache
+def imports() -> tuple[tuple[Path, str], ...]:
     """Every import of the package by the package, those under TYPE_CHECKING and in functions too."""
-    for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "wheelmill":
-                for alias in node.names:
-                    submodule = f"{node.module}.{alias.name}"
-                    yield path, submodule if is_module(submodule) else node.module
+    return tuple((path, module) for path in sorted(ROOT.rglob("*.py")) for module in imports_of(path))
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "wheelmill":
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                yield submodule if is_module(submodule) else node.module
 
 
 def is_module(dotted: str) -> bool:
