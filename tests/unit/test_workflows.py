@@ -249,6 +249,16 @@ def test_a_release_waits_for_the_rules_of_its_environment() -> None:
     assert read("wheels-shard")["jobs"]["release"]["environment"] == "release"
 
 
+@pytest.mark.parametrize(
+    ("summary", "line"), [("{}", "continues=\n"), ('{"continues": ["1", "2"]}', "continues=1 2\n")]
+)
+def test_which_runs_are_taken_up_is_handed_on_and_after_a_rehearsal_none(summary: str, line: str) -> None:
+    scripts = [step["run"] for where, step in steps() if where == "wheels.summary" and "run" in step]
+    (expression,) = re.findall(r"jq --raw-output '(\"continues=.+)' out/summary.json", "\n".join(scripts))
+    jq = ["jq", "--raw-output", expression]
+    assert subprocess.run(jq, input=summary, capture_output=True, text=True, check=True).stdout == line
+
+
 def test_no_condition_reads_wheels() -> None:
     """hashFiles reads all that a pattern finds, and GitHub ends it after 120 seconds."""
     patterns = {each for file in WORKFLOWS.values() for each in re.findall(r"hashFiles\(([^)]*)\)", file.read_text())}
