@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from typing import Final
 
 import httpx
 
 from wheelmill.errors import NetworkError
+from wheelmill.web.github_pages import smaller_page
 from wheelmill.web.retries import FAILED
 
 Send = Callable[[httpx.Request], httpx.Response]
@@ -28,6 +30,8 @@ _CONNECT: Final = 10.0
 """Seconds until there is a connection."""
 _ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 """Of which a small piece gives a thousand times its size at most; several of them, one in another, give more."""
+_TOO_LONG: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT})
+"""Statuses of what stands before a server that took too long."""
 
 
 class TimeLeft:
@@ -58,7 +62,15 @@ class Exchange(httpx.BaseTransport):
         """That were begun."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it, and read what comes."""
+        """Send it, and read what comes; where that took the server too long, ask for a smaller page at once."""
+        answer = self._send_once(request)
+        while answer.status_code in _TOO_LONG and (smaller := smaller_page(str(answer.url))):
+            answer = self._send_once(
+                httpx.Request(request.method, smaller, headers=request.headers, extensions=request.extensions)
+            )
+        return answer
+
+    def _send_once(self, request: httpx.Request) -> httpx.Response:
         self.tries += 1
         answer = self._send(request)
         try:

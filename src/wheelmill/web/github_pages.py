@@ -7,30 +7,17 @@ https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from itertools import pairwise
 from typing import Final
 from urllib.parse import parse_qs, urlencode, urlsplit
-
-from wheelmill.errors import NetworkError
 
 SIZES: Final = (30, 10, 5, 1)
 """Releases of a page; each divides the one before, so that a smaller page begins where the larger would."""
 LARGEST: Final = SIZES[0]
 
 
-def smaller_page(url: str, failure: NetworkError) -> str | None:
-    """The URL of a page with fewer releases that begins with the same one.
-
-    Args:
-        url: the page that was asked for.
-        failure: what came instead.
-
-    Returns:
-        None when that page cannot be smaller, or the failure is another one.
-    """
-    if (failure.status or 0) < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return None
+def smaller_page(url: str) -> str | None:
+    """The URL of a page with fewer releases that begins with the same one; None when a page cannot be smaller."""
     parts = urlsplit(url)
     asked = parse_qs(parts.query)
     size, number = (asked.get(name, ["1"])[0] for name in ("per_page", "page"))

@@ -14,7 +14,6 @@ from wheelmill.errors import NetworkError, UnreadableError
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.web.credential_stores import variable_for
 from wheelmill.web.credentials import github_api
-from wheelmill.web.github_pages import smaller_page
 from wheelmill.web.origin import Origin, without_credentials
 from wheelmill.web.pages import JSON_TYPE
 
@@ -176,14 +175,8 @@ class Pages:
 
 
 def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
-    is_github = url.startswith(github_api())
-    accept = _GITHUB if is_github else _SIMPLE
-    try:
-        return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
-    except NetworkError as error:
-        if is_github and (smaller := smaller_page(url, error)):
-            return _answer(web, smaller, None)
-        raise
+    accept = _GITHUB if url.startswith(github_api()) else _SIMPLE
+    return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
 
 
 def _next_page(answer: Answer) -> str | None:

@@ -17,7 +17,6 @@ from wheelmill.errors import NetworkError, UsageError
 from wheelmill.system.time import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
-from wheelmill.web.github_pages import smaller_page
 from wheelmill.web.retries import FAILED, Retries
 
 _NAME_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "-_.")
@@ -156,12 +155,7 @@ class WebRequester(Requester):
         place = f"{self.base_url.rstrip('/')}{url}" if url.startswith("/") else url
         self._refuse_stranger(place)
         place = self.add_parameters_to_url(place, parameters or {})
-        try:
-            answer = self._web.send(verb, place, headers, body=body, size=size, refusals=True)
-        except NetworkError as error:
-            if verb == "GET" and (smaller := smaller_page(place, error)):
-                return self._send(verb, smaller, None, headers, body)
-            raise
+        answer = self._web.send(verb, place, headers, body=body, size=size, refusals=True)
         received = {name.lower(): value for name, value in answer.headers.items()}
         if (left := received.get("x-ratelimit-remaining", "")).isdecimal():
             self.quota_left = int(left)

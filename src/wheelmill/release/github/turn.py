@@ -25,10 +25,11 @@ from wheelmill.system.time import Clock
 
 PUBLISHING: Final = "publishing"
 """The name of the one lease that publishers share."""
-STALE: Final = timedelta(minutes=40)
-"""After that somebody who says nothing has ended. Sending a wheel of 2 GiB takes less."""
-_RENEWED: Final = timedelta(minutes=15)
-"""After that somebody who waits says so."""
+STALE: Final = timedelta(minutes=75)
+"""After that somebody who says nothing has ended. Who is told to wait may not even say so: that is an hour at most.
+
+https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately
+"""
 _POLLED: Final = timedelta(minutes=1)
 
 CHANGES_AN_HOUR: Final = 440
@@ -87,7 +88,7 @@ class Turn:
                 self._progress.step(
                     f"GitHub takes 500 changes an hour: waiting for {pause.total_seconds():.0f} seconds"
                 )
-                self.wait(min(pause, _RENEWED))
+                self.wait(pause)
         if self._left:
             self._left -= 1
         else:

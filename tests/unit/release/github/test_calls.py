@@ -92,12 +92,15 @@ def test_nothing_is_asked_when_the_last_answer_used_the_quota_up(
     assert len(github.calls) == 2
 
 
-def test_releases_that_take_too_long_are_listed_in_smaller_pages(calls: Calls, github: GitHub) -> None:
+def test_releases_that_take_too_long_are_listed_in_smaller_pages_at_once(
+    calls: Calls, github: GitHub, clock: FakeClock
+) -> None:
     assets = [Asset(number, f"file-{number}", b"") for number in range(MOST_LISTED // 8)]
     github.releases += [Release(number, f"v{number}", "", "", draft=False, assets=assets) for number in range(12)]
     assert sorted(release.id for release in all_releases(calls)) == list(range(12))
     sizes = [call.query["per_page"] for call in github.calls]
-    assert list(dict.fromkeys(sizes)) == ["10", "5"]
+    assert sizes == ["10", "5", "5", "5"]
+    assert clock.waited == []
 
 
 def test_waits_grow_and_end(calls: Calls, github: GitHub, clock: FakeClock) -> None:
@@ -116,17 +119,26 @@ def test_too_long_a_wait_is_an_error(calls: Calls, github: GitHub, clock: FakeCl
 
 
 def test_reading_is_tried_again(calls: Calls, github: GitHub, clock: FakeClock) -> None:
-    github.faults = {0: Fault.BEFORE, 1: Fault.CUT}
+    github.faults = {0: Fault.CUT, 1: Fault.CUT}
     assert all_releases(calls) == []
     assert clock.waited == [*PAUSES[:2]]
 
 
-def test_an_outage_ends(calls: Calls, github: GitHub) -> None:
+def test_after_a_short_outage_pages_are_as_large_as_before(calls: Calls, github: GitHub, clock: FakeClock) -> None:
+    github.releases += [Release(number, f"v{number}", "", "", draft=False) for number in range(12)]
+    github.faults = dict.fromkeys(range(3), Fault.BEFORE)
+    assert len(all_releases(calls)) == 12
+    assert [call.query["per_page"] for call in github.calls] == ["10", "5", "1", "10", "10"]
+    assert clock.waited == [PAUSES[0]]
+
+
+def test_an_outage_ends(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     github.faults = dict.fromkeys(range(100), Fault.BEFORE)
     with pytest.raises(NetworkError, match=r"listing releases: .* does not answer: 502"):
         all_releases(calls)
     sizes = Counter(call.query["per_page"] for call in github.calls)
     assert sizes == dict.fromkeys(["10", "5", "1"], 1 + len(PAUSES))
+    assert clock.waited == [*PAUSES]
 
 
 @pytest.mark.parametrize(

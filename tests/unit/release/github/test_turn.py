@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.github_server import Call, GitHub
+from tests.github_server import Answer, Call, GitHub
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import ReleaseError
@@ -17,6 +17,7 @@ from wheelmill.release.ledger.records import Lease, LedgerState
 from wheelmill.release.publish import publish, publish_each
 from wheelmill.release.store import Publication
 from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.progress import QUIET
 
 NAMES = tuple(f"demo-1.{number}-py3-none-any.whl" for number in range(4))
 
@@ -78,6 +79,33 @@ def test_who_says_nothing_for_long_has_ended(store: GitHubStore, clock: FakeCloc
     assert publish(store, wheels, now=NOW).releases
     assert timedelta(seconds=sum(clock.waited)) > STALE
     assert store.ledger.read().work.leases == {}
+
+
+def test_who_is_told_to_wait_for_an_hour_keeps_its_turn(github: GitHub, wheels: list[TestedWheel]) -> None:
+    others: list[str] = []
+
+    class WatchedClock(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if seconds >= 3600:
+                another = FakeClock()
+                another.time = self.time
+                with pytest.raises(ReleaseError, match="somebody publishes now") as failure:
+                    store_on(github, another).left_drafts(remove=True, progress=QUIET)
+                others.append(str(failure.value))
+
+    clock = WatchedClock()
+    github.now = clock.now
+
+    def limit(call: Call) -> Answer | None:
+        if call.query.get("name") != NAMES[0]:
+            return None
+        github.always = lambda _call: None
+        return 403, {"Retry-After": "3600"}, {"message": "You have exceeded a secondary rate limit."}
+
+    github.always = limit
+    assert len(publish(store_on(github, clock), wheels, now=NOW).releases) == 1
+    assert len(others) == 1
 
 
 def test_who_lost_its_turn_finds_out_before_it_publishes(
