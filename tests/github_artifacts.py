@@ -60,9 +60,9 @@ class Artifacts:
                 size, page = int(query.get("per_page", 30)), int(query.get("page", 1))
                 shown = [_shown(each) for each in found[(page - 1) * size : page * size]]
                 return 200, {}, {"total_count": len(found), "artifacts": shown}
-            case ["artifacts", id_, "zip"] if any(each.id == int(id_) and not each.expired for each in self.kept):
+            case ["artifacts", id_, *rest] if any(each.id == int(id_) and not each.expired for each in self.kept):
                 elsewhere = origin.replace("127.0.0.1", "localhost")  # which is another server for a client
-                return 302, {"Location": f"{elsewhere}/blobs/{id_}"}, ""
+                return (302, {"Location": f"{elsewhere}/blobs/{id_}"}, "") if rest else (200, {}, {"id": int(id_)})
             case _:
                 return None
 

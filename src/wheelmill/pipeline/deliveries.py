@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from wheelmill.errors import NetworkError, UnreadableError
+from wheelmill.errors import NetworkError, RejectedError, UnreadableError
 from wheelmill.pipeline.gate import Gate, delivered_in
 from wheelmill.pipeline.matrix_plan import MatrixPlan, Shard
 from wheelmill.release.github import JobArtifacts
 from wheelmill.release.publish import publish_each
 from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
-from wheelmill.system.folders import temporary_folder
+from wheelmill.system.folders import remove_tree, temporary_folder
 from wheelmill.system.progress import Progress
 
 
@@ -81,11 +81,16 @@ def deliveries_of_runs(
         if not (kept := artifacts.of_group(group.group)):
             continue
         progress.step(f"{group.group} ({number} of {len(groups)})")
+        refusals: list[RefusedWheel] = []
         with temporary_folder() as folder:
-            refusals: Sequence[RefusedWheel] = ()
-            try:
-                artifacts.unpack(kept, folder)
-            except (NetworkError, UnreadableError) as error:
-                refusals = (RefusedWheel(filename=group.group, reason=f"was not delivered: {error}"),)
-            own = MatrixPlan(shards=(Shard(include=(group,)),), waiting=())
-            yield Delivery(folder=folder, gate=gate_of(folder, own), refusals=tuple(refusals))
+            for artifact in kept:
+                own = folder / str(artifact)
+                own.mkdir()
+                try:
+                    artifacts.unpack(artifact, own)
+                except (NetworkError, RejectedError, UnreadableError) as error:
+                    remove_tree(own)
+                    reason = f"was not delivered whole: {error}"
+                    refusals.append(RefusedWheel(filename=group.group, reason=reason))
+            planned = MatrixPlan(shards=(Shard(include=(group,)),), waiting=())
+            yield Delivery(folder=folder, gate=gate_of(folder, planned), refusals=tuple(refusals))

@@ -3,13 +3,15 @@
 import io
 import os
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.github_server import REPOSITORY, GitHub, serving
+from tests.github_server import CALLS_AN_HOUR, REPOSITORY, GitHub, serving
 from tests.unit.release.conftest import certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill import pipeline
@@ -17,6 +19,7 @@ from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion
 from wheelmill.pipeline.deliveries import Delivery
 from wheelmill.pipeline.matrix_plan import MatrixPlan, PlannedGroup, Shard
 from wheelmill.release.github import JobArtifacts, Repository
+from wheelmill.release.store import Publication
 from wheelmill.smoke.verdict import certificate_path
 from wheelmill.system.progress import QUIET
 from wheelmill.system.record_files import write_record
@@ -110,7 +113,7 @@ def test_what_cannot_be_read_is_named_and_holds_up_nothing(github: GitHub, clock
     )
     done = pipeline.release_deliveries(deliveries, store_on(github, clock), progress=QUIET)
     (refusal,) = done.refusals
-    assert str(refusal).startswith("demo-1.0-cu130 was not delivered: not a readable zip")
+    assert str(refusal).startswith("demo-1.0-cu130 was not delivered whole: not a readable zip")
     assert [entry.filename for manifest in done.releases for entry in manifest.wheels] == ["demo-1.2-py3-none-any.whl"]
 
 
@@ -124,3 +127,72 @@ def test_artifacts_of_other_runs_groups_and_kinds_do_not_count(
     artifacts = artifacts_on(github, clock)
     assert artifacts.of_group("demo-1.0-cu130") == (1,)
     assert artifacts.of_group("demo-1.0-cu13") == ()
+
+
+def released(github: GitHub, clock: FakeClock, *, groups: int = 1) -> Publication:
+    """Release what the jobs of the run kept."""
+    deliveries = pipeline.deliveries_of_runs(
+        artifacts_on(github, clock), planned(groups), lambda _folder, _plan: pipeline.Gate(), QUIET
+    )
+    return pipeline.release_deliveries(deliveries, store_on(github, clock), progress=QUIET)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["a.json", "a.json"], "File exists"),
+        ([f"{'a' * 300}.json"], "File name too long"),
+    ],
+    ids=["twice", "long"],
+)
+def test_a_hostile_archive_holds_up_neither_its_group_nor_the_others(
+    github: GitHub, clock: FakeClock, tmp_path: Path, names: list[str], said: str
+) -> None:
+    hostile = io.BytesIO()
+    with zipfile.ZipFile(hostile, "w") as archive, warnings.catch_warnings(action="ignore"):
+        for name in names:
+            archive.writestr(name, b"{}")
+    kept = github.artifacts.keep(int(RUN), "gpu-0-demo-1.0-cu130-1", {})
+    github.artifacts.kept[0] = replace(kept, content=hostile.getvalue())
+    for number in range(2):
+        keep_wheel(github, tmp_path, number, size=10)
+    done = released(github, clock, groups=2)
+    (refusal,) = done.refusals
+    assert str(refusal).startswith("demo-1.0-cu130 was not delivered whole: ")
+    assert said in refusal.reason
+    assert len(done.releases[0].wheels) == 2
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_what_is_too_large_for_this_disk_leaves_nothing_on_it(
+    github: GitHub, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, packed: bool
+) -> None:
+    keep_wheel(github, tmp_path, 0, size=10)
+    kept: list[Path] = []
+    bomb = os.urandom(200_000) if packed else bytes(200_000)
+    for attempt in range(2, 6):
+        github.artifacts.keep(int(RUN), f"wheels-0-demo-1.0-cu130-{attempt}", {"bomb.whl": bomb})
+    monkeypatch.setattr("wheelmill.release.github.artifacts.MAX_ARTIFACT", 100_000)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+
+    def gate_of(folder: Path, _plan: MatrixPlan) -> pipeline.Gate:
+        kept.extend(folder.rglob("*"))
+        return pipeline.Gate()
+
+    (delivery,) = pipeline.deliveries_of_runs(artifacts_on(github, clock), planned(1), gate_of, QUIET)
+    assert sorted(path.suffix for path in kept) == ["", ".json", ".whl"]
+    said = "has more than the promised 100000 bytes" if packed else "more than 100000 bytes when unpacked"
+    assert [said in str(refusal) for refusal in delivery.refusals] == [True] * 4
+
+
+def test_a_used_up_quota_is_waited_for(github: GitHub, clock: FakeClock, tmp_path: Path) -> None:
+    """Two hundred groups have six hundred artifacts, and all jobs of a repository have a thousand calls an hour."""
+    keep_wheel(github, tmp_path, 0, size=10)
+    artifacts = artifacts_on(github, clock)
+    github.asked = [clock.time - 100] * CALLS_AN_HOUR
+    (tmp_path / "unpacked").mkdir()
+    artifacts.unpack(1, tmp_path / "unpacked")
+    assert sum(clock.waited) == pytest.approx(3501, abs=2)
+    assert len(list((tmp_path / "unpacked").glob("*.whl"))) == 1

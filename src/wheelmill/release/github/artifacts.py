@@ -8,18 +8,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import Final
+from tempfile import TemporaryFile
+from typing import IO, Final
 
 from github.Artifact import Artifact
 from github.PaginatedList import PaginatedList
 
-from wheelmill.errors import UnreadableError
-from wheelmill.release.github.calls import Calls, Pace
+from wheelmill.errors import IntegrityError, NetworkError, UnreadableError
+from wheelmill.release.github.calls import LIMITED, Calls, Pace
 from wheelmill.release.github.connection import Repository
 from wheelmill.system.progress import QUIET
 from wheelmill.system.time import Clock
 from wheelmill.web.client import Web
-from wheelmill.web.retries import Retries
+from wheelmill.web.retries import FAILED, Retries
 from wheelmill.wheel.archive import open_archive, open_member
 
 MAX_ARTIFACT: Final = 5_000_000_000
@@ -52,23 +53,32 @@ class JobArtifacts:
         """The numbers of all that the jobs of a group of the plan kept; of one name the newest."""
         return tuple(number for name, number in self._found.items() if _group_of(name) == group)
 
-    def unpack(self, artifacts: Sequence[int], folder: Path) -> None:
-        """Download artifacts and unpack each into a folder of its own; anybody in the run may have made them.
+    def unpack(self, artifact: int, folder: Path) -> None:
+        """Download an artifact and unpack it into a folder; anybody in the run may have made it.
 
         Raises:
-            NetworkError: one cannot be had.
-            UnreadableError: one is no archive of files, or too large.
+            NetworkError, RejectedError: it cannot be had.
+            UnreadableError: it is no archive of files, or too large for an artifact or for this disk.
         """
-        place = f"{self._repository.api_url.rstrip('/')}/repos/{self._repository.full_name}/actions/artifacts"
-        with Web(credentials=self._credentials, retries=Retries(self._clock.sleep)) as web:
-            for number in artifacts:
-                own = folder / str(number)
-                own.mkdir()
-                packed = own / "packed.zip"
-                with packed.open("w+b") as file:
-                    web.download(f"{place}/{number}/zip", file, promised=MAX_ARTIFACT)
-                _unpack(packed, own)
-                packed.unlink()
+        try:
+            with TemporaryFile(dir=folder) as packed:
+                self._download(artifact, packed)
+                _unpack(packed, folder)
+        except (IntegrityError, OSError) as error:
+            raise UnreadableError(str(error)) from None
+
+    def _download(self, artifact: int, file: IO[bytes]) -> None:
+        place = f"/actions/artifacts/{artifact}"
+        url = f"{self._repository.api_url.rstrip('/')}/repos/{self._repository.full_name}{place}/zip"
+        with Web(credentials=self._credentials, retries=Retries(self._clock.sleep, statuses=FAILED)) as web:
+            try:
+                web.download(url, file, promised=MAX_ARTIFACT)
+            except NetworkError as error:
+                if error.status not in LIMITED:
+                    raise
+                with Calls(self._repository, Pace(self._clock), QUIET) as calls:
+                    calls.answer(f"asking for artifact {artifact}", place)  # which waits as long as GitHub wants
+                web.download(url, file, promised=MAX_ARTIFACT)
 
     def _credentials(self, _url: str) -> str | None:
         return f"token {self._repository.token}" if self._repository.token else None
@@ -96,10 +106,10 @@ def _group_of(name: str) -> str | None:
     return group if is_ours else None
 
 
-def _unpack(packed: Path, folder: Path) -> None:
+def _unpack(packed: IO[bytes], folder: Path) -> None:
     """Unpack the files of an archive that lie in no folder of it."""
     left = MAX_ARTIFACT
-    with packed.open("rb") as file, open_archive(file) as archive:
+    with open_archive(packed) as archive:
         for member in archive.infolist():
             name = PurePosixPath(member.filename).name
             if name != member.filename or not name.endswith(_SUFFIXES):

@@ -24,6 +24,8 @@ from wheelmill.system.progress import Progress
 from wheelmill.system.time import Clock
 from wheelmill.web.retries import asked_pause
 
+LIMITED: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
+"""Statuses of an answer that may ask for a pause."""
 BETWEEN_WRITES: Final = 1.0
 """Seconds, as GitHub asks for: so there are at most 60 a minute, where 80 are allowed."""
 _LONGEST_PAUSE: Final = 3660.0
@@ -85,7 +87,7 @@ class Pace:
         used_up = headers.get("x-ratelimit-remaining") == "0"
         asked = asked_pause(headers)
         about_limits = limited or used_up or asked or status == HTTPStatus.TOO_MANY_REQUESTS
-        if status not in (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS) or not about_limits:
+        if status not in LIMITED or not about_limits:
             return None
         reset = headers.get("x-ratelimit-reset", "")
         if not asked and used_up and reset.isascii() and reset.isdigit():
