@@ -226,8 +226,7 @@ class _Run:
             names = ", ".join(entry.filename for entry in manifest.wheels)
             factory.progress.step(f"released as {manifest.tag}: {names}")
         for refusal in publication.refusals:
-            error = ReleaseError(f"{refusal.filename} {refusal.reason}")
-            self.failures.append(RunFailure(id=refusal.filename, error=error))
+            self.failures.append(RunFailure(id=refusal.filename, error=ReleaseError(str(refusal))))
         site = factory.output / "site"
         build_index(
             factory.store,

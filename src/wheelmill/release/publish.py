@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
-from itertools import chain
 
 from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag, Sha256
@@ -49,56 +48,40 @@ def publish_each(
     Raises:
         ReleaseError: the store cannot be read or written.
     """
-    done: list[Publication] = []
-    publisher: Publisher | None = None
     known = published(store, progress.step)
     there = known.published
-    record = partial(_record, store, progress, known.releases)
+    publisher: Publisher | None = None
+    done = Publication()
     with ExitStack() as stack:
         for wheels in deliveries:
-            refusals = _refusals(store, wheels, there)
-            if publisher is None and _new(wheels, there, refusals):
+            new, refused = _sort(store, wheels, there)
+            if new and publisher is None:
                 try:
                     publisher = stack.enter_context(store.publisher(now=now, progress=progress, until=until))
                 except TimeIsOver:
-                    return _sum(done, over=True)
+                    return replace(done, over=True)
                 there = published(store, progress.step).published  # what others did until now
-                refusals = _refusals(store, wheels, there)
-            done.append(Publication(releases=(), refusals=tuple(refusals.values())))
-            if publisher is not None:
-                new = _new(wheels, there, refusals)
-                done += _add(publisher, new, store.quotas.wheels or max(1, len(new)), record)
-                if publisher.over:
-                    break
-        if publisher is not None and publisher.count:
-            done.append(record(publisher.publish()))
-    return _sum(done, over=publisher is not None and publisher.over)
+                new, refused = _sort(store, wheels, there)
+            done += Publication(refusals=refused)
+            while publisher and new and not publisher.over:
+                most = store.quotas.wheels or len(new)
+                room = most - publisher.count
+                done += Publication(refusals=publisher.add(new[:room]))
+                new = new[room:]
+                if publisher.count == most and not publisher.over:
+                    done += _finish(publisher, store, known.releases, progress)
+            if publisher and publisher.over:
+                break
+        if publisher and publisher.count:
+            done += _finish(publisher, store, known.releases, progress)
+    return replace(done, over=publisher is not None and publisher.over)
 
 
-def _add(
-    publisher: Publisher, wheels: Sequence[TestedWheel], most: int, record: Callable[[Publication], Publication]
-) -> Iterator[Publication]:
-    """Put wheels into releases of so many wheels at most, and publish and write down those that are full."""
-    while wheels and not publisher.over:
-        room = most - publisher.count
-        yield Publication(releases=(), refusals=publisher.add(wheels[:room]))
-        wheels = wheels[room:]
-        if publisher.count == most and not publisher.over:
-            yield record(publisher.publish())
-
-
-def _sum(done: Sequence[Publication], *, over: bool) -> Publication:
-    return Publication(
-        releases=tuple(chain(*(each.releases for each in done))),
-        refusals=tuple(chain(*(each.refusals for each in done))),
-        over=over,
-    )
-
-
-def _record(
-    store: Store, progress: Progress, known: Mapping[ReleaseTag, LedgerRelease], publication: Publication
+def _finish(
+    publisher: Publisher, store: Store, known: Mapping[ReleaseTag, LedgerRelease], progress: Progress
 ) -> Publication:
-    """Write down what was published, now and before. Who reads the ledger finds releases that it lacks, too."""
+    """Publish a release, and write down what was published now and before: the ledger may lack some of it."""
+    publication = publisher.publish()
     new = {manifest.tag: line_of(manifest) for manifest in publication.releases}
     try:
         store.ledger.change(f"{', '.join(new)} published", lambda state: with_releases(state, {**known, **new}))
@@ -107,17 +90,18 @@ def _record(
     return publication
 
 
-def _refusals(store: Store, wheels: Iterable[TestedWheel], there: _Published) -> dict[str, RefusedWheel]:
-    """Why some wheels cannot be released, by file name."""
-    refusals: dict[str, RefusedWheel] = {}
-    for file in (wheel.file for wheel in wheels):
+def _sort(
+    store: Store, wheels: Iterable[TestedWheel], there: _Published
+) -> tuple[list[TestedWheel], tuple[RefusedWheel, ...]]:
+    """Find the wheels that are new, by file name, and those that cannot be released."""
+    new: list[TestedWheel] = []
+    refused: list[RefusedWheel] = []
+    for wheel in sorted(wheels, key=lambda wheel: wheel.file.filename):
+        file = wheel.file
         sha256, tag = there.get(file.filename, (file.sha256, None))
         changed = f"was published in {tag} with other bytes; a published wheel never changes: raise the version"
         if reason := changed if sha256 != file.sha256 else store.reason_to_refuse(file):
-            refusals[file.filename] = RefusedWheel(filename=file.filename, reason=reason)
-    return refusals
-
-
-def _new(wheels: Iterable[TestedWheel], there: _Published, refusals: Mapping[str, RefusedWheel]) -> list[TestedWheel]:
-    new = (each for each in wheels if each.file.filename not in there and each.file.filename not in refusals)
-    return sorted(new, key=lambda wheel: wheel.file.filename)
+            refused.append(RefusedWheel(filename=file.filename, reason=reason))
+        elif tag is None:
+            new.append(wheel)
+    return new, tuple(refused)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -58,10 +58,14 @@ class RefusedWheel:
 class Publication:
     """What became of wheels that were to be released."""
 
-    releases: tuple[Manifest, ...]
-    refusals: tuple[RefusedWheel, ...]
+    releases: tuple[Manifest, ...] = ()
+    refusals: tuple[RefusedWheel, ...] = ()
     over: bool = False
     """Whether the time was not enough: what is in no release is left for another run."""
+
+    def __add__(self, other: Publication) -> Publication:
+        """What became of these wheels and of others."""
+        return replace(self, releases=self.releases + other.releases, refusals=self.refusals + other.refusals)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,6 +109,17 @@ _BURNED: Final = ("used by an immutable release", "creations being restricted")
 https://docs.github.com/en/code-security/concepts/supply-chain-security/immutable-releases
 """
 
+_UNREADABLE: Final = (
+    AssertionError,
+    AttributeError,
+    BadAttributeException,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What PyGithub raises when it reads an answer that is none of GitHub's."""
+
 Found = TypeVar("Found")
 
 
@@ -127,9 +138,15 @@ class Calls:
         """Keep connections open until the context is left."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Close them."""
+    def __exit__(self, _class: object, error: BaseException | None, _trace: object) -> None:
+        """Close them.
+
+        Raises:
+            NetworkError: something was asked of an answer that it does not say: PyGithub looks when it is asked.
+        """
         self._requester.close()
+        if isinstance(error, GithubException | BadAttributeException):
+            raise NetworkError(f"GitHub gave no answer that can be read: {error!r}") from None
 
     def read(self, what: str, call: Callable[[], Found]) -> Found:
         """Make a call that changes nothing, again while GitHub fails.
@@ -160,7 +177,7 @@ class Calls:
                 self._pace.wait(pause, "GitHub has had too many calls", self.progress)
             except NetworkError as error:
                 raise NetworkError(f"{what}: {error}") from None
-            except (BadAttributeException, AssertionError, ValueError, RecursionError) as error:
+            except _UNREADABLE as error:
                 raise NetworkError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
 
     def answer(self, what: str, path: str, **parameters: int) -> object:
@@ -192,13 +209,16 @@ class Calls:
 
         return self.read(what, write_in_time)
 
-    def ensure(self, what: str, find: Callable[[], Found | None], make: Callable[[], Found]) -> Found:
+    def ensure(
+        self, what: str, find: Callable[[], Found | None], make: Callable[[], Found], *, is_absent: bool = False
+    ) -> Found:
         """Find something, or make it. After a failure it is looked for again.
 
         Args:
             what: making it, in words, for errors.
             find: returns None when it is not there; calls the API itself.
             make: makes it; calls the API itself.
+            is_absent: whether it cannot be there yet, so that it is not looked for at first.
 
         Raises:
             NetworkError: GitHub failed each time.
@@ -206,8 +226,9 @@ class Calls:
         """
         failure: WheelmillError = NetworkError(what)
         for pause in (*PAUSES, 0.0):
-            if (found := find()) is not None:
+            if not is_absent and (found := find()) is not None:
                 return found
+            is_absent = False
             try:
                 return make()
             except RejectedError as error:

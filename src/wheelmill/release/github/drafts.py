@@ -97,13 +97,8 @@ def draft_of(calls: Calls, tag: ReleaseTag, *, is_new: bool) -> GitRelease:
     Returns:
         The draft, or the release that somebody made of it meanwhile.
     """
-    looks = not is_new
 
     def find() -> GitRelease | None:
-        nonlocal looks
-        if not looks:
-            looks = True  # after a failure
-            return None
         ours = [release for release in all_releases(calls) if release.tag_name == tag]
         ours.sort(key=lambda release: (release.draft, release.id))
         for release in ours[1:]:
@@ -116,7 +111,7 @@ def draft_of(calls: Calls, tag: ReleaseTag, *, is_new: bool) -> GitRelease:
             lambda: calls.repository.create_git_release(tag, tag, "These wheels are being sent.", draft=True),
         )
 
-    return calls.ensure(f"making a draft of {tag}", find, make)
+    return calls.ensure(f"making a draft of {tag}", find, make, is_absent=is_new)
 
 
 def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repository: Repository) -> None:

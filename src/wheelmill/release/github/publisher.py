@@ -18,7 +18,7 @@ from wheelmill.release.github.claim import MOST_BURNED, claim_tag, contents_of
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from, probe
 from wheelmill.release.github.drafts import draft_of, publish_draft
-from wheelmill.release.github.turn import SPARE, Turn
+from wheelmill.release.github.turn import Turn
 from wheelmill.release.manifest import Manifest, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.store import Publication, RefusedWheel, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
@@ -64,6 +64,12 @@ class _Draft:
         """Describe the wheels that arrived."""
         return manifest_of(self.tag, [each.entry for each in self.sent], now=now)
 
+    def drop(self, faults: Mapping[str, str]) -> tuple[RefusedWheel, ...]:
+        """Leave out the wheels that did not arrive, by the faults of their assets; returns them with the reasons."""
+        looked = [(each, each.refusal(faults)) for each in self.sent]
+        self.sent = [each for each, refusal in looked if refusal is None]
+        return tuple(refusal for _, refusal in looked if refusal)
+
 
 class GitHubPublisher:
     """Publishes in its turn; see `Publisher`."""
@@ -91,11 +97,12 @@ class GitHubPublisher:
                 self._draft = self._begin(contents_of(wheel.file for wheel in wheels))
             faults = self._draft.files.send(assets)
         except TimeIsOver:
-            self.over, self._turn.until = True, None  # what arrived is published all the same
+            self.over = True  # what arrived is published all the same
             if self._draft is None:
                 return ()
             faults = self._draft.files.faults(assets)
-        refusals = self._keep(self._draft, adding, faults)
+        self._draft.sent += adding
+        refusals = self._draft.drop(faults)
         if not self._draft.sent and not self.over:
             raise ReleaseError("\n".join((f"nothing of {self._draft.tag} could be sent:", *map(str, refusals))))
         return () if self.over else refusals
@@ -104,12 +111,11 @@ class GitHubPublisher:
         """See `Publisher.publish`."""
         draft, self._draft = self._draft, None
         assert draft is not None  # noqa: S101 - who calls this asks for the count
-        self._turn.spare = SPARE
-        refusals = self._settle(draft)
-        while (manifest := self._try(draft)) is None:
-            draft.tag, _ = self._claim(draft.contents)
-            refusals += self._settle(draft)
-        self._turn.spare = 0
+        with self._turn.finishing():
+            refusals = self._settle(draft)
+            while (manifest := self._try(draft)) is None:
+                draft.tag, _ = self._claim(draft.contents)
+                refusals += self._settle(draft)
         self._used.add(draft.tag)
         with downloads_from(self._repository, self._calls.clock) as downloads:
             probe(downloads, manifest, unhashed=draft.unhashed)
@@ -157,15 +163,7 @@ class GitHubPublisher:
             if not settled.faults:
                 draft.unhashed = settled.unhashed
                 return refusals
-            gone = self._keep(draft, draft.sent, settled.faults)
+            gone = draft.drop(settled.faults)
             refusals += gone
             if not gone or not draft.sent:
                 raise ReleaseError("\n".join(f"{name} {fault}" for name, fault in settled.faults.items()))
-
-    @staticmethod
-    def _keep(draft: _Draft, wheels: Sequence[_SentWheel], faults: Mapping[str, str]) -> tuple[RefusedWheel, ...]:
-        """Have a draft hold those of some wheels that arrived; returns the others."""
-        refusals = {id(wheel): wheel.refusal(faults) for wheel in wheels}
-        kept = [each for each in draft.sent if id(each) not in refusals]
-        draft.sent = [*kept, *(each for each in wheels if refusals[id(each)] is None)]
-        return tuple(filter(None, refusals.values()))

@@ -38,7 +38,7 @@ _AT_ONCE: Final = 120
 """Changes that are reserved together. Those that are not made count all the same, so they are not many."""
 _VALID: Final = timedelta(minutes=10)
 """In which reserved changes are made. They count for an hour after that."""
-SPARE: Final = 20
+_SPARE: Final = 20
 """Changes that publishing what was sent may take beside those that are reserved."""
 
 
@@ -48,9 +48,9 @@ class Turn:
     def __init__(self, ledger: Ledger, clock: Clock, progress: Progress, until: float | None = None) -> None:
         self._ledger, self._clock, self._progress = ledger, clock, progress
         self.until = until
-        """When waiting ends, in seconds since the epoch."""
+        """When waiting ends, in seconds since the epoch; None waits as long as it takes."""
         self._nonce = uuid.uuid4().hex
-        self.spare = 0
+        self._spare = 0
         """Changes that may be made now although they are not reserved."""
         self._left = 0
         self._valid = self._now()
@@ -66,7 +66,10 @@ class Turn:
             TimeIsOver: others go on for too long.
             NetworkError, ReleaseError: the ledger cannot be read or changed.
         """
-        while (lease := (state := self._begin()).work.leases[PUBLISHING]).nonce != self._nonce:
+        while True:
+            state = self._ledger.change("a publisher begins", self._begun)
+            if (lease := state.work.leases[PUBLISHING]).nonce == self._nonce:
+                break
             self._progress.step(f"waiting for another publisher, which was at work at {lease.since:%H:%M} UTC")
             self.wait(_POLLED)
         try:
@@ -75,6 +78,15 @@ class Turn:
             with suppress(NetworkError, ReleaseError):  # then it ends by its age
                 self._ledger.change("a publisher ends", self._ended)
 
+    @contextmanager
+    def finishing(self) -> Iterator[None]:
+        """Publish what was sent, whatever the time is, with a few changes beside those that are reserved."""
+        until, self.until, self._spare = self.until, None, _SPARE
+        try:
+            yield
+        finally:
+            self.until, self._spare = until, 0
+
     def before_change(self) -> None:
         """Wait until one more thing may be created, changed or deleted.
 
@@ -82,9 +94,9 @@ class Turn:
             TimeIsOver: that is too late.
             ReleaseError: somebody else has taken the turn.
         """
-        while self._now() > self._valid or not (self._left or self.spare):
+        while self._now() > self._valid or not (self._left or self._spare):
             self._left, pause = self._reserve(_AT_ONCE)
-            if not self._left and not self.spare:
+            if not self._left and not self._spare:
                 self._progress.step(
                     f"GitHub takes 500 changes an hour: waiting for {pause.total_seconds():.0f} seconds"
                 )
@@ -92,7 +104,7 @@ class Turn:
         if self._left:
             self._left -= 1
         else:
-            self.spare -= 1
+            self._spare -= 1
 
     def look(self) -> None:
         """Look once more, before what cannot be taken back.
@@ -134,10 +146,6 @@ class Turn:
         self._ledger.change("a publisher reserves changes", reserve)
         self._valid = self._now() + _VALID
         return granted, pause
-
-    def _begin(self) -> LedgerState:
-        """Try to take the turn; returns the state that says whose it is then."""
-        return self._ledger.change("a publisher begins", self._begun)
 
     def _begun(self, state: LedgerState) -> LedgerState:
         """Take the turn, if nobody has it or who had it says nothing any more."""

@@ -147,5 +147,18 @@ def test_what_arrived_in_time_is_published_and_the_rest_later(github: GitHub, cl
     assert max(sum(0 <= at - start < 3600 for at in github.writes) for start in github.writes) <= 500
 
 
+def test_what_was_sent_is_published_although_the_time_ends_just_then(
+    github: GitHub, clock: FakeClock, wheels: list[TestedWheel]
+) -> None:
+    def end(call: Call) -> None:
+        if call.query.get("name") == f"{NAMES[-1]}.cdx.json":
+            clock.time += 1000
+
+    github.always = end
+    attested = [replace(wheel, bundles=(b"{}",)) for wheel in wheels]  # so two more files are sent
+    (manifest,) = publish_each(store_on(github, clock), [attested], now=NOW, until=clock.time + 900).releases
+    assert len(manifest.wheels) == len(wheels)
+
+
 def _with_lease(state: LedgerState, lease: Lease) -> LedgerState:
     return replace(state, work=replace(state.work, leases={PUBLISHING: lease}))
