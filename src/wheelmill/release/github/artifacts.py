@@ -70,7 +70,8 @@ class JobArtifacts:
     def _download(self, artifact: int, file: IO[bytes]) -> None:
         place = f"/actions/artifacts/{artifact}"
         url = f"{self._repository.api_url.rstrip('/')}/repos/{self._repository.full_name}{place}/zip"
-        with Web(credentials=self._credentials, retries=Retries(self._clock.sleep, statuses=FAILED)) as web:
+        credential = f"token {self._repository.token}" if self._repository.token else None
+        with Web(credentials=lambda _url: credential, retries=Retries(self._clock.sleep, statuses=FAILED)) as web:
             try:
                 web.download(url, file, promised=MAX_ARTIFACT)
             except NetworkError as error:
@@ -79,9 +80,6 @@ class JobArtifacts:
                 with Calls(self._repository, Pace(self._clock), QUIET) as calls:
                     calls.answer(f"asking for artifact {artifact}", place)  # which waits as long as GitHub wants
                 web.download(url, file, promised=MAX_ARTIFACT)
-
-    def _credentials(self, _url: str) -> str | None:
-        return f"token {self._repository.token}" if self._repository.token else None
 
 
 def _list(calls: Calls, run: str) -> list[tuple[int, str]]:

@@ -109,7 +109,7 @@ _BURNED: Final = ("used by an immutable release", "creations being restricted")
 https://docs.github.com/en/code-security/concepts/supply-chain-security/immutable-releases
 """
 
-_UNREADABLE: Final = (
+_STRANGE: Final = (
     AssertionError,
     AttributeError,
     BadAttributeException,
@@ -177,7 +177,7 @@ class Calls:
                 self._pace.wait(pause, "GitHub has had too many calls", self.progress)
             except NetworkError as error:
                 raise NetworkError(f"{what}: {error}") from None
-            except _UNREADABLE as error:
+            except _STRANGE as error:
                 raise NetworkError(f"{what}: GitHub gave no answer that can be read: {error!r}") from None
 
     def answer(self, what: str, path: str, **parameters: int) -> object:

@@ -129,7 +129,8 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
     tag = manifest.tag
 
     def find() -> GitRelease | None:
-        return calls.read(f"reading the release {tag}", lambda: _published(calls.repository.get_release(draft.id)))
+        release = calls.read(f"reading the release {tag}", lambda: calls.repository.get_release(draft.id))
+        return None if release.draft else release
 
     def make() -> GitRelease:
         return calls.write(
@@ -144,10 +145,6 @@ def publish_draft(calls: Calls, draft: GitRelease, manifest: Manifest, repositor
         )
 
     calls.ensure(f"publishing {tag}", find, make)
-
-
-def _published(release: GitRelease) -> GitRelease | None:
-    return None if release.draft else release
 
 
 def left_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[LeftDraft]:
