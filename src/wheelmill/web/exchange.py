@@ -65,9 +65,8 @@ class Exchange(httpx.BaseTransport):
         """Send it, and read what comes; where that took the server too long, ask for a smaller page at once."""
         answer = self._send_once(request)
         while answer.status_code in _TOO_LONG and (smaller := smaller_page(str(answer.url))):
-            answer = self._send_once(
-                httpx.Request(request.method, smaller, headers=request.headers, extensions=request.extensions)
-            )
+            asked = httpx.Request(request.method, smaller, headers=request.headers, extensions=request.extensions)
+            answer = self._send_once(asked)
         return answer
 
     def _send_once(self, request: httpx.Request) -> httpx.Response:

@@ -152,7 +152,7 @@ class Turn:
         lease = state.work.leases.get(PUBLISHING)
         if lease and lease.nonce != self._nonce and self._now() - lease.since < STALE:
             return state
-        return self._with(state, self._lease())
+        return self._held(state)
 
     def _renewed(self, state: LedgerState) -> LedgerState:
         lease = state.work.leases.get(PUBLISHING)
@@ -162,20 +162,15 @@ class Turn:
                 f"another publisher took over, as nothing was heard from this one for {minutes:.0f} minutes",
                 hint="run this again: what is published by then is left out",
             )
-        return self._with(state, self._lease())
+        return self._held(state)
+
+    def _held(self, state: LedgerState) -> LedgerState:
+        lease = Lease(nonce=self._nonce, since=self._now(), tag=self.tag, draft=self.draft)
+        return replace(state, work=replace(state.work, leases={**state.work.leases, PUBLISHING: lease}))
 
     def _ended(self, state: LedgerState) -> LedgerState:
-        lease = state.work.leases.get(PUBLISHING)
-        return self._with(state, None) if lease and lease.nonce == self._nonce else state
-
-    def _with(self, state: LedgerState, lease: Lease | None) -> LedgerState:
-        leases = {name: each for name, each in state.work.leases.items() if name != PUBLISHING}
-        return replace(
-            state, work=replace(state.work, leases=leases | ({PUBLISHING: lease} if lease is not None else {}))
-        )
-
-    def _lease(self) -> Lease:
-        return Lease(nonce=self._nonce, since=self._now(), tag=self.tag, draft=self.draft)
+        others = {name: lease for name, lease in state.work.leases.items() if lease.nonce != self._nonce}
+        return replace(state, work=replace(state.work, leases=others))
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)
