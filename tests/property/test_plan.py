@@ -131,7 +131,7 @@ def test_every_skip_names_what_stands_in_the_way(wish: tuple[Config, Filters]) -
         excluded_by = [rule.reason for rule in package.exclude if lies_in(rule, cell)]
         if skip.reason.startswith("its licence"):
             assert not package.redistributable
-        elif skip.reason.startswith("packages.yml builds it for "):
+        elif skip.reason.startswith("its entry is for "):
             assert not lies_in(package.scope, cell)
         elif skip.obstacle is Obstacle.NO_TORCH and isinstance(cell.torch, StableTorch):
             served = facts.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)

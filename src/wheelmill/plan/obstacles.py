@@ -91,7 +91,7 @@ def _unwanted(cell: Cell, package: Package) -> str | None:
     if package.abi == "abi3" and cell.python.free_threaded:
         return "free-threaded Python does not load abi3 wheels"
     if (axis := _outside(package.scope, cell)) is not None:
-        return f"packages.yml builds it for {axis} only"
+        return f"its entry is for {axis} only"
     return next((rule.explained for rule in package.exclude if _outside(rule, cell) is None), None)
 
 

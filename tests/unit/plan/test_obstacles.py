@@ -104,10 +104,10 @@ def scoped(package: Package, part: Part) -> Package:
 @pytest.mark.parametrize(
     ("scope", "reason"),
     [
-        (Part(python=SpecifierSet(">=3.13")), "packages.yml builds it for Python >=3.13 only"),
-        (Part(cuda=SpecifierSet("==12.*")), "packages.yml builds it for CUDA ==12.* only"),
-        (Part(torch=SpecifierSet(">2.11")), "packages.yml builds it for torch >2.11 only"),
-        (Part(platform=(ARM,)), "packages.yml builds it for linux_aarch64 only"),
+        (Part(python=SpecifierSet(">=3.13")), "its entry is for Python >=3.13 only"),
+        (Part(cuda=SpecifierSet("==12.*")), "its entry is for CUDA ==12.* only"),
+        (Part(torch=SpecifierSet(">2.11")), "its entry is for torch >2.11 only"),
+        (Part(platform=(ARM,)), "its entry is for linux_aarch64 only"),
         (Part(python=SpecifierSet(">=3.9"), cuda=SpecifierSet("<14"), torch=SpecifierSet(">=2.2,<3")), None),
         (Part(python=SpecifierSet("==3.12"), cuda=SpecifierSet("~=13.0"), platform=(ARM, X86)), None),
     ],

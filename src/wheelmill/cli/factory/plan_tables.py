@@ -22,7 +22,7 @@ _REASONS: Final = 3
 
 _BASES: Final[Mapping[Basis, tuple[str, str]]] = {
     Basis.MEASURED: ("", "as published wheels took"),
-    Basis.PRIOR: ("~", "by 'seconds' in packages.yml"),
+    Basis.PRIOR: ("~", "by 'seconds' in their entries"),
     Basis.GUESS: ("?", f"guessed: {GUESSED_SECONDS} seconds for each GPU architecture"),
 }
 """How hours are marked, and what is said of them."""

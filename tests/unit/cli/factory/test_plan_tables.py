@@ -28,6 +28,6 @@ def test_hours_are_marked_by_what_they_go_by(capsys: pytest.CaptureFixture[str])
         "wheels to build: 4, in 4 jobs; cells skipped: 0",
         "estimate: 3.2 machine hours, done in 2.0 with 4 at work, 3.00 GB of 1 wheels",
         "2.0 of them for 1 wheels, as published wheels took",
-        "~1.0 of them for 2 wheels, by 'seconds' in packages.yml",
+        "~1.0 of them for 2 wheels, by 'seconds' in their entries",
         "?0.2 of them for 1 wheels, guessed: 600 seconds for each GPU architecture",
     ]
