@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
+from pydantic import AwareDatetime
+
 from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.smoke.verdict import Certificate, TestedWheel
@@ -53,7 +55,7 @@ class Manifest:
 
     schema: Schema = "wheelmill.manifest/1"
     tag: ReleaseTag
-    published_at: datetime
+    published_at: AwareDatetime
     """In UTC, to the second."""
     wheels: tuple[ManifestEntry, ...]
 

@@ -35,9 +35,12 @@ def read_archive(archive: bytes) -> dict[str, bytes]:
             than ``NAME`` or ``FOLDER/NAME``.
     """
     try:
-        unpacked = zlib.decompressobj(_GZIP).decompress(archive, MAX_BYTES + 1)
+        unpacker = zlib.decompressobj(_GZIP)
+        unpacked = unpacker.decompress(archive, MAX_BYTES + 1)
         if len(unpacked) > MAX_BYTES:
             raise UnreadableError(f"has more than {MAX_BYTES} bytes")
+        if not unpacker.eof:
+            raise UnreadableError("is no packed archive: its end is missing")
         with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as tar:
             return _files_in(tar)
     except (tarfile.TarError, zlib.error, OSError, RecursionError) as error:

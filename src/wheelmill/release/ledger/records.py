@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, AwareDatetime
 
 from wheelmill.names import ProjectName, PythonVersion, ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailures, PastBuild, PastBuilds
@@ -43,15 +45,22 @@ class LedgerRelease:
     tag: ReleaseTag
     manifest: Sha256
     """Of the bytes of its ``manifest.json``."""
-    published_at: datetime
+    published_at: AwareDatetime
     wheels: tuple[ReleasedWheel, ...]
+
+
+def _with_zones(failures: KnownFailures) -> KnownFailures:
+    """Refuse times that could not be compared with now; the record is of the plan, which knows no pydantic."""
+    if any(failure.failed_at.tzinfo is None for failure in failures.values()):
+        raise ValueError("expected 'failed_at' with a time zone")
+    return failures
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failures:
     """Builds whose source the compiler refused."""
 
-    by_inputs: KnownFailures
+    by_inputs: Annotated[KnownFailures, AfterValidator(_with_zones)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +70,7 @@ class Claim:
     run: str
     """The number that the host gave the run."""
     attempt: int
-    since: datetime
+    since: AwareDatetime
     cell: Cell
     """One of the group."""
 
@@ -72,7 +81,7 @@ class Lease:
 
     nonce: str
     """Made by the publisher that holds it; another one has another."""
-    since: datetime
+    since: AwareDatetime
     """When its holder last said that it goes on."""
     tag: ReleaseTag | None = None
     draft: int | None = None
@@ -83,7 +92,7 @@ class Lease:
 class Reservation:
     """Calls that create something, which a publisher may make from a time on."""
 
-    at: datetime
+    at: AwareDatetime
     count: int
 
 
@@ -108,7 +117,7 @@ class LedgerRun:
     """That are left."""
     unreleased: Mapping[str, UnreleasedGroup] = field(default_factory=dict)
     """Those of them that are built, and only have to be released."""
-    since: datetime
+    since: AwareDatetime
     continues: str | None = None
     """The run whose work it goes on with."""
     waits_for: tuple[str, ...] = ()

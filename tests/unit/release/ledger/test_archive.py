@@ -52,8 +52,13 @@ def test_it_is_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [lambda _: b"no archive", lambda whole: whole[: len(whole) // 2], lambda _: gzip.compress(b"x" * 1024)],
-    ids=["text", "half", "no tar"],
+    [
+        lambda _: b"no archive",
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: whole[:-30],
+        lambda _: gzip.compress(b"x" * 1024),
+    ],
+    ids=["text", "half", "without its end", "no tar"],
 )
 def test_what_is_no_archive_is_named(damage: Callable[[bytes], bytes]) -> None:
     with pytest.raises(UnreadableError, match="no packed archive"):

@@ -172,6 +172,30 @@ def test_a_damaged_ledger_is_named_with_what_to_do(open_ledger: Open, github: Gi
     assert open_ledger().change("rebuild", add_release, repair=True) == open_ledger().read()
 
 
+TIME = b'"2026-11-21T12:30:00"'
+"""Without a zone: it could not be compared with now."""
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("releases/v2026-11-21.json", b'{"tag":"v2026-11-21","manifest":"1","wheels":[],"published_at":' + TIME + b"}"),
+        ("failures.json", b'{"by_inputs":{"1":{"id":"a","target":"2","reason":"no","failed_at":' + TIME + b"}}}"),
+        ("work.json", b'{"changes":[{"count":1,"at":' + TIME + b"}]}"),
+        ("work.json", b'{"leases":{"publishing":{"nonce":"1","since":' + TIME + b"}}}"),
+        ("work.json", b'{"claims":' + b'{"a":' * 5000),
+    ],
+    ids=["release", "failure", "change", "lease", "deep"],
+)
+def test_a_ledger_that_somebody_wrote_by_hand_is_named(
+    open_ledger: Open, github: GitHub, file: str, content: bytes
+) -> None:
+    open_ledger().change("a release", add_release)
+    damage(open_ledger(), {file: content}, github)
+    with pytest.raises(ReleaseError, match=f"ledger.*{file}"):
+        open_ledger().read()
+
+
 def test_a_huge_ledger_is_named_with_what_to_do(open_ledger: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     open_ledger().change("a release", add_release)
     monkeypatch.setattr("wheelmill.release.ledger.archive.MAX_BYTES", 100)
