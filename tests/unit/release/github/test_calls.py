@@ -165,6 +165,21 @@ def test_an_answer_that_cannot_be_read_is_an_outage(calls: Calls, github: GitHub
         calls.read("reading", lambda: [release.tag_name for release in calls.repository.get_releases()])
 
 
+def test_an_answer_that_lacks_what_is_asked_of_it_later_is_an_outage(github: GitHub) -> None:
+    github.always = lambda _call: (200, {}, [{}])
+    with (
+        pytest.raises(NetworkError, match="gave no answer that can be read"),
+        Calls(Repository.parse(REPOSITORY, github.environment), Pace(), Progress()) as calls,
+    ):
+        assert calls.read("listing tags", lambda: list(calls.repository.get_git_matching_refs("tags/v")))[0].ref
+
+
+def test_a_refusal_that_is_none_of_githubs_is_an_outage(calls: Calls, github: GitHub) -> None:
+    answering(github, (422, {}, [None]))
+    with pytest.raises(NetworkError, match="gave no answer that can be read"):
+        all_releases(calls)
+
+
 @pytest.mark.parametrize(("fault", "said"), [(Fault.PAGE, "'<html>Unicorn!</html>'"), (Fault.EMPTY, "nothing")])
 def test_a_success_with_a_page_or_nothing_is_told(calls: Calls, github: GitHub, fault: Fault, said: str) -> None:
     github.faults = {0: fault}
