@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from tests.github_artifacts import serving_artifacts
 from tests.github_server import REPOSITORY, TOKEN
+from tests.real.act_results import with_results
 from tests.real.conftest import ROOT, portable_demo
 from tests.real.github_emulator import Front
 from tests.sigstore_instance import Sigstore
@@ -58,32 +59,17 @@ class Host:
         """What the stand-ins were asked for."""
         return self.repository.with_name("log.txt")
 
-    def dispatch(self, inputs: Mapping[str, str], *, lost: tuple[str, str] | None = None, exit_code: int = 0) -> str:
+    def dispatch(self, inputs: Mapping[str, str], *, exit_code: int = 0, **befalls: str) -> str:
         """Run wheels.yml to its end and return what was printed.
 
         Args:
             inputs: the inputs of the workflow.
-            lost: the workflow and the job whose machine is lost, so that it leaves nothing. Such a job is left out, as
-                act runs no other job once one of a called workflow has failed; to the others its result is a failure.
             exit_code: how act is to end.
+            befalls: variables of the stand-ins that say what befalls the jobs.
         """
         options = [word for name, value in inputs.items() for word in ("--input", f"{name}={value}")]
-        with self._without(*lost) if lost else nullcontext():
-            return self.run("workflow_dispatch", "wheels", *options, exit_code=exit_code)
-
-    @contextmanager
-    def _without(self, workflow: str, job: str) -> Iterator[None]:
-        folder = self.repository / ".github" / "workflows"
-        paths = [folder / f"{workflow}.yml", folder / "wheels.yml"]
-        kept = [path.read_text() for path in paths]
-        head, start, rest = kept[0].partition(f"\n  {job}:\n")
-        settings, steps, rest = rest.partition("\n    steps:\n")
-        settings = re.sub(r"\n    (if: .*|outputs:(\n      .*)+)", "", settings)
-        paths[0].write_text(f"{head}{start}    if: ${{{{ false }}}}\n{settings}{steps}{rest}")
-        paths[1].write_text(kept[1].replace(f"${{{{ needs.{workflow}.result }}}}", "failure"))
-        yield
-        for path, text in zip(paths, kept, strict=True):
-            path.write_text(text)
+        options += [word for name, value in befalls.items() for word in ("--env", f"{name}={value}")]
+        return self.run("workflow_dispatch", "wheels", *options, exit_code=exit_code)
 
     def summary(self) -> str:
         """What the last run's summary says."""
@@ -134,7 +120,8 @@ class Host:
                 for action, commit in sorted(set(PINNED.findall(workflows)))
             ),
         ]
-        path = {"PATH": f"{ACTIONS / 'bin'}:{os.environ['PATH']}"}  # has the stand-in for gh
+        # The stand-in for gh, and the Python that setup-python would bring.
+        path = {"PATH": f"{ACTIONS / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
         done = subprocess.run(
             argv, cwd=self.repository, env=os.environ | path, capture_output=True, text=True, check=False
         )
@@ -166,6 +153,15 @@ class Host:
         return unquote(installed["download_info"]["url"])
 
 
+def killed_at(file: str) -> dict[str, str]:
+    """The variables of a run in which the host kills a process, and pauses are short.
+
+    Args:
+        file: how the name of the file ends that the process is about to open; empty kills none.
+    """
+    return {"PYTHONPATH": str(ACTIONS / "faults"), "STAND_IN_KILLED_AT": file}
+
+
 def change_entry(repository: Path, project: str, *lines: str) -> None:
     """Add keys to an entry of packages.yml."""
     packages = repository / "config" / "packages.yml"
@@ -190,13 +186,19 @@ def _publish_sources(repository: Path, name: str) -> None:
     link.symlink_to(repository)
 
 
+def _readable(workflow: Path) -> str:
+    """The text of a workflow without what act does not know."""
+    return workflow.read_text().replace("queue: max", "# act does not know queue")
+
+
 @contextmanager
 def new_package_host(folder: Path) -> Iterator[Host]:
     """Have a repository of the demo package alone, which calls the workflow of another repository of the same host."""
     with new_host(folder / "factory") as factory:
         ours, package = factory.repository, folder / "repository"
         for workflow in (ours / ".github" / "workflows").iterdir():
-            text = workflow.read_text().replace("job.workflow_repository", f"'{WORKFLOWS}'")  # act does not know it
+            text = _readable(ROOT / ".github" / "workflows" / workflow.name)
+            text = text.replace("job.workflow_repository", f"'{WORKFLOWS}'")  # act does not know it
             there = rf"uses: {WORKFLOWS}/\1@{RELEASE}"  # nor that this is where ./ leads
             workflow.write_text(re.sub(r"uses: \./(\.github/workflows/\S+)", there, text))
         shutil.copytree(ours / "config" / "wheelmill-demo", package)
@@ -223,7 +225,7 @@ def new_host(folder: Path, github: Front | None = None) -> Iterator[Host]:
             (repository / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, repository / name)
     for workflow in (repository / ".github" / "workflows").iterdir():
-        workflow.write_text(workflow.read_text().replace("queue: max", "# act does not know queue"))
+        workflow.write_text(with_results(_readable(workflow), is_first=workflow.name == "wheels.yml"))
     portable_demo(repository / "config")
     (repository / ".venv").symlink_to(ROOT / ".venv")
     (repository / ".gitignore").write_text("/out/\n")

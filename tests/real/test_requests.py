@@ -13,9 +13,9 @@ pytestmark = pytest.mark.real
 ONE_GROUP = ('python: "==3.12"', 'cuda: "==13.0"', "platforms: [linux_x86_64]")
 
 
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
-    with new_host(tmp_path) as made:
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    with new_host(tmp_path_factory.mktemp("host")) as made:
         yield made
 
 

@@ -30,8 +30,7 @@ def manifests(host: Host) -> list[Path]:
 
 
 def test_from_dispatch_to_an_index_that_pip_installs_from(host: Host, tmp_path: Path) -> None:
-    wanted = {"package": " wheelmill-demo , ", "python_versions": "3.12", **AXES}
-    printed = host.dispatch(wanted)
+    printed = host.dispatch({"package": " wheelmill-demo , wheelmill-demo-average", "python_versions": "3.12", **AXES})
     assert printed.count("findings: 0; read: 2 of 2 project pages, 1 of 1 files") == 1  # before it is uploaded
     assert printed.count("findings: 0; read: 1 of 1 project pages, 1 of 1 files") == 1  # where it is deployed
     (manifest,) = manifests(host)
@@ -42,32 +41,24 @@ def test_from_dispatch_to_an_index_that_pip_installs_from(host: Host, tmp_path: 
     assert f"{entry['sha256']}  {entry['filename']}\n" in attested
     assert f"{entry['metadata_sha256']}  {entry['filename']}.metadata\n" in attested
     assert f"{sha256_of(manifest)}  {manifest.parent.name}/manifest.json\n" in attested
-    assert "save" not in host.log.read_text()  # nothing is left to compile
+    assert "save" not in attested  # nothing is left to compile
+    assert "gh cache delete 9" in attested  # which is gone, and that ends nothing
     assert host.installed_by_pip(tmp_path).endswith(f"/releases/{manifest.parent.name}/{entry['filename']}")
-
-    again = host.dispatch(wanted)
-    assert manifests(host) == [manifest]
-    assert "Main Release" in printed
-    assert "Main Release" not in again  # an empty plan ends green, and early
 
 
 def test_a_package_that_requires_another_one_follows_in_a_run_of_its_own(host: Host) -> None:
-    host.log.unlink()
-    wanted = {"package": "wheelmill-demo,wheelmill-demo-average", "python_versions": "3.11,3.12", **AXES}
-    host.dispatch(wanted)
     waiting = "wheelmill-demo-average-1.0.0+cu130-linux_x86_64"
     before = host.artifacts.name
     assert host.dispatched() == [f"gh workflow run wheels.yml --ref main -f continues={before}"]
     assert f"1 groups wait for another run: `{waiting}`" in host.summary()
-    assert "gh cache delete 9" in host.log.read_text()  # which is gone, and that ends nothing
     with_gpu = replace(host, variables=host.variables | {"WHEELMILL_GPU_RUNNER": GPU_MACHINE})
     printed = with_gpu.dispatch({"continues": before})
     (entry,) = json.loads(manifests(host)[-1].read_bytes())["wheels"]
     rooms = entry["certificate"]["clean_rooms"]
-    assert [room["python"].rpartition(".")[0] for room in rooms] == ["3.11", "3.12", "3.11", "3.12"]
+    assert [room["python"].rpartition(".")[0] for room in rooms] == ["3.12", "3.12"]
     assert {room["installed"]["wheelmill-demo"] for room in rooms} == {"1.0.0+cu130"}
     assert "not tried on a GPU: smoke script: this machine has no GPU" in printed
-    assert [room["gpus"] for room in rooms] == [[]] * 4
+    assert [room["gpus"] for room in rooms] == [[]] * 2
     assert f"{entry['filename']}.gpu.json\n" in host.log.read_text()  # it is attested
 
 
@@ -89,61 +80,14 @@ def test_a_group_that_fails_is_red_keeps_its_cache_and_is_named(host: Host) -> N
     assert re.search(rf"save compiled-{re.escape(group)}-\d+-1", host.log.read_text())
     assert host.dispatched() == []  # for its compiler would say the same again
     assert manifests(host) == before
+    assert "| `wheelmill-demo` | 0 of 1 | none | 1: failed |" in host.summary()
+    assert "-cp312-linux_x86_64`: build failed" in host.summary()
     kept = host.artifacts / f"report-{group}-1"
     (failure,) = json.loads((kept / "reports" / f"{group}.json").read_bytes())["failures"]
     assert failure["stage"] == "build"
     assert "does not build" in failure["message"]
     (log,) = kept.glob("built/*")
     assert kernels.name in log.read_text()
-
-
-def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: Path) -> None:
-    """A build whose machine is lost, a release that fails, a deployment that fails; and no cache is ever there."""
-    with new_host(tmp_path) as host:
-        wanted = {"package": "wheelmill-demo", "python_versions": "3.12", **AXES}
-        host.dispatch(wanted, lost=("wheels-group", "build"))
-        assert "| 0 of 1 | ended without a report; another run builds it again |" in host.summary()
-
-        host.dispatch({"continues": "1"}, lost=("wheels-shard", "release"))
-        assert "| `wheelmill-demo` | 1 of 1 | none | 1: passed, and is not released; another run" in host.summary()
-        assert manifests(host) == []
-
-        released = host.dispatch({"continues": "2"}, lost=("index", "deploy"))
-        assert "Main Build and smoke" not in released  # what the second run built is released
-        (manifest,) = manifests(host)
-        assert f"| `wheelmill-demo` | 1 of 1 | 1 in {manifest.parent.name} | nothing: all is" in host.summary()
-        assert "The index was not updated: what this run released is not listed yet." in host.summary()
-        assert "Another run goes on with the index, as attempt 1 of 5." in host.summary()
-
-        host.dispatch({"continues": "3"})
-        assert host.summary() == "Nothing to build.\n\nNothing is left to do.\n"
-        started = [f"gh workflow run wheels.yml --ref main -f continues={run}" for run in (1, 2, 3)]
-        assert host.dispatched() == started
-        assert manifests(host) == [manifest]
-        host.installed_by_pip(tmp_path / "installed")
-
-
-def test_a_push_plans_the_entry_that_it_changes_and_a_dispatch_of_nothing_everything(tmp_path: Path) -> None:
-    with new_host(tmp_path) as host:
-        change_entry(host.repository, "wheelmill-demo-average", 'python: "==3.12"')
-        before = host.commit()
-        host.run("push", "wheels", "--job", "plan", payload={"before": before, "ref": "refs/heads/main"})
-        groups = host.planned()
-        assert groups
-        assert {group.partition("-1.0.0")[0] for group in groups} == {"wheelmill-demo-average"}
-
-        host.run("workflow_dispatch", "wheels", "--job", "plan")
-        everything = host.planned()
-        assert {group.partition("-1.0.0")[0] for group in everything} == {
-            "wheelmill-demo"
-        }  # which the other one awaits
-
-
-def test_the_first_push_of_a_new_repository_builds_nothing(tmp_path: Path) -> None:
-    with new_host(tmp_path) as host:
-        first = {"created": True, "before": "0" * 40, "ref": "refs/heads/main"}
-        host.run("push", "wheels", payload=first)
-        assert host.planned() == []
 
 
 def test_a_wheel_is_compiled_by_several_jobs_and_linked_by_the_last(tmp_path: Path) -> None:
@@ -166,17 +110,37 @@ def test_a_wheel_is_compiled_by_several_jobs_and_linked_by_the_last(tmp_path: Pa
         assert len(manifests(host)) == 1
 
 
-def test_machines_of_our_own_are_named_by_a_variable(tmp_path: Path) -> None:
-    with new_host(tmp_path) as host:
-        own = {"WHEELMILL_RUNNERS": json.dumps({"wheelmill-demo": {"linux_x86_64": "machine-of-ours"}})}
-        one_group = (
-            "--input",
-            "package=wheelmill-demo",
-            "--input",
-            "cuda_versions=13.0",
-            "--input",
-            "platforms=linux_x86_64",
-        )
-        own |= {"WHEELMILL_ATTEST": "false"}  # act skips the build, and takes the text of its output for the output
-        given = replace(host, variables=host.variables | own)
-        assert "`-P machine-of-ours=...`" in given.run("workflow_dispatch", "wheels", "--job", "build", *one_group)
+@pytest.fixture(scope="module")
+def planner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """A host whose runs end after their plans."""
+    with new_host(tmp_path_factory.mktemp("planner")) as made:
+        yield made
+
+
+def test_the_first_push_of_a_new_repository_builds_nothing(planner: Host) -> None:
+    printed = planner.run("push", "wheels", payload={"created": True, "before": "0" * 40, "ref": "refs/heads/main"})
+    assert planner.planned() == []
+    assert "Main Release" not in printed  # an empty plan ends green, and early
+
+
+def test_machines_of_our_own_are_named_by_a_variable(planner: Host) -> None:
+    own = {"WHEELMILL_RUNNERS": json.dumps({"wheelmill-demo": {"linux_x86_64": "machine-of-ours"}})}
+    own |= {"WHEELMILL_ATTEST": "false"}  # act skips the build, and takes the text of its output for the output
+    wanted = {"package": "wheelmill-demo", "cuda_versions": "13.0", "platforms": "linux_x86_64"}
+    one_group = [word for name, value in wanted.items() for word in ("--input", f"{name}={value}")]
+    given = replace(planner, variables=planner.variables | own)
+    assert "`-P machine-of-ours=...`" in given.run("workflow_dispatch", "wheels", "--job", "build", *one_group)
+
+
+def test_a_push_plans_the_entry_that_it_changes_and_a_dispatch_of_nothing_everything(planner: Host) -> None:
+    change_entry(planner.repository, "wheelmill-demo-average", 'python: "==3.12"')
+    before = planner.commit()
+    planner.run("push", "wheels", "--job", "plan", payload={"before": before, "ref": "refs/heads/main"})
+    assert packages(planner.planned()) == {"wheelmill-demo-average"}
+    planner.run("workflow_dispatch", "wheels", "--job", "plan")
+    assert packages(planner.planned()) == {"wheelmill-demo"}  # which the other one awaits
+
+
+def packages(groups: list[str]) -> set[str]:
+    """Which packages groups are of."""
+    return {group.partition("-1.0.0")[0] for group in groups}

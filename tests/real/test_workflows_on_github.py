@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.github_server import REPOSITORY
-from tests.real.act import new_host
+from tests.real.act import killed_at, new_host
 from tests.real.github_emulator import Description, emulator, npm_packages
 
 pytestmark = pytest.mark.real
@@ -18,21 +18,41 @@ WANTED = {
 }
 
 
-def test_a_dispatch_ends_with_a_release_an_index_and_pip_installing_from_it(tmp_path: Path) -> None:
+def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: Path) -> None:
+    """A build that is killed, a release that breaks off, an index that is killed; and no cache is ever there."""
     modules = npm_packages()
     with emulator(modules, tmp_path) as front, new_host(tmp_path, front) as host:
-        printed = host.dispatch(WANTED)
+        host.dispatch(WANTED, exit_code=1, **killed_at(".log"))
+        assert "| `wheelmill-demo` | 0 of 1 | none | 1: ended without a report; another run builds" in host.summary()
+        assert "Another run goes on with 1 groups, as attempt 2 of 5." in host.summary()
+
+        front.takes = 1
+        host.dispatch({"continues": "1"}, exit_code=1, **killed_at(""))  # pauses are short
+        front.takes = None
+        assert "| `wheelmill-demo` | 1 of 1 | none | 1: passed, and is not released; another run" in host.summary()
+        (draft,) = front.releases()
+        assert draft["draft"]
+        assert len(draft["assets"]) == 1
+
+        released = host.dispatch({"continues": "2"}, exit_code=1, **killed_at("/simple/index.html"))
+        assert "Main Build and smoke" not in released  # what the second run built is released
+        tag = front.releases()[0]["tag_name"]
+        assert f"| `wheelmill-demo` | 1 of 1 | 1 in {tag} | nothing: all is released |" in host.summary()
+        assert "The index was not updated: what this run released is not listed yet." in host.summary()
+        assert "Another run goes on with the index, as attempt 1 of 5." in host.summary()
+
+        indexed = host.dispatch({"continues": "3"})
+        assert host.summary() == "Nothing to build.\n\nNothing is left to do.\n"
+        assert "findings: 0; read: 1 of 1 project pages, 1 of 1 files" in indexed  # where the site is deployed
+        started = [f"gh workflow run wheels.yml --ref main -f continues={run}" for run in (1, 2, 3)]
+        assert host.dispatched() == started
+
         (release,) = front.releases()
         assert not release["draft"]
         names = {asset["name"] for asset in release["assets"]}
         (wheel,) = (name for name in names if name.endswith(".whl"))
         assert names == {wheel, f"{wheel}.metadata", f"{wheel}.cdx.json", "manifest.json", "attestations.jsonl"}
-        assert "findings: 0; read: 1 of 1 project pages, 1 of 1 files" in printed  # where the site is deployed
         releases = f"{front.origin}/{REPOSITORY}/releases/download"
-        assert host.installed_by_pip(tmp_path / "installed") == f"{releases}/{release['tag_name']}/{wheel}"
-
-        assert "Main Release" in printed
-        assert "Main Release" not in host.dispatch(WANTED)
-        assert len(front.releases()) == 1
+        assert host.installed_by_pip(tmp_path / "installed") == f"{releases}/{tag}/{wheel}"
         description = Description(modules)
         assert [fault for call in front.calls for fault in description.faults(call)] == []
