@@ -127,8 +127,6 @@ class Front:
     calls: list[Call] = field(default_factory=list)
     assets: dict[tuple[str, str], bytes] = field(default_factory=dict)
     """By the number of their release, and their name."""
-    http: httpx.Client = field(default_factory=httpx.Client)
-    """One for all calls: making one reads every certificate of this machine."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -138,7 +136,7 @@ class Front:
     def releases(self) -> list[dict[str, Any]]:
         """What the emulator has."""
         headers = {"Authorization": f"token {TOKEN}"}
-        listed = self.http.get(f"{self.emulator}/repos/{REPOSITORY}/releases", headers=headers).json()
+        listed = httpx.get(f"{self.emulator}/repos/{REPOSITORY}/releases", headers=headers).json()
         assert isinstance(listed, list)
         return listed
 
@@ -146,12 +144,12 @@ class Front:
         """The files of a commit, which the emulator gives as objects alone: ``5555.tar.gz``."""
         place, headers = f"{self.emulator}/repos/{REPOSITORY}/git", {"Authorization": f"token {TOKEN}"}
         sha = name.removesuffix(".tar.gz")
-        commit = self.http.get(f"{place}/commits/{sha}", headers=headers)
+        commit = httpx.get(f"{place}/commits/{sha}", headers=headers)
         if not commit.is_success:
             return None
-        tree = self.http.get(f"{place}/trees/{commit.json()['tree']['sha']}?recursive=1", headers=headers).json()
+        tree = httpx.get(f"{place}/trees/{commit.json()['tree']['sha']}?recursive=1", headers=headers).json()
         blobs = {each["path"]: each["sha"] for each in tree["tree"] if each["type"] == "blob"}
-        found = {path: self.http.get(f"{place}/blobs/{blob}", headers=headers).json() for path, blob in blobs.items()}
+        found = {path: httpx.get(f"{place}/blobs/{blob}", headers=headers).json() for path, blob in blobs.items()}
         return write_archive({path: base64.b64decode(blob["content"]) for path, blob in found.items()})
 
     def download(self, path: str) -> bytes | None:
@@ -234,7 +232,7 @@ def handler(front: Front) -> type[BaseHTTPRequestHandler]:
                 front.takes = front.takes and front.takes - 1
                 front.assets[url.path.split("/")[-2], query["name"]] = body
             sent = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")}
-            answer = front.http.request(self.command, front.emulator + self.path, headers=sent, content=body)
+            answer = httpx.request(self.command, front.emulator + self.path, headers=sent, content=body)
             kept = {name: answer.headers[name] for name in ("Content-Type", "Link") if name in answer.headers}
             self.answer(answer.status_code, kept, answer.content)
 
