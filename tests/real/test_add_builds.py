@@ -10,7 +10,7 @@ import pytest
 from platformdirs import user_cache_path
 from uv import find_uv_bin
 
-from tests.real.conftest import DEMO, ROOT, Command
+from tests.real.conftest import DEMO, Command
 
 pytestmark = pytest.mark.real
 
@@ -58,7 +58,7 @@ def synced(project: Path) -> str:
     ("package", "options", "config"),
     [
         ("wheelmill-demo", [], DEMO),
-        ("torch-spline-conv", ["--torch", "2.11"], ROOT / "config"),  # eight minutes where nothing is compiled yet
+        ("wheelmill-demo-torch", ["--torch", "2.11"], DEMO.with_name("torch_demo")),
     ],
 )
 def test_the_second_project_takes_the_wheel_that_the_first_one_built(
