@@ -84,9 +84,10 @@ def releases_of(count: int, releases: int) -> Iterator[Release]:
             entry["certificate"] |= {"provenance": provenance_of(entry["filename"], entry["sha256"])}
         content = {"schema": "wheelmill.manifest/1", "tag": tag, "published_at": day.isoformat(), "wheels": entries}
         files = [f"{entry['filename']}{end}" for entry in entries for end in ("", ".metadata", ".cdx.json")]
-        assets = [Asset(number * 10_000 + place, name, b"") for place, name in enumerate(files)]
-        assets.append(Asset(number * 10_000 + 9_999, "manifest.json", json.dumps(content).encode()))
-        yield Release(number, tag, tag, "", draft=False, assets=assets)
+        first = (number + 1000) * 10_000  # the host's own numbers begin with 1
+        assets = [Asset(first + place, name, b"") for place, name in enumerate(files)]
+        assets.append(Asset(first + 9_999, "manifest.json", json.dumps(content).encode()))
+        yield Release(first, tag, tag, "", draft=False, assets=assets)
 
 
 def serve(count: int, releases: int) -> None:
