@@ -144,9 +144,10 @@ def _failures_of(outcomes: Iterable[GroupOutcome]) -> list[str]:
 
 
 def _failure_lines(failure: ReportedFailure) -> Sequence[str]:
-    """A failure with the end of its log, which foreign code wrote: nothing in it may end the fence around it."""
-    fence = "`" * max(3, 1 + max((len(run) for line in failure.tail for run in re.findall("`+", line)), default=0))
-    return ["", f"### `{failure.id}`: {failure.stage} failed", "", f"{fence}text", *failure.tail, fence]
+    """A failure: what the compiler said and the end of its log. Foreign code wrote both; neither may end the fence."""
+    said = [*map(clip, (failure.compiler or "").splitlines()), *failure.tail]
+    fence = "`" * max(3, 1 + max((len(run) for line in said for run in re.findall("`+", line)), default=0))
+    return ["", f"### `{failure.id}`: {failure.stage} failed", "", f"{fence}text", *said, fence]
 
 
 def _first(rows: Sequence[str], most: int, more: str = "{} more") -> list[str]:

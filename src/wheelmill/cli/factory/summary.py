@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -95,4 +97,6 @@ def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, rep
     failures = known_failures_in(found.outcomes, configuration, builder.place, where.resolve_policy(), now=now)
     outcomes = {outcome.group.group: outcome for outcome in found.outcomes}
     end = end_run(releases.ledger, run, outcomes, failures, listed=options.index in {"success", "skipped"})
-    return found, RunText(end=end, index=options.index, again=f"gh workflow run wheels.yml -f continues={run}")
+    tag = os.environ.get("GITHUB_REF_NAME", "") if os.environ.get("GITHUB_REF_TYPE") == "tag" else ""
+    again = ["gh", "workflow", "run", "wheels.yml", *(["--ref", tag] if tag else []), "-f", f"continues={run}"]
+    return found, RunText(end=end, index=options.index, again=shlex.join(again))
