@@ -51,7 +51,7 @@ RUN_BY = {
 }
 
 UNTESTED = {
-    "benchmarks/ledger.py": "no test runs it: it takes many minutes",
+    "benchmarks/ledger.py": "no test runs it: it takes six minutes",
     "benchmarks/sandbox.py --rounds 3": "no test runs it: it compiles for minutes",
     "benchmarks/build_group.py PROJECT": "no test runs it: it compiles for ten minutes",
     "wheelmill run flash-attn --python 3.11,3.12 --cuda 13.0 --torch 2.11 --sandbox docker --policy manylinux_2_34"
