@@ -45,7 +45,10 @@ def test_an_interruption_does_not_wait_for_a_silent_server(
         connection, _ = silent_server.accept()
         with connection:
             running.send_signal(number)
-            _, talk = running.communicate(timeout=120)
+            try:
+                _, talk = running.communicate(timeout=120)
+            finally:
+                running.kill()
     assert running.returncode == 128 + number
     assert "Traceback" not in talk
 
