@@ -22,6 +22,7 @@ from wheelmill.cli import main
 from wheelmill.web.exchange import TimeLeft
 TimeLeft.__index__ = lambda self: 600  # for so long nothing is given up
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and what nohup starts this one
 main()
 """
 
