@@ -25,13 +25,11 @@ COPY --from=cuda /usr/local/cuda /usr/local/cuda
 
 # CC and CXX stay unset: nvcc alone is tied to the older compiler. nvcc 12.4 does not know NVCC_CCBIN, so the host
 # compiler stands in its profile as well; a command line's -ccbin wins over both.
-# libcuda.so comes with drivers only, so what links it needs the stub.
 # The first folder of PATH is empty: a build mounts compilers there that go through its cache.
 COPY link-toolkit.sh through-ccache.sh /opt/wheelmill/
 RUN bash /opt/wheelmill/link-toolkit.sh /usr/local/cuda /opt/wheelmill/cuda
 ENV CUDA_HOME=/opt/wheelmill/cuda \
     NVCC_CCBIN=/opt/wheelmill/host-compiler/g++ \
-    LIBRARY_PATH=/usr/local/cuda/lib64/stubs \
     PATH=/opt/wheelmill/compilers/bin:${PATH}:/opt/wheelmill/cuda/bin
 RUN echo 'compiler-bindir = /opt/wheelmill/host-compiler' >> /usr/local/cuda/bin/nvcc.profile \
  && echo '__global__ void kernel() {}' > /tmp/check.cu \

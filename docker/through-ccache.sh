@@ -4,6 +4,9 @@
 # WHEELMILL_COMPILERS is a folder with ccache and with python-include, a link to the headers of this build's Python.
 # Without it nothing is cached.
 # WHEELMILL_CXX_STANDARD is the C++ standard, such as 20, that older ones are raised to. Without it they stay.
+# WHEELMILL_GENCODE, such as -gencode=arch=compute_90,code=sm_90, takes the place of the targets that nvcc is given, unless
+# all of them are for one kind of GPU alone, such as sm_90a: the source is written for it; nor where the output is of one
+# target (-ptx, -cubin). Without it the source decides.
 # WHEELMILL_PART, such as 2/4, is the part of the source in WHEELMILL_SOURCE that is compiled: every other unit comes out
 # as an empty object. $WHEELMILL_COMPILERS/units lists what there is to divide. Without it everything is compiled.
 set -eu
@@ -27,6 +30,7 @@ if [ "$name" != nvcc ]; then
 fi
 compilers=${WHEELMILL_COMPILERS:-}
 standard=${WHEELMILL_CXX_STANDARD:-}
+gencode=''
 
 # raise NAME: the standard of C++ that a name such as c++17 or gnu++1z is for, or the one that is asked for.
 raise() {
@@ -55,11 +59,34 @@ is_of_another_part() {
     [ $((place % ${WHEELMILL_PART#*/} + 1)) -ne "${WHEELMILL_PART%/*}" ] || return 1
 }
 
+set -f # flags hold brackets: code=[sm_90,compute_90]
+if [ "$name" = nvcc ]; then
+    gencode=${WHEELMILL_GENCODE:-}
+    # ccache does not know these variables: what they say must stand on the command line.
+    # shellcheck disable=SC2086 # they hold several words
+    set -- ${NVCC_PREPEND_FLAGS:-} "$@" ${NVCC_APPEND_FLAGS:-}
+    unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS
+fi
+
 compile='' output='' unit='' dependencies='' host='' overflow='' cxx='' chosen='' previous=''
+targets='' value_follows='' forward='' one_target=''
 for word; do
     shift
+    if [ -n "$gencode" ]; then
+        is_target=$value_follows value_follows=''
+        case $word in
+        -gencode | --generate-code | -arch | --gpu-architecture | -code | --gpu-code) is_target=yes value_follows=yes ;;
+        -gencode=* | --generate-code=* | -arch=* | --gpu-architecture=* | -code=* | --gpu-code=*) is_target=yes ;;
+        esac
+        if [ -n "$is_target" ]; then
+            targets="$targets $word"
+            case $word in *[0-9] | *[0-9],* | *[0-9]]* | *[0-9]\"* | *native | *all | *all-major) forward=yes ;; esac
+            continue
+        fi
+    fi
     case $word in
     -c | --compile) compile=yes ;;
+    -ptx | --ptx | -cubin | --cubin) one_target=yes ;;
     -ccbin | -ccbin=* | --compiler-bindir | --compiler-bindir=*) host=given ;;
     -MD | -MMD | --generate-*dependencies-with-compile) dependencies=given ;;
     *.cpp | *.cc | *.cxx | *.cu) cxx=yes unit=$word ;;
@@ -98,12 +125,13 @@ done
 [ -z "$overflow" ] || set -- -fno-strict-overflow "$@"
 [ -z "$standard" ] || [ -z "$cxx" ] || [ -n "$chosen" ] || set -- "-std=c++$standard" "$@"
 
+if [ -n "$one_target" ] || { [ -n "$targets" ] && [ -z "$forward" ]; }; then gencode=$targets; fi
+# shellcheck disable=SC2086 # it holds several words
+set -- "$@" $gencode
+
 if [ "$name" = nvcc ]; then
-    # ccache does not know these variables: what they say must stand on the command line.
-    # shellcheck disable=SC2086 # they hold several words
-    set -- ${NVCC_PREPEND_FLAGS:-} "$@" ${NVCC_APPEND_FLAGS:-}
     [ -n "$host" ] || [ -z "${NVCC_CCBIN:-}" ] || set -- "$@" "-ccbin=$NVCC_CCBIN"
-    unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN
+    unset NVCC_CCBIN
 fi
 if [ -z "$compilers" ] || [ -z "$compile" ] || [ -z "$output" ]; then
     exec "$real" "$@"

@@ -108,9 +108,9 @@ class Finder {
 
   wheelFor(row, choice) {
     const part = this.section.querySelector("#found").content.cloneNode(true);
-    part.querySelector(".notes").append(...notesOn(row, choice, this.wheels.data.drivers[row.cuda]).map((text) => item(text)));
-    const requirement = `${row.project}==${choice.pin ? row.exactVersion : row.version}`;
-    for (const [name, text] of Object.entries(commands(row, choice.torch, requirement, this.root + treeOf(row, choice.torch), this.wheels.data.requires[row.project] ?? []))) {
+    const notes = [...notesOn(row, choice, this.wheels.data.drivers[row.cuda]), ...notesOnNames(row, choice, this.wheels)];
+    part.querySelector(".notes").append(...notes.map((text) => item(text)));
+    for (const [name, text] of Object.entries(commands(row, choice, this.wheels, this.root + treeOf(row, choice.torch)))) {
       part.querySelector(`.${name}`).textContent = text;
     }
     return part;
@@ -181,37 +181,6 @@ function notesOn(row, { gpu, cuda }, driver) {
 function architectures(row) {
   const portable = row.ptx.filter((architecture) => !row.sass.includes(architecture)).map((architecture) => `${architecture} (PTX)`);
   return [...row.sass.map((architecture) => architecture + (row.ptx.includes(architecture) ? "+PTX" : "")), ...portable].join(", ");
-}
-
-function commands(row, torch, requirement, address, required) {
-  const projects = [row.project, ...required];
-  const binary = projects.map((project) => `--only-binary ${project}`).join(" ");
-  const options = `--extra-index-url ${quote(address)} ${binary} ${quote(requirement)}`;
-  const name = row.cuda === null ? "wheels" : tagOf(row.cuda) + (row.torches ? `-torch${torch}` : "");
-  return {
-    pip: `pip install ${options}`,
-    uv: `uv pip install ${options}`,
-    pyproject: [
-      "[project]",
-      `dependencies = ${JSON.stringify([requirement, ...required])}`,
-      "",
-      "[tool.uv]",
-      `no-build-package = ${JSON.stringify(projects)}`,
-      "",
-      "[[tool.uv.index]]",
-      `name = ${JSON.stringify(name)}`,
-      `url = ${JSON.stringify(address)}`,
-      "explicit = true",
-      "",
-      "[tool.uv.sources]",
-      ...projects.map((project) => `${project} = { index = ${JSON.stringify(name)} }`),
-    ].join("\n"),
-  };
-}
-
-// For a shell, where it is not plain.
-function quote(text) {
-  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function item(text) {

@@ -8,7 +8,7 @@ class Wheels {
   constructor(data) {
     this.data = data;
     this.pythons = data.pythons;
-    this.rows = data.rows.map(([project, version, exact, cuda, torch, platform, code, pythons]) => ({
+    this.rows = data.rows.map(([project, version, exact, cuda, torch, platform, code, dependencies, pythons]) => ({
       project: data.projects[project],
       version: data.versions[version],
       exactVersion: data.exact_versions[exact],
@@ -20,11 +20,27 @@ class Wheels {
       glibc: data.platforms[platform][1],
       ...data.code[code],
       pythons: pythons.map((number) => data.pythons[number]),
+      dependencies: data.dependencies[dependencies],
     }));
   }
 
   of(project) {
     return this.rows.filter((row) => row.project === project);
+  }
+
+  // The packages of this index that a package needs beside it.
+  required(project) {
+    return this.data.requires[project] ?? [];
+  }
+
+  // Of each of them the newest wheel that fits what was chosen, where there is one.
+  beside(row, choice) {
+    return this.required(row.project).flatMap((project) => this.fitting({ ...choice, project, version: "" }).slice(0, 1));
+  }
+
+  // Whether the package index has all of these, each from the same home: only then may an installer look in both.
+  areShared(projects) {
+    return projects.every((project) => this.data.elsewhere[project] === "same");
   }
 
   // The rows that fit, the newest version first.

@@ -83,8 +83,8 @@ class BuildError(WheelmillError):
 class CompileError(BuildError):
     """The compiler refuses the source, so trying again changes nothing; `line` is the compiler's own error."""
 
-    def __init__(self, message: str, *, line: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, line: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.line = line
 
 

@@ -1,10 +1,20 @@
-"""``wheelmill config add --from-issue``: the entry is there, and nothing else changed."""
+"""``wheelmill config add``: the entry is there, and nothing else changed."""
 
+import io
+import json
 import shutil
+import subprocess
+import tarfile
 from pathlib import Path
+
+import pytest
 
 from tests.commands import ROOT
 from tests.integration.conftest import Command
+from tests.wheels import write_wheel
+from wheelmill.config.load import load_config
+from wheelmill.names import project_name
+from wheelmill.system.files import sha256_of
 
 ISSUE = """### Project
 
@@ -17,6 +27,15 @@ torch-demo
 ### Licence
 
 MIT
+
+### Anything else
+
+It takes an hour.
+
+### Checked
+
+- [X] Its licence lets others be given the wheels
+- [X] It has compiled CUDA code; a pure Python package needs no wheels from here
 """
 
 
@@ -26,7 +45,9 @@ def test_a_request_is_added_below_the_others(python: Command, tmp_path: Path) ->
     before = (config / "packages.yml").read_text()
     (tmp_path / "issue.md").write_text(ISSUE)
     add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
-    assert "added torch-demo" in python(*add, exit_code=0).stderr
+    added = python(*add, exit_code=0).stderr
+    assert "added torch-demo" in added
+    assert "not in the entry, for you to read: It takes an hour.\n" in added
     after = (config / "packages.yml").read_text()
     assert after.startswith(before.rstrip("\n"))
     assert after.removeprefix(before.rstrip("\n")).strip().splitlines() == [
@@ -46,3 +67,142 @@ def test_a_hostile_request_changes_nothing(python: Command, tmp_path: Path) -> N
     add = ("-m", "wheelmill", "config", "add", "--config", config, "--from-issue", tmp_path / "issue.md")
     assert "issue.md:1:1: Project: expected plain text without $" in python(*add, exit_code=2).stderr
     assert (config / "packages.yml").read_bytes() == before
+
+
+SETUP = """\
+import os
+import torch
+from setuptools import setup
+from torch.utils.cpp_extension import CUDAExtension
+raise SystemExit("was run")
+if os.getenv("FORCE_CUDA", "0") == "1":
+    setup(name="demo", ext_modules=[CUDAExtension("demo._C", ["demo.cu"])])
+"""
+SOURCE = {
+    "setup.py": SETUP,
+    "demo.cu": "",
+    "PKG-INFO": "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nLicense: MIT\n",
+}
+ENTRY = """\
+  "demo":
+    versions: ["1.0"]
+    licence: "MIT"
+    build_args: "--no-build-isolation"
+    extra_deps: ["setuptools", "ninja", "wheel", "torch"]
+    env: {FORCE_CUDA: "1"}
+    test_import: ["torch", "demo._C"]
+"""
+
+
+def publish(index: Path, name: str, files: dict[str, str] | None = None) -> None:
+    """Add a wheel, or a source distribution with some files, to the index."""
+    path = index / name.split("-", maxsplit=1)[0] / name
+    path.parent.mkdir(exist_ok=True)
+    if files is None:
+        write_wheel(path)
+    else:
+        with tarfile.open(path, "w:gz") as tar:
+            for file, text in files.items():
+                member = tarfile.TarInfo(f"{name.removesuffix('.tar.gz')}/{file}")
+                member.size = len(text)
+                tar.addfile(member, io.BytesIO(text.encode()))
+    there = sorted(each for each in path.parent.iterdir() if each.name != "index.html")
+    links = (f'<a href="{each.name}#sha256={sha256_of(each)}">{each.name}</a>' for each in there)
+    (path.parent / "index.html").write_text("<!DOCTYPE html>" + "\n".join(links))
+
+
+@pytest.fixture
+def config(index: Path, tmp_path: Path) -> Path:
+    """A configuration with a comment, and an index with what builds require."""
+    for name in ("ninja", "setuptools", "wheel"):
+        publish(index, f"{name}-99.0-py3-none-any.whl")
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "packages.yml").write_text('packages:\n  other: {versions: ["1.0"]} # kept\n')
+    return config
+
+
+def test_a_project_is_added_as_its_source_says_and_locked(python: Command, config: Path, index: Path) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    before = (config / "packages.yml").read_text()
+    add = ("-m", "wheelmill", "config", "add", "demo", "--config", config)
+    assert python(*add, "--dry-run", exit_code=0).stdout == ENTRY
+    assert (config / "packages.yml").read_text() == before
+    done = python(*add, exit_code=0)
+    assert "env: setup.py:6: reads FORCE_CUDA, which '1' switches on" in done.stderr
+    assert done.stderr.strip().endswith("now try it: wheelmill run demo --sample")
+    assert (config / "packages.yml").read_text() == before + ENTRY
+    loaded = load_config(config)
+    assert loaded.lock.source_of(
+        loaded.packages[project_name("demo")], loaded.packages[project_name("demo")].versions[0]
+    )
+
+
+def test_an_entry_is_replaced_only_where_that_is_said(python: Command, config: Path, index: Path) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    (config / "packages.yml").write_text(
+        'packages:\n  "demo":\n    versions: ["0.1"]\n\n  other: {versions: ["1.0"]}\n'
+    )
+    add = ("-m", "wheelmill", "config", "add", "demo", "--config", config)
+    assert "--replace" in python(*add, exit_code=2).stderr
+    done = python(*add, "--replace", "--json", exit_code=0)
+    said = json.loads(done.stdout)
+    assert (said["schema"], said["project"]) == ("wheelmill.config-add/1", "demo")
+    assert {"key": "env", "file": "setup.py", "line": 6, "says": "reads FORCE_CUDA, which '1' switches on"} in said[
+        "guesses"
+    ]
+    text = (config / "packages.yml").read_text()
+    assert text == f'packages:\n{ENTRY}\n  other: {{versions: ["1.0"]}}\n'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("pure",), "pure needs no build: setup.py:1 declares no extension"),
+        (("wheels",), "has no source distribution of wheels 2.0; the newest of which it has one is 1.0"),
+        (("nowhere",), "the package index has no such project"),
+        (("torch",), "the name torch is reserved"),
+        (("demo", "--version", "7"), "has no source distribution of demo 7"),
+        (("demo", "--subdirectory", "x"), "--subdirectory is of a git repository"),
+        (("https://host.example/a/b@--upload-pack=x",), "expected a git tag or branch"),
+        (("ext::sh -c id",), "expected the https:// or file:// address"),
+        ((), "name a project or a git repository"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_and_nothing_written(
+    arguments: tuple[str, ...], why: str, python: Command, config: Path, index: Path
+) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    publish(index, "pure-1.0.tar.gz", {"setup.py": "setup(name='pure')"})
+    publish(index, "wheels-1.0.tar.gz", SOURCE)
+    publish(index, "wheels-2.0-py3-none-any.whl")
+    before = (config / "packages.yml").read_text()
+    done = python("-m", "wheelmill", "config", "add", *arguments, "--config", config, exit_code=2)
+    assert why in done.stderr
+    assert (config / "packages.yml").read_text() == before
+
+
+def test_a_folder_of_a_repository_is_added_at_its_newest_commit(
+    python: Command, config: Path, index: Path, tmp_path: Path
+) -> None:
+    repository = tmp_path / "kernels"
+    for name, text in {"hopper/setup.py": SETUP, "hopper/demo.cu": "", ".gitmodules": ""}.items():
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text(text)
+    somebody = ("git", "-C", repository, "-c", "user.name=tests", "-c", "user.email=tests@example.org")
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "first")):
+        subprocess.run([*somebody, *arguments], check=True)
+    commit = subprocess.run([*somebody, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    add = ("-m", "wheelmill", "config", "add", f"file://{repository}", "--subdirectory", "hopper", "--config", config)
+    assert "say it: --version" in python(*add, exit_code=2).stderr
+    done = python(*add, "--version", "3.0", exit_code=0)
+    assert f"no REF was given: {commit[:12]} is the newest commit" in done.stderr
+    package = load_config(config).packages[project_name("demo")]
+    assert vars(package.source) | {"git": ""} == {
+        "git": "",
+        "ref": commit,
+        "submodules": True,
+        "subdirectory": "hopper",
+    }
+    assert package.pypi == "absent"
+    assert index.is_dir()

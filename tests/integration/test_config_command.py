@@ -1,5 +1,6 @@
 """``wheelmill config check`` as a person meets it."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -45,6 +46,19 @@ def test_a_folder_without_faults_is_named_as_it_is_written(python: Command, tmp_
     done = python(*CHECK, directory, exit_code=0)
     assert done.stdout == ""
     assert done.stderr == f"{directory}: {len(load_config(directory).packages)} packages, no faults\n"
+
+
+def test_a_git_source_that_is_not_locked_is_named_and_no_fault(python: Command, tmp_path: Path) -> None:
+    source = 'source: {git: "https://git.example/demo", ref: "v{version}"}, pypi: absent'
+    (tmp_path / "packages.yml").write_text(f'packages:\n  demo: {{versions: ["1.0", "2.0"], {source}}}\n')
+    said = python(*CHECK, tmp_path, exit_code=0).stderr.splitlines()
+    assert said == [
+        "demo 1.0, 2.0: not locked, so not planned; 'wheelmill config lock demo' does that",
+        f"{tmp_path}: 1 package, no faults",
+    ]
+    plan = python("-m", "wheelmill", "plan", "--config", tmp_path, "--store", f"dir:{tmp_path}", "--json", exit_code=0)
+    assert {skip["kind"] for skip in json.loads(plan.stdout)["skips"]} >= {"not locked"}
+    assert json.loads(plan.stdout)["targets"] == []
 
 
 @pytest.mark.parametrize("missing", ["nowhere", "notes.txt"])

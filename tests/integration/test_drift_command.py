@@ -70,6 +70,29 @@ def test_no_drift_is_silence(run: Command, index: Path, folder: Path) -> None:
     assert (done.stdout, done.stderr) == ("", "")
 
 
+def test_a_name_that_was_free_and_is_taken_now_is_a_finding(run: Command, index: Path, folder: Path) -> None:
+    claims = {"taken": "absent", "free": "absent", "gone": "same", "there": "same", "stranger": "other"}
+    entries = [
+        f'  {name}: {{versions: ["1.0"], source: {{git: "https://git.example/{name}", ref: main}}, pypi: {claim}}}\n'
+        for name, claim in claims.items()
+    ]
+    (folder / "packages.yml").write_text(f"packages:\n{''.join(entries)}")
+    write_torch_index(index, CURRENT)
+    for name in ("taken", "there", "stranger"):
+        (index / "simple" / name).mkdir()
+        (index / "simple" / name / "index.html").write_text("<!DOCTYPE html><html><body></body></html>")
+    done = run("drift", "--config", folder, exit_code=9)
+    assert done.stdout.splitlines() == [
+        "taken: pypi says 'absent', the package index has a project of this name: look whose it is",
+        "gone: pypi says 'same', the package index has no project of this name: write 'absent'",
+    ]
+    told = json.loads(run("drift", "--config", folder, "--json", exit_code=9).stdout)["names"]
+    assert told == [
+        {"project": "taken", "file": "absent", "index": "a project"},
+        {"project": "gone", "file": "same", "index": "no project"},
+    ]
+
+
 def test_drift_is_one_line_a_difference_and_what_is_unknown_is_talk(run: Command, index: Path, folder: Path) -> None:
     write_torch_index(index, NEWER)
     done = run("drift", "--config", folder, exit_code=9)

@@ -168,6 +168,14 @@ def test_every_candidate_is_explained_with_every_reason(wheelmill: Command) -> N
     assert f"{len(set(ours))} wheels: " in text
 
 
+def test_a_name_that_the_package_index_has_from_elsewhere_is_told(wheelmill: Command, server: PageServer) -> None:
+    server.pages["/wheels/"] = Answer(links_page("apex-0.1+cu128torch2.8-cp312-cp312-linux_x86_64.whl"))
+    done = wheelmill("explain", "apex", *TARGET, "--no-look", "--json")
+    assert "the package index has another project named apex" in done.stderr
+    assert json.loads(done.stdout)["namesake"] is True
+    assert json.loads(wheelmill("explain", "flash-attn", *TARGET, "--no-look", "--json").stdout)["namesake"] is False
+
+
 def test_the_nearest_ten_are_explained_and_the_others_counted(wheelmill: Command, server: PageServer) -> None:
     near = [f"demo-1.{minor}+cu128torch2.9-cp312-cp312-linux_x86_64.whl" for minor in range(20)]
     far = [f"demo-9.{minor}+cu118torch2.9-cp310-cp310-win_amd64.whl" for minor in range(5)]

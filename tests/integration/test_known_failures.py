@@ -137,6 +137,10 @@ def test_what_a_build_took_is_written_when_that_is_asked_for(run: Run, source: P
     run(exit_code=5)
     assert packages.read_text() == f"# Ours.{PACKAGES}\n# The end.\n"
     done = run("--measure", "--force", exit_code=5)
-    written = load_config(source.parent).packages[project_name("demo")].seconds
-    assert packages.read_text() == f"# Ours.{PACKAGES}    seconds: {written}\n\n# The end.\n"
-    assert f"{packages}: demo takes {written} seconds for each GPU architecture" in done.stderr.replace("\n", "")
+    written = load_config(source.parent).packages[project_name("demo")]
+    assert written.memory_per_job == 1 << 30
+    costs = f"    seconds: {written.seconds}\n    memory_per_job: 1\n"
+    assert packages.read_text() == f"# Ours.{PACKAGES}{costs}\n# The end.\n"
+    said = done.stderr.replace("\n", "")
+    assert f"{packages}: demo takes {written.seconds} seconds for each GPU architecture" in said
+    assert f"{packages}: demo takes 1 GB for each compiler" in said

@@ -1,12 +1,8 @@
 """``wheelmill config lock`` as a person meets it, with a package index of its own."""
 
-import functools
 import io
 import tarfile
-from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -15,30 +11,10 @@ from tests.wheels import write_wheel
 from wheelmill.config.load import load_config
 from wheelmill.names import project_name, project_version
 from wheelmill.system.files import sha256_of
+from wheelmill.system.git import run_git
 
 DEMO = project_name("demo")
 PYPROJECT = b'[build-system]\nrequires = ["ninja>=1", "torch==2.5"]\n'
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder and says nothing."""
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of a package index, which this machine is set to; each folder in it is a project."""
-    folder = tmp_path / "index"
-    folder.mkdir()
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("UV_DEFAULT_INDEX", f"http://127.0.0.1:{server.server_port}/")
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        yield folder
-        server.shutdown()
 
 
 def publish(index: Path, *names: str) -> None:
@@ -104,3 +80,32 @@ def test_requirements_that_do_not_fit_together_change_nothing(python: Command, c
     done = python("-m", "wheelmill", "config", "lock", "--config", config, exit_code=2)
     assert "the build requirements of demo (ninja<1, ninja>=1, setuptools, wheel) cannot be resolved" in done.stderr
     assert not (config / "packages.lock").exists()
+
+
+def test_a_commit_is_locked_from_a_clone(python: Command, config: Path, tmp_path: Path) -> None:
+    clone, url = tmp_path / "clone", "https://127.0.0.1:9/demo.git"
+    clone.mkdir()
+    (clone / "pyproject.toml").write_bytes(PYPROJECT)
+    run_git(clone, "init", "--quiet")
+    run_git(clone, "add", ".")
+    run_git(clone, "-c", "user.name=tests", "-c", "user.email=tests@example.org", "commit", "--quiet", "-m", "first")
+    run_git(clone, "tag", "v1.0")
+    entry = f'{{versions: ["1.0"], pypi: absent, source: {{git: "{url}", ref: "v{{version}}"}}}}'
+    (config / "packages.yml").write_text(f"packages: {{demo: {entry}}}\n")
+    clones = (f"--clone={url}={clone}", f"--clone={url}2={clone}")
+    done = python("-m", "wheelmill", "config", "lock", "--config", config, *clones, exit_code=0)
+    (locked,) = load_config(config).lock.commits[DEMO].values()
+    assert (locked.git, locked.requires) == (url, ("ninja>=1", "torch==2.5"))
+    assert done.stderr.startswith(f"warning: --clone {url}2: no source and no submodule has this address\n")
+
+
+def test_what_fails_is_named_and_keeps_none_of_the_others_from_the_lock(
+    python: Command, config: Path, index: Path
+) -> None:
+    publish(index, "other-1.0.tar.gz")
+    entries = '{demo: {versions: ["1.0", "7.0"]}, missing: {versions: ["1.0"]}, other: {versions: ["1.0"]}}'
+    (config / "packages.yml").write_text(f"packages: {entries}\n")
+    done = python("-m", "wheelmill", "config", "lock", "--config", config, exit_code=2)
+    assert "demo: not locked: the package index has no source distribution of demo 7.0\n" in done.stderr
+    assert "missing: not locked: the package index has no source distribution of missing 1.0\n" in done.stderr
+    assert list(load_config(config).lock.sdists) == ["other"]

@@ -34,8 +34,15 @@ def test_json_is_the_one_thing_on_stdout(plan: Command) -> None:
         "platform": "linux_x86_64",
         "policy": "auto",
         "group": "torch-spline-conv-1.2.2+cu130torch2.11-linux_x86_64",
+        "architectures": ["7.5", "8.0", "9.0", "10.0", "12.0+PTX"],
     }
     assert {skip["python"] for skip in content["skips"]} == {"3.8"}
+
+
+def test_a_cuda_that_is_too_old_for_the_newest_gpus_has_ptx_for_them(plan: Command) -> None:
+    done = plan("torch-spline-conv", "--python", "3.12", "--cuda", "12.6", "--platform", "linux_x86_64", "--json")
+    planned = json.loads(done.stdout)["targets"]
+    assert {tuple(target["architectures"]) for target in planned} == {("7.5", "8.0", "9.0+PTX")}
 
 
 def test_the_table_counts_and_gives_reasons(plan: Command) -> None:
@@ -47,6 +54,7 @@ def test_the_table_counts_and_gives_reasons(plan: Command) -> None:
 def test_everything_that_ships_fits_a_screen_and_nothing_is_hidden(plan: Command) -> None:
     overview = plan()
     assert len(overview.stdout.splitlines()) <= 60
+    assert "no such torch" in overview.stdout
     (line,) = [line for line in overview.stdout.splitlines() if line.startswith("torch-spline-conv")]
     shown = json.loads(plan("torch-spline-conv", "--json").stdout)
     assert line.split()[1] == str(shown["counts"]["wheels"])
@@ -75,6 +83,12 @@ def test_an_unknown_project_is_a_usage_error_that_names_the_known_ones(plan: Com
 def test_a_bad_filter_is_a_usage_error_that_says_what_was_expected(plan: Command) -> None:
     done = plan("--cuda", "12", exit_code=2)
     assert done.stderr == "error: --cuda: expected a CUDA version such as '13.0' or 'cu130', not '12'\n"
+
+
+def test_a_tag_that_is_none_is_refused_with_all_that_there_are(plan: Command) -> None:
+    done = plan("--tag", "graph,vision", exit_code=2)
+    assert done.stderr.startswith("error: --tag: expected one of attention, state-space, graph, 3d, quantization, ")
+    assert done.stderr.endswith(", not 'vision'\n")
 
 
 def test_what_a_package_requires_and_will_not_find_is_named_before_anything_is_built(

@@ -9,6 +9,7 @@ from packaging.specifiers import SpecifierSet
 
 from tests.unit.plan.examples import CONFIG, LOOKED_UP
 from wheelmill.config.model import (
+    ArchitectureRule,
     Compatibility,
     Config,
     CudaFacts,
@@ -70,12 +71,17 @@ rules = st.lists(
     max_size=2,
 ).map(tuple)
 
+lists = some(ARCHITECTURES, at_least=1)
+architecture_rules = st.builds(
+    ArchitectureRule, list=lists, cuda=no_or_range(">=13"), platform=st.none() | st.just((PLATFORMS[0],))
+)
+
 packages = st.builds(
     Package,
     name=st.just(PROJECTS[0]),
     versions=some(VERSIONS, at_least=1),
     extra_deps=some(["ninja", "torch>=2"]),
-    architectures=some(ARCHITECTURES, at_least=1),
+    architectures=lists | st.lists(architecture_rules, min_size=1, max_size=2).map(tuple),
     needs=st.sampled_from([(), ("torch",)]),
     abi=st.just("cpython"),
     redistributable=st.sampled_from([True, True, True, False]),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
 from tests.property.configurations import VERSIONS, wishes
-from wheelmill.config.model import Config, Package, Part
-from wheelmill.names import PythonVersion, ReleaseTag, StableTorch, TorchNeed, TorchVersion
+from wheelmill.config.model import ArchitectureRule, Config, Package, Part
+from wheelmill.names import Architecture, PythonVersion, ReleaseTag, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Cell, Filters, Obstacle, Plan, Skip
 
@@ -83,6 +83,13 @@ def test_every_cell_of_the_product_is_either_a_target_or_a_skip(wish: tuple[Conf
     assert Counter(cells_of(make_plan(config, filters, {}))) == Counter(whole_product(config, filters))
 
 
+def wanted_for(cell: Cell, package: Package) -> tuple[Architecture, ...]:
+    for each in package.architectures:
+        if isinstance(each, ArchitectureRule) and lies_in(each, cell):
+            return each.list
+    return tuple(each for each in package.architectures if isinstance(each, Architecture))
+
+
 @given(wishes())
 @every_plan
 def test_every_target_can_exist(wish: tuple[Config, Filters]) -> None:
@@ -94,8 +101,12 @@ def test_every_target_can_exist(wish: tuple[Config, Filters]) -> None:
         assert target.package == config.packages[cell.project]
         assert target.toolkit == cuda.toolkit
         assert target.architectures
-        assert set(target.architectures) <= set(target.package.architectures)
-        assert {architecture.capability for architecture in target.architectures} <= cuda.architectures
+        wanted = wanted_for(cell, target.package)
+        names = [architecture.capability for architecture in target.architectures]
+        assert names == [each.capability for each in wanted if each.capability in cuda.architectures]
+        runs_later = not all(architecture.feature for architecture in target.architectures)
+        if runs_later and any(each.ptx for each in wanted):
+            assert any(architecture.ptx for architecture in target.architectures)
         if cell.torch is None:
             assert cell.python in facts.pythons
             continue

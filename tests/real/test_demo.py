@@ -78,3 +78,13 @@ def test_an_abi3_wheel_is_built_once_and_tried_on_every_python_beside_what_it_re
     assert all(room["installed"]["wheelmill-demo"] == "1.0.0+cu130" for room in rooms)
     without_gpu = ["smoke script: this machine has no GPU"]
     assert [room["skipped"] for room in rooms] in ([without_gpu] * 2, [[]] * 2)
+
+
+def test_a_sample_is_tried_for_one_architecture_and_never_released(wheelmill: Command, tmp_path: Path) -> None:
+    report = json.loads(wheelmill("run", *TARGET[:3], "--sample", "--output", tmp_path, "--json").stdout)
+    assert [(wheel["ok"], wheel["evidence"]["sass"]) for wheel in report["wheels"]] == [(True, ["sm_120"])]
+    assert (report["counts"]["wheels"], report["releases"]) == (1, [])
+    (wheel,) = tmp_path.glob("sample/wheels/*.whl")
+    refused = wheelmill("release", wheel.parent, "--store", f"dir:{tmp_path / 'releases'}", exit_code=6)
+    assert "is a sample" in refused.stderr
+    assert not (tmp_path / "releases").exists()

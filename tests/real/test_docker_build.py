@@ -123,6 +123,18 @@ def test_too_little_memory_is_named(wheelmill: Command, demo: Path, tmp_path: Pa
     assert str(log) in ended.stderr
 
 
+def test_what_the_compiler_refuses_is_shown_and_not_what_pip_says_of_it(
+    wheelmill: Command, docker_config: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    folder = docker_config(DEMO)
+    unit = folder / "wheelmill-demo" / "wheelmill_demo" / "_kernels.cu"
+    unit.write_text(f"{unit.read_text()}void broken() {{ nothing_of_that_name(); }}\n")
+    target = ("wheelmill-demo", "--config", folder, "--python", "3.12", "--cuda", "13.0", "--arch", "9.0")
+    ended = wheelmill("build", *target, *IN_DOCKER, "--output", tmp_path, exit_code=4)
+    assert 'wheelmill_demo/_kernels.cu(68): error: identifier "nothing_of_that_name" is undefined' in ended.stderr
+    assert "subprocess-exited-with-error" not in ended.stderr
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 def test_too_little_disk_is_named_before_the_start(wheelmill: Command, demo: Path, tmp_path: Path) -> None:
     target = ("wheelmill-demo", "--config", demo, "--python", "3.12", "--cuda", "13.0")

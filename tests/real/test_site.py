@@ -56,7 +56,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     names = (NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH)
     publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT")
-    plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,))
+    plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi="same")
     catalogue = pipeline.catalogue_of(
         replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.ledger.read().failures
     )
@@ -308,13 +308,13 @@ def test_without_javascript_addresses_and_packages_are_there(
     page.goto(site)
     expect(page.locator("#finder")).to_be_hidden()
     address = page.get_by_role("link", name="torch 2.10").evaluate("link => link.href")
-    command = page.locator("pre code", has_text="ADDRESS").first.inner_text()
     page.get_by_role("link", name="demo", exact=True).click()
+    command = page.locator("pre code", has_text="ADDRESS").inner_text()
     expect(page.get_by_role("heading", name="demo 1.0", exact=True)).to_be_visible()
     page.get_by_text("torch 2.10 · CUDA 12.8").click()
     expect(page.get_by_text("demo==1.0+cu128torch2.10")).to_be_visible()
     context.close()
-    _, *arguments = shlex.split(command.replace("ADDRESS", address).replace("PACKAGE", "demo"))
+    _, *arguments = shlex.split(command.replace("ADDRESS", address))
     run([*pip_of(environment), *arguments], settings(host), environment)
     assert version_in(environment) == "1.0+cu128torch2.10"
 

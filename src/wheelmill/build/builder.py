@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from wheelmill.build.finish import finish_wheel
 from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
@@ -20,6 +20,8 @@ from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import claim_folder, workspaces
 from wheelmill.system.progress import Progress
+
+_CUDA_FILES: Final = (".cu", ".cuh", ".hip")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,8 @@ class Compiled:
     objects: CacheCounts
     images: tuple[str, ...] = ()
     """The base images of the container that it was compiled in, by digest."""
+    memory: int | None = None
+    """See `Provenance`."""
 
 
 class Builder(Protocol):
@@ -51,14 +55,14 @@ class Builder(Protocol):
 
         Args:
             target: the build target: one cell of the plan.
-            source: the folder with its build files, patched.
+            source: the folder of its source, patched; `BuildTarget.subdirectory` of it has the build files.
             workspace: an empty folder for everything else; it keeps its path.
             policy: ``auto``, or a platform policy without its machine, such as ``manylinux_2_28``.
             log: the file that gets everything that is printed.
             progress: shows each stage, and the lines that programs print.
 
         Raises:
-            BuildError: it failed; with the last lines of the log.
+            BuildError: it failed; with the first error of the log.
         """
         ...
 
@@ -80,7 +84,7 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
         progress: shows each stage, and the lines that programs print.
 
     Raises:
-        BuildError: it failed; with the last lines of the log.
+        BuildError: it failed; with the first error of the log.
     """
     cell = target.cell
     started = time.monotonic()
@@ -104,8 +108,13 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
             build_environment=tuple(f"{name}=={version}" for name, version in compiled.packages.items()),
             images=compiled.images,
             seconds=round(time.monotonic() - started, 1),
+            requires_dist=target.package.requires_dist,
+            system_packages=target.package.system_packages,
             cxx_standard=target.cxx_standard,
+            gpus=target.gpus,
             objects=compiled.objects,
+            sample=target.sample,
+            memory=compiled.memory,
         ),
     )
     keep_provenance(built)
@@ -126,7 +135,7 @@ def build_part(
         progress: shows each stage, and the lines that programs print.
 
     Raises:
-        BuildError: it failed; with the last lines of the log.
+        BuildError: it failed; with the first error of the log.
     """
     log = _log_in(output, f"{target.cell.id}.part-{part.number}-of-{part.of}")
     with _patched_source(target, log, progress) as (workspace, source, _):
@@ -154,6 +163,11 @@ def _patched_source(target: BuildTarget, log: Path, progress: Progress) -> Itera
     with workspace_of(target, progress) as workspace:
         source, sha256 = fetch_source(target, workspace / "source")
         apply_patches(target.package, source, log=log)
+        if not any(path.suffix in _CUDA_FILES for path in source.rglob("*")):
+            files = ", ".join(_CUDA_FILES)
+            progress.step(
+                f"{target.cell.id}: no file of its source ends with {files}: its wheel may be for the CPU only"
+            )
         try:
             yield workspace, source, sha256
         except ProcessError as error:

@@ -15,7 +15,10 @@ from typing import Final
 
 import tomlkit
 
+from wheelmill.build.compiler_output import unit_in
+from wheelmill.build.components import HEADERS
 from wheelmill.build.repair import repair_arguments
+from wheelmill.config.model import Component
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
 from wheelmill.system.progress import Progress
@@ -47,8 +50,8 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
 
     Args:
         build: the target, the image and the environment of the build.
-        source: the folder with the project's build files, alone in its own. It is never the working folder of a program
-            of ours, which would import a ``cibuildwheel.py`` of the project.
+        source: the folder of the source, alone in its own. It is never the working folder of a program of ours, which
+            would import a ``cibuildwheel.py`` of the project.
         workspace: the folder for the settings and the wheel.
         log: the file that gets everything that is printed.
         progress: shows the lines that programs print.
@@ -61,12 +64,12 @@ def run_cibuildwheel(build: ContainerBuild, source: Path, workspace: Path, *, lo
     identifier = f"{build.target.cell.python.abi}-manylinux_{_machine(build.target)}"
     command = [sys.executable, "-I", "-m", "cibuildwheel", "--only", identifier, "--config-file", str(settings)]
     process.run(
-        [*command, "--output-dir", str(output), source.name],
+        [*command, "--output-dir", str(output), str(PurePosixPath(source.name, build.target.subdirectory))],
         cwd=source.parent,  # which holds nothing else, and which cibuildwheel copies to /project, a fixed path
         env={**_docker_environment(), **build.variables, "TMPDIR": str(workspace)},
         timeout=build.target.package.timeout,
         log=log,
-        on_line=progress.line,
+        on_line=lambda line: progress.line(unit_in(line)),
         guard=True,  # it starts Docker's clients
     )
     (wheel,) = output.glob("*.whl")
@@ -81,14 +84,23 @@ def settings_of(build: ContainerBuild) -> dict[str, object]:
         "container-engine": {"name": "docker", "create-args": [*build.create_args], "disable-host-mount": True},
         # What the build needs is in PACKAGES already, as the lock says it.
         "build-frontend": {"name": "pip", "args": ["--no-build-isolation"]},
+        "build-verbosity": 1,  # else pip keeps what compilers print until they have failed
         "config-settings": dict(target.package.build_args.config_settings),
         "environment": {"PYTHONPATH": str(PACKAGES), "PATH": f"$PATH:{PACKAGES}/bin"},
         "environment-pass": sorted(build.variables),
+        "before-build": [_check_header(name) for name in target.package.toolkit if name in HEADERS],
         "repair-wheel-command": _repair_command(build),
         "test-command": "",
         "audit-command": "",
     }
     return {"tool": {"cibuildwheel": options}}
+
+
+def _check_header(component: Component) -> str:
+    """Look for a component in the image before anything is compiled."""
+    header = f"$CUDA_HOME/include/{HEADERS[component]}"
+    message = f"'toolkit' in packages.yml names {component}, but the image has no {header}"
+    return f'test -e "{header}" || (echo "error: {message}" && exit 1)'
 
 
 def _repair_command(build: ContainerBuild) -> str:

@@ -12,15 +12,15 @@ from typing import Final
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.cibuildwheel import PACKAGES, PROJECT, ContainerBuild, run_cibuildwheel
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, tell_hits
-from wheelmill.build.compiler_errors import explain_failure
+from wheelmill.build.compiler_output import explain_failure
 from wheelmill.build.finish import check_built
 from wheelmill.build.identity import BuildPlace
-from wheelmill.build.packages import install_requirements, install_torch
+from wheelmill.build.packages import install_packages
 from wheelmill.build.parallelism import Parallelism, parallelism_for
 from wheelmill.build.parts import BuildPart, CompiledPart, part_in
 from wheelmill.build.variables import variables_of
 from wheelmill.config.model import Compatibility, CudaImages, ImageReference, Images
-from wheelmill.errors import BuildError, ProcessError
+from wheelmill.errors import BuildError, ProcessError, UsageError
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import containers, resources
@@ -34,6 +34,7 @@ _CONFINED: Final = (
     *("--cap-drop=ALL", "--cap-add=CHOWN", "--cap-add=DAC_OVERRIDE", "--cap-add=FOWNER"),  # what unpacking takes
     *("--security-opt=no-new-privileges", "--pids-limit=8192"),
 )
+_CUDA_HOME: Final = PurePosixPath("/opt/wheelmill/cuda")
 _COMPILERS: Final = PurePosixPath("/opt/wheelmill/compilers")
 _CACHE: Final = PurePosixPath("/opt/wheelmill/cache")
 
@@ -109,7 +110,10 @@ class DockerBuilder:
             check_free_disk(workspace)
             image = self._image(target, bases, progress)
             progress.step(f"{target.cell.id}: preparing {describe(target, bases.toolkit)}")
-            packages = _packages_of(target, workspace, log=log)
+            folder = PackageFolder(
+                directory=workspace / "packages", python=target.cell.python, platform=target.cell.platform
+            )
+            packages = install_packages(target, folder, workspace, log=log)
             parallelism = parallelism_for(
                 len(target.architectures),
                 per_compiler=target.package.memory_per_job,
@@ -119,7 +123,10 @@ class DockerBuilder:
             python = target.cell.python
             headers = PurePosixPath(f"/opt/python/{python.interpreter}-{python.abi}/include/python{python}")
             cache = cache_of(target, bases.toolkit, self.place(target), workspace, headers)
-            variables = {**cache.variables(_CACHE, _COMPILERS), **variables_of(target, parallelism)}
+            variables = {
+                **cache.variables(_CACHE, _COMPILERS),
+                **variables_of(target, parallelism, packages=PACKAGES, toolkit=_CUDA_HOME),
+            }
             if part:
                 variables |= part.divide(source, PROJECT / source.name, cache)
             build = ContainerBuild(
@@ -135,13 +142,18 @@ class DockerBuilder:
                 with tell_hits(target, cache, progress):
                     wheel = run_cibuildwheel(build, source, workspace, log=log, progress=progress)
             except ProcessError as error:
-                fault = self._explain(error, run, began=began, parallelism=parallelism, log=log, source=source)
-                raise fault from None
+                if fault := self._fault_of_machine(error, run, began=began, parallelism=parallelism, log=log):
+                    raise fault from None
+                seen = str(PROJECT / source.name)
+                what = f"{source.name} does not build"
+                raise explain_failure(what, error, log, package=target.package, source=source, seen=seen) from None
             finally:
                 _take_back(cache.folder, image, run)
         return wheel, packages, cache
 
     def _image(self, target: BuildTarget, bases: CudaImages, progress: Progress) -> str:
+        """The image that a target is compiled in, with the system packages that it needs."""
+
         def here(reference: ImageReference) -> str:
             return base_image(reference.tagged, reference.digest, progress=progress)
 
@@ -150,7 +162,14 @@ class DockerBuilder:
             "CUDA_IMAGE": here(bases.devel),
             "HOST_GCC": str(self.compatibility.cuda[target.cell.cuda].host_gcc),
         }
-        return own_image("build", arguments, resources.DOCKER, progress=progress)
+        image = own_image("build", arguments, resources.DOCKER, progress=progress)
+        if (wanted := target.package.system_packages) is None:
+            return image
+        more = {"BUILD_IMAGE": image, "DNF": " ".join(wanted.dnf or ()), "APT": " ".join(wanted.apt or ())}
+        try:
+            return own_image("system-packages", more, resources.DOCKER, progress=progress)
+        except UsageError as error:
+            raise BuildError(f"{target.package.place_of('system_packages')}: {error}") from None
 
     def _create_args(self, run: containers.Run, packages: PackageFolder, cache: CompilerCache) -> list[str]:
         """What ``docker create`` is told: the folders that a build sees, and what it may use."""
@@ -166,21 +185,21 @@ class DockerBuilder:
             *([f"--cpus={limits.cpus}"] if limits.cpus else []),
         ]
 
-    def _explain(
-        self, error: ProcessError, run: containers.Run, *, began: int, parallelism: Parallelism, log: Path, source: Path
-    ) -> BuildError:
-        """Say whose fault a failed build is: the source's, or this machine's."""
+    def _fault_of_machine(
+        self, error: ProcessError, run: containers.Run, *, began: int, parallelism: Parallelism, log: Path
+    ) -> BuildError | None:
+        """Say what this machine lacked for a build that failed; None where that is not seen."""
         containers.check_daemon()
         tail = f"{error.tail}\n{error}\n(the whole log: {log})"
         if containers.ran_out_of_memory(run, since=began):
             limit = f"{self.limits.memory / (1 << 30):.1f} GiB" if self.limits.memory else "this machine's memory"
             return BuildError(
                 f"the build used up {limit} with {parallelism.jobs} compilers at once:\n{tail}",
-                hint="give the container more (--memory), or say what a compiler takes: memory_per_job in packages.yml",
+                hint="give the container more (--memory), or let fewer compilers run: memory_per_job in packages.yml",
             )
         if "No space left on device" in error.tail:
             return BuildError(f"the disk is full:\n{tail}", hint="docker system prune --all gives space back")
-        return explain_failure(f"it does not build:\n{tail}", log, source=str(PROJECT / source.name))
+        return None
 
 
 def _take_back(folder: Path, image: str, run: containers.Run) -> None:
@@ -189,14 +208,6 @@ def _take_back(folder: Path, image: str, run: containers.Run) -> None:
         owner = f"{os.getuid()}:{os.getgid()}"
         with containers.start_container(image, run, ["--network=none", f"--volume={folder}:{_CACHE}"]) as container:
             container.run(["chown", "--recursive", owner, str(_CACHE)])
-
-
-def _packages_of(target: BuildTarget, workspace: Path, *, log: Path) -> PackageFolder:
-    """Fill a folder on this machine, by its cache, with what the container's Python will import."""
-    packages = PackageFolder(directory=workspace / "packages", python=target.cell.python, platform=target.cell.platform)
-    if target.torch_release:
-        install_torch(target, packages, log=log)
-    return install_requirements(target, packages, workspace, log=log)
 
 
 def check_free_disk(workspace: Path, needed: int = FREE_DISK) -> None:

@@ -11,9 +11,9 @@ from typing import Final
 
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, link_toolkit
 from wheelmill.build.identity import BuildPlace
-from wheelmill.build.packages import install_requirements, install_torch
+from wheelmill.build.packages import install_packages
 from wheelmill.build.parallelism import parallelism_for
-from wheelmill.build.toolkit import provide_toolkit
+from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
 from wheelmill.build.variables import variables_of
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers import virtual_environment
@@ -56,10 +56,10 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
             hint=f"install Python {python} with its headers, or put it on PATH",
         ) from None
     packages = PackageFolder(directory=workspace / "packages", python=python, interpreter=venv.python)
-    toolkit = provide_toolkit(target.cell.cuda, target.toolkit, packages, log=log)
-    if target.torch_release:
-        install_torch(target, packages, log=log)
-    packages = install_requirements(target, packages, workspace, log=log)
+    toolkit = provide_toolkit(target.cell.cuda, target.toolkit, packages, components=target.package.toolkit, log=log)
+    packages = install_packages(target, packages, workspace, log=log)
+    if toolkit.is_relative_to(packages.directory):
+        complete_toolkit(toolkit)
     cuda_home = workspace / "cuda"
     headers, interpreter = _places_of(venv)
     cache = cache_of(target, target.toolkit, place, workspace, headers)
@@ -85,7 +85,7 @@ def prepare_environment(target: BuildTarget, place: BuildPlace, workspace: Path,
         "NVCC_CCBIN": shutil.which("g++", path=others) or "g++",  # not the one that goes through the cache
         "TMPDIR": str(temporary),
         **cache.variables(),
-        **variables_of(target, parallelism),
+        **variables_of(target, parallelism, packages=packages.directory, toolkit=cuda_home),
     }
     return BuildEnvironment(python=venv.python, packages=packages, cache=cache, variables=variables, sandbox=sandbox)
 

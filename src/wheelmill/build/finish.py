@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
+from wheelmill.config.model import Package, RequiresDist, projects_of
 from wheelmill.errors import BuildError, UnreadableError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
@@ -25,6 +28,9 @@ def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output
         target: the build target that it was made for.
         workspace: the folder for intermediate files.
         output: the folder for the finished wheel.
+
+    Raises:
+        BuildError: ``requires_dist`` changes what the wheel does not require, or adds what it does.
     """
     unpacked = workspace / "unpacked"
     unpack(repaired, unpacked)
@@ -38,14 +44,37 @@ def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output
             old.rename(unpacked / (stem + suffix))
     dist_info = unpacked / f"{stem}.dist-info"
     metadata = dist_info / "METADATA"
-    own = metadata.read_bytes()
+    own, changes = metadata.read_bytes(), target.package.requires_dist or RequiresDist()
+    _check_changes(changes, own, target.package)
     metadata.write_bytes(
-        add_label(own, version=name.version, torch=target.cell.torch, torch_release=target.torch_release)
+        add_label(
+            own,
+            version=name.version,
+            torch=target.cell.torch,
+            torch_release=target.torch_release,
+            drop={*changes.remove, *projects_of(changes.replace)},
+            add=(*changes.replace, *changes.add),
+        )
     )
     (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
     finished = output / name.filename
     pack(unpacked, finished)
     return WheelFile.at(finished)
+
+
+def _check_changes(changes: RequiresDist, metadata: bytes, package: Package) -> None:
+    """Refuse changes that the source has outlived: nobody else would notice.
+
+    Raises:
+        BuildError: one of them.
+    """
+    required = {canonicalize_name(requirement.name) for requirement in read_metadata(metadata).requires_dist or ()}
+    place = package.place_of("requires_dist")
+    for key, names in (("remove", changes.remove), ("replace", projects_of(changes.replace))):
+        if missing := [name for name in names if name not in required]:
+            raise BuildError(f"{place}.{key}: the wheel does not require {', '.join(missing)}; leave that out")
+    if present := [name for name in projects_of(changes.add) if name in required]:
+        raise BuildError(f"{place}.add: the wheel requires {', '.join(present)} already; 'replace' changes that")
 
 
 def check_built(wheel: Path, target: BuildTarget) -> None:
@@ -71,5 +100,5 @@ def check_built(wheel: Path, target: BuildTarget) -> None:
     if pure or not shared_objects:
         raise BuildError(
             f"{cell.project} {cell.version} came out as pure Python: nothing was compiled",
-            hint="its setup.py may want a variable (FORCE_CUDA=1 or the like) under 'env' in packages.yml",
+            hint="its setup.py may want a variable (MMCV_WITH_OPS=1 or the like) under 'env' in packages.yml",
         )

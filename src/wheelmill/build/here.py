@@ -24,7 +24,7 @@ def build_here(target: BuildTarget, builder: Builder, progress: Progress) -> Whe
     """Build a target and keep its wheel, or take the one that is kept.
 
     Raises:
-        BuildError: it failed; with the last lines of the log.
+        BuildError: it failed; with the first error of the log.
     """
     if kept := wheel_kept(target):
         progress.step(f"{target.cell.id}: built before with the same inputs")

@@ -28,6 +28,8 @@ _ONLY_PLANNED: Final = (
         "window",
         "description",
         "licence",
+        "tags",
+        "pypi",
         "redistributable",
         "runner",
         "seconds",

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from build import BuildBackendException, BuildException, ProjectBuilder
 
 from wheelmill.build.builder import Compiled, describe
 from wheelmill.build.compiler_cache import tell_hits
-from wheelmill.build.compiler_errors import explain_failure
+from wheelmill.build.compiler_output import explain_failure, unit_in
 from wheelmill.build.environment import BuildEnvironment, prepare_environment
 from wheelmill.build.finish import check_built
 from wheelmill.build.identity import BuildPlace, this_machine
 from wheelmill.build.parts import BuildPart, CompiledPart, part_in
 from wheelmill.build.repair import repair_here
+from wheelmill.build.system_packages import check_system_packages
 from wheelmill.config.model import Package
-from wheelmill.errors import ProcessError
+from wheelmill.errors import BuildError, ProcessError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system.folders import temporary_files_in, temporary_folder
 from wheelmill.system.progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawWheel:
+    """What a build backend made."""
+
+    path: Path
+    memory: int
+    """The most bytes that one of its processes held: of a compiler, or of Python with torch where that took more."""
 
 
 class LocalBuilder:
@@ -40,10 +50,15 @@ class LocalBuilder:
     ) -> Compiled:
         """Compile with the project's own build backend; see `Builder`."""
         environment, raw = self._build(target, source, workspace, None, log=log, progress=progress)
-        check_built(raw, target)
-        repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=log)
-        packages = environment.packages.distributions()
-        return Compiled(wheel=repaired, toolkit=target.toolkit, packages=packages, objects=environment.cache.counts())
+        check_built(raw.path, target)
+        repaired = repair_here(raw.path, policy, target.cell.platform, workspace / "repaired", log=log)
+        return Compiled(
+            wheel=repaired,
+            toolkit=target.toolkit,
+            packages=environment.packages.distributions(),
+            objects=environment.cache.counts(),
+            memory=raw.memory,
+        )
 
     def compile_part(
         self, target: BuildTarget, source: Path, workspace: Path, part: BuildPart, *, log: Path, progress: Progress
@@ -61,8 +76,9 @@ class LocalBuilder:
         *,
         log: Path,
         progress: Progress,
-    ) -> tuple[BuildEnvironment, Path]:
+    ) -> tuple[BuildEnvironment, RawWheel]:
         """Have a wheel made, with empty objects in it where only a part is compiled."""
+        check_system_packages(target.package, progress)
         progress.step(f"{target.cell.id}: preparing {describe(target, target.toolkit)}")
         environment = prepare_environment(target, self.place(target), workspace, log=log)
         if part:
@@ -70,13 +86,14 @@ class LocalBuilder:
             environment = replace(environment, variables={**environment.variables, **variables})
         progress.step(f"{target.cell.id}: compiling; log in {log}")
         with tell_hits(target, environment.cache, progress):
-            raw = build_raw_wheel(target.package, source, workspace / "raw", environment, log=log, progress=progress)
-        return environment, raw
+            project, raw = source / target.subdirectory, workspace / "raw"
+            made = build_raw_wheel(target.package, project, raw, environment, log=log, progress=progress)
+        return environment, made
 
 
 def build_raw_wheel(
     package: Package, source: Path, destination: Path, environment: BuildEnvironment, *, log: Path, progress: Progress
-) -> Path:
+) -> RawWheel:
     """Have a wheel made of a source folder by the project's own build backend (PEP 517).
 
     Args:
@@ -90,6 +107,7 @@ def build_raw_wheel(
     Raises:
         BuildError: the backend failed; with the last lines it printed.
     """
+    memory: list[int] = []
 
     def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
         _, hook, *_, exchange = cmd  # as pyproject_hooks calls its script, which finds its task in a folder
@@ -100,7 +118,15 @@ def build_raw_wheel(
         )
         variables = {**environment.variables, **(extra_environ or {})}
         folder = source / (cwd or "")
-        sandbox.run(cmd, cwd=folder, env=variables, timeout=package.timeout, log=log, on_line=progress.line)
+        sandbox.run(
+            cmd,
+            cwd=folder,
+            env=variables,
+            timeout=package.timeout,
+            log=log,
+            on_line=lambda line: progress.line(unit_in(line)),
+            on_end=memory.append,
+        )
 
     destination.mkdir(exist_ok=True)
     settings = dict(package.build_args.config_settings)
@@ -110,9 +136,12 @@ def build_raw_wheel(
             if package.build_args.isolation:
                 environment.packages.install(sorted(builder.build_system_requires), log=log)
                 environment.packages.install(sorted(builder.get_requires_for_build("wheel", settings)), log=log)
-            return destination / builder.build("wheel", destination, settings)
+            wheel = builder.build("wheel", destination, settings)
+            return RawWheel(path=destination / wheel, memory=max(memory))
     except (BuildException, BuildBackendException, ProcessError) as error:
         cause = error.exception if isinstance(error, BuildBackendException) else error
-        tail = f"{cause.tail}\n{cause}" if isinstance(cause, ProcessError) else str(error)
-        message = f"{source.name} does not build:\n{tail}\n(the whole log: {log})"
-        raise explain_failure(message, log, source=environment.sandbox.inside(str(source))) from None
+        what = f"{source.name} does not build"
+        if not isinstance(cause, ProcessError):
+            raise BuildError(f"{what}:\n{error}") from None
+        seen = environment.sandbox.inside(str(source))
+        raise explain_failure(what, cause, log, package=package, source=source, seen=seen) from None

@@ -11,12 +11,37 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from wheelmill.build import gpu_answers
+from wheelmill.build.components import install_own_wheels
 from wheelmill.config.model import EVERY_BUILD_NEEDS, LockedRequirement
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.package_folder import PackageFolder
+from wheelmill.names import Architecture
 from wheelmill.plan.targets import BuildTarget
+from wheelmill.system.files import write_bytes
 
 _FIRST_HEADER_TIME: Final = 1_600_000_000
+_ANSWERED: Final = """
+# Written by wheelmill: the GPUs that this build is for. See gpu_probe in packages.yml.
+from torch.cuda.wheelmill_gpus import answers as _answers
+
+is_available, device_count, current_device, get_device_properties = _answers({capabilities})
+"""
+
+
+def install_packages(target: BuildTarget, packages: PackageFolder, workspace: Path, *, log: Path) -> PackageFolder:
+    """Install torch, NVIDIA's libraries that are in no toolkit, and the locked requirements.
+
+    Returns:
+        The folder, sealed if the target has a lock.
+
+    Raises:
+        BuildError: something cannot be had.
+    """
+    if target.torch_release:
+        install_torch(target, packages, log=log)
+    install_own_wheels(target, packages, log=log)
+    return install_requirements(target, packages, workspace, log=log)
 
 
 def install_torch(target: BuildTarget, packages: PackageFolder, *, log: Path) -> None:
@@ -36,6 +61,8 @@ def install_torch(target: BuildTarget, packages: PackageFolder, *, log: Path) ->
             f"the package index gives torch {release} for CUDA {cuda}, not {cell.cuda}",
             hint="set pip or uv to an index that has torch for that CUDA",
         )
+    if target.gpus:
+        _answer_gpu_questions(packages.directory / "torch" / "cuda", target.gpus)
     _fix_times(packages.directory / "torch" / "include")
 
 
@@ -48,6 +75,15 @@ def _cuda_of_torch(packages: PackageFolder) -> str | None:
             if any(isinstance(target, ast.Name) and target.id == "cuda" for target in targets):
                 return str(ast.literal_eval(node.value))
     return None
+
+
+def _answer_gpu_questions(torch_cuda: Path, gpus: tuple[Architecture, ...]) -> None:
+    """Have torch say that there are these GPUs. A package that is there answers wherever it is imported."""
+    shutil.copyfile(gpu_answers.__file__, torch_cuda / "wheelmill_gpus.py")
+    capabilities = [(gpu.major, gpu.minor) for gpu in gpus]
+    initial = torch_cuda / "__init__.py"
+    answered = _ANSWERED.format(capabilities=capabilities).encode()
+    write_bytes(initial, initial.read_bytes() + answered)  # a new file: the old one may be the installer's cache's own
 
 
 def _fix_times(headers: Path) -> None:

@@ -20,7 +20,8 @@ from wheelmill.build.compiler_cache import MAX_SIZE, CompilerCache, caches
 from wheelmill.errors import IntegrityError
 from wheelmill.system.files import atomic_write
 
-_UNITS: Final = (".c", ".cc", ".cpp", ".cu", ".cxx")
+UNITS: Final = (".c", ".cc", ".cpp", ".cu", ".cxx")
+"""What the files that compilers compile one by one end with."""
 _OURS, _OTHERS = "ours", "others"
 """Beside the objects of a cache: where ``docker/through-ccache.sh`` lists what it compiled, and left to other parts."""
 
@@ -65,7 +66,7 @@ class BuildPart:
         Returns:
             The variables that the compilers read.
         """
-        paths = (path for path in source.rglob("*") if path.suffix in _UNITS and path.is_file())
+        paths = (path for path in source.rglob("*") if path.suffix in UNITS and path.is_file())
         # By kind first: kernels take the time, and each part gets as many of them.
         names = sorted((path.suffix, str(path.relative_to(source))) for path in paths)
         (cache.compilers / "units").write_text("".join(f"{name}\n" for _, name in names))

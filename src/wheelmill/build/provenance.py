@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from wheelmill.config.model import Expectations
+from wheelmill.config.model import Expectations, RequiresDist, SystemPackages
 from wheelmill.names import Architecture, PythonVersion, Sha256
 from wheelmill.plan.targets import Cell
 from wheelmill.system.record_files import read_record, write_record
@@ -47,10 +47,20 @@ class Provenance:
     """Wall time of the build."""
     inputs: Sha256 | None = None
     """The identity of everything that decided how the build went; None for wheels of earlier versions of ours."""
+    requires_dist: RequiresDist | None = None
+    """How its requirements differ from those of the source; None where they do not."""
+    system_packages: SystemPackages | None = None
+    """Development packages of the operating system that it was compiled with, beside the image's own."""
     cxx_standard: int | None = None
     """The C++ standard that flags for an older one were raised to; None where none was."""
+    gpus: tuple[Architecture, ...] = ()
+    """The GPUs that torch was made to name where the build asked; none where torch was left as it is."""
     objects: CacheCounts | None = None
     """Where its objects came from; None for wheels of earlier versions of ours."""
+    sample: bool = False
+    """Whether it is for GPU architectures that somebody chose instead of those of the package: never released."""
+    memory: int | None = None
+    """The most bytes that one process of the build held, usually a compiler; None for a build in a container."""
 
 
 @dataclass(frozen=True, kw_only=True)

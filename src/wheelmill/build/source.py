@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import tarfile
-import zlib
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from wheelmill.config.model import LockedCommit, LockedSdist, Package
-from wheelmill.errors import BuildError, IntegrityError, NetworkError, ProcessError
+from wheelmill.errors import BuildError, IntegrityError, NetworkError, ProcessError, UnreadableError
 from wheelmill.installers.mirror import cached_sdist
+from wheelmill.installers.sdist import unpack_sdist
 from wheelmill.names import ProjectName, Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
@@ -27,10 +26,11 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
     """Put the target's source under an empty folder.
 
     Returns:
-        The folder that holds its build files, and the hash of what it was made from.
+        The folder that all of it lies in, and the hash of what it was made from.
 
     Raises:
-        BuildError: it is not locked, cannot be had, or has other bytes than the locked ones.
+        BuildError: it is not locked, cannot be had, has other bytes than the locked ones, or lacks the subdirectory
+            that is built.
     """
     cell = target.cell
     match target.source:
@@ -48,6 +48,10 @@ def fetch_source(target: BuildTarget, destination: Path) -> tuple[Path, Sha256]:
             except ProcessError as error:
                 message = f"{locked.git} does not give {locked.commit} ({locked.ref}):\n{error.tail}"
                 raise BuildError(message) from None
+            try:
+                locked.folder_in(folder)
+            except ValueError as error:
+                raise BuildError(f"{target.package.place_of('source.subdirectory')}: {error}") from None
         case original:
             _refuse_links_out(original, target.package)
             folder = destination / f"{cell.project}-{cell.version}"
@@ -98,31 +102,9 @@ def _not_source(root: Path) -> Callable[[str, list[str]], set[str]]:
 
 def _unpacked(project: ProjectName, sdist: LockedSdist, destination: Path) -> Path:
     try:
-        archive = cached_sdist(project, sdist.sdist, sdist.sha256)
-    except (NetworkError, IntegrityError) as error:
+        return unpack_sdist(cached_sdist(project, sdist.sdist, sdist.sha256), destination)
+    except (NetworkError, IntegrityError, UnreadableError) as error:
         raise BuildError(str(error)) from None
-    _unpack(archive, destination)
-    found = list(destination.iterdir())
-    if len(found) != 1 or not found[0].is_dir():
-        raise BuildError(f"{sdist.sdist} does not hold one folder and nothing else, as PEP 517 wants it")
-    return found[0]
-
-
-def _unpack(archive: Path, destination: Path) -> None:
-    """Unpack files and folders; anything else, and anything that leads outside, is refused."""
-    if not tarfile.is_tarfile(archive):
-        raise BuildError(f"{archive.name} is not a tar archive, which PEP 625 wants a source distribution to be")
-    try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                path = PurePosixPath(member.name)
-                if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-                    raise BuildError(f"{archive.name} has an unsafe member {member.name!r}")
-            # https://docs.python.org/3/library/tarfile.html#hints-for-further-verification: 3.11.2 has no data_filter.
-            tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
-            tar.extractall(destination)  # noqa: S202 - every member was checked
-    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
-        raise BuildError(f"{archive.name} cannot be unpacked: {error}") from None
 
 
 def sha256_of_tree(folder: Path) -> Sha256:

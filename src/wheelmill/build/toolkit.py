@@ -4,44 +4,69 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from wheelmill.build.components import extras_of, link_plain_names, missing_in
+from wheelmill.config.model import Component
 from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import CudaVersion
+from wheelmill.wheel.driver_stub import compile_stub, driver_functions_in
+from wheelmill.wheel.libraries import DRIVER
 
 FIRST_WITH_COMPILER: Final = 13
 """NVIDIA's wheels hold nvcc and cicc from this CUDA major on; those for CUDA 12 hold ptxas only."""
 
-_COMPONENTS: Final = "nvcc,cccl,crt,nvvm,cudart"
+_COMPILER: Final = ("nvcc", "cccl", "crt", "nvvm", "cudart")
 
 
-def provide_toolkit(cuda: CudaVersion, release: str, packages: PackageFolder, *, log: Path) -> Path:
+def provide_toolkit(
+    cuda: CudaVersion, release: str, packages: PackageFolder, *, components: Sequence[Component] = (), log: Path
+) -> Path:
     """Find a CUDA home of exactly this toolkit release, or install one among the build's packages.
+
+    Args:
+        cuda: the CUDA release.
+        release: the release of its toolkit.
+        packages: the build's packages. Those that are installed later may replace parts of the toolkit by theirs;
+            see `complete_toolkit`.
+        components: what must be in it beside the compiler.
+        log: the file that gets what the installer prints.
 
     Raises:
         BuildError: there is none and NVIDIA's wheels cannot make one.
     """
-    for home in _installed(cuda):
-        if _release_of(home) == release:
+    lacking = ""
+    for home in _installed(cuda, release):
+        if not (missing := missing_in(home, components)):
             return home
+        lacking = f" with {', '.join(missing)}, which 'toolkit' in packages.yml names ({home} has none)"
     if cuda.major < FIRST_WITH_COMPILER:
         raise BuildError(
-            f"there is no CUDA toolkit {release} on this machine, and NVIDIA publishes no compiler for it as wheels",
+            f"there is no CUDA toolkit {release}{lacking} on this machine, "
+            "and NVIDIA publishes no compiler for it as wheels",
             hint=f"install the toolkit and set CUDA_HOME, or put it at /usr/local/cuda-{cuda}",
         )
+    parts = ",".join([*_COMPILER, *extras_of(components)])
     try:
-        packages.install([f"cuda-toolkit[{_COMPONENTS}]=={release}"], log=log)
+        packages.install([f"cuda-toolkit[{parts}]=={release}"], log=log)
     except ProcessError as error:
         raise BuildError(f"CUDA toolkit {release} could not be installed:\n{error.tail}") from None
-    home = packages.directory / "nvidia" / f"cu{cuda.major}"
-    _complete(home)
-    return home
+    return packages.directory / "nvidia" / f"cu{cuda.major}"
 
 
-def _installed(cuda: CudaVersion) -> Iterator[Path]:
+def has_toolkit(cuda: CudaVersion, release: str) -> bool:
+    """Whether this machine has a toolkit, or NVIDIA's wheels make one."""
+    return cuda.major >= FIRST_WITH_COMPILER or any(_installed(cuda, release))
+
+
+def _installed(cuda: CudaVersion, release: str) -> Iterator[Path]:
+    return (home for home in _homes(cuda) if _release_of(home) == release)
+
+
+def _homes(cuda: CudaVersion) -> Iterator[Path]:
     for name in ("CUDA_HOME", "CUDA_PATH"):
         if path := os.environ.get(name):
             yield Path(path)
@@ -59,12 +84,13 @@ def _release_of(home: Path) -> str | None:
     return str(release) if all((home / part).exists() for part in parts) else None
 
 
-def _complete(home: Path) -> None:
-    """Add what compilers look for and the wheels leave out: ``lib64`` and ``libX.so`` beside ``libX.so.13``."""
-    library_folder = home / "lib"
+def complete_toolkit(home: Path) -> None:
+    """Add what compilers look for and the wheels leave out: ``lib64``, ``libX.so`` and a stub of ``libcuda.so``."""
     if not (home / "lib64").exists():
         (home / "lib64").symlink_to("lib")
-    for library in sorted(library_folder.glob("lib*.so.*")):
-        plain = library_folder / f"{library.name.partition('.so.')[0]}.so"
-        if not plain.exists():
-            plain.symlink_to(library.name)
+    link_plain_names(home / "lib")
+    stub, header = home / "lib" / "stubs" / "libcuda.so", home / "include" / "cuda.h"
+    if header.exists() and not stub.exists():
+        stub.parent.mkdir(exist_ok=True)
+        compile_stub(driver_functions_in(header), stub)
+        (stub.parent / DRIVER).symlink_to(stub.name)

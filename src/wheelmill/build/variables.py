@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import PurePath
 from typing import Final
 
+from wheelmill.build.components import library_variables
 from wheelmill.build.parallelism import Parallelism
-from wheelmill.config.model import ArchVariable
+from wheelmill.config.model import ARCHITECTURES_IN, ArchForm, Package
 from wheelmill.names import Architecture, CudaVersion
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
@@ -17,35 +21,73 @@ _SEED_SINCE: Final = CudaVersion(13, 0)
 """nvcc 12.4 refuses the option."""
 
 
-def variables_of(target: BuildTarget, parallelism: Parallelism) -> dict[str, str]:
+def variables_of(
+    target: BuildTarget, parallelism: Parallelism, *, packages: PurePath, toolkit: PurePath
+) -> dict[str, str]:
     """What a build is told wherever it runs.
 
     Args:
         target: the build target: one cell of the plan.
         parallelism: how many compilers may run at once.
+        packages: where the build sees its packages.
+        toolkit: where the build sees its CUDA home.
     """
     package = target.package
+    written = {form: ";".join(map(write, target.architectures)) for form, write in _FORMS.items()}
     seed = f"{_SEED} " if target.cell.cuda >= _SEED_SINCE else ""
     return {
-        "TORCH_CUDA_ARCH_LIST": ";".join(str(architecture) for architecture in target.architectures),
+        "TORCH_CUDA_ARCH_LIST": ";".join(_known_to_torch(each, package) for each in target.architectures),
+        "CUDAARCHS": written["cmake"],
         "MAX_JOBS": str(parallelism.jobs),
         "CMAKE_BUILD_PARALLEL_LEVEL": str(parallelism.jobs),
         "NVCC_THREADS": str(parallelism.threads),
         "NVCC_APPEND_FLAGS": f"{seed}--threads={parallelism.threads}",
-        "LDFLAGS": "-Wl,-s",  # else names of nvcc's temporary files stay in the symbol table
+        **library_variables(package.toolkit, packages, toolkit),
         "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "LC_ALL": "C.UTF-8",
         **({"WHEELMILL_CXX_STANDARD": str(target.cxx_standard)} if target.cxx_standard else {}),
-        **_own_arch_variable(package.arch_variable, target.architectures),
-        **dict(package.env),
+        **({"WHEELMILL_GENCODE": _gencode(target.architectures)} if package.gencode else {}),
+        **_own_variables(package, written),
     }
 
 
-def _own_arch_variable(variable: ArchVariable | None, architectures: tuple[Architecture, ...]) -> dict[str, str]:
-    """What a package that does not read ``TORCH_CUDA_ARCH_LIST`` wants to know instead."""
-    if variable is None:
-        return {}
-    names = (a.capability if variable.form == "dotted" else a.capability.replace(".", "") for a in architectures)
-    return {variable.name: ";".join(names)}
+def _known_to_torch(architecture: Architecture, package: Package) -> str:
+    """Write an architecture as torch's extension builder takes it: without a family, where its flags are replaced."""
+    is_family = architecture.feature == "f" and package.gencode
+    return str(replace(architecture, feature="") if is_family else architecture)
+
+
+def _gencode(architectures: tuple[Architecture, ...]) -> str:
+    """The flags of nvcc that compile for some architectures, as torch's extension builder writes them."""
+    sass = [f"-gencode=arch={a.compute},code={a.sm}" for a in architectures]
+    ptx = [f"-gencode=arch={a.compute},code={a.compute}" for a in architectures if a.ptx]
+    return " ".join(sass + ptx)
+
+
+def _digits(architecture: Architecture) -> str:
+    return architecture.capability.replace(".", "")
+
+
+_FORMS: Final[Mapping[ArchForm, Callable[[Architecture], str]]] = {
+    "dotted": lambda each: each.capability,
+    "digits": _digits,
+    # Without a suffix it is machine code and PTX (https://cmake.org/cmake/help/latest/prop_tgt/CUDA_ARCHITECTURES.html).
+    "cmake": lambda each: f"{_digits(each)}{'' if each.ptx else '-real'}",
+}
+
+
+def _own_variables(package: Package, written: Mapping[ArchForm, str]) -> dict[str, str]:
+    """What packages.yml says of a package's environment.
+
+    Args:
+        package: the package.
+        written: its GPU architectures in every form.
+    """
+    variables = dict(package.env)
+    if own := package.arch_variable:
+        variables = {own.name: written[own.form], **variables}
+    for form, text in written.items():
+        variables = {name: value.replace(ARCHITECTURES_IN[form], text) for name, value in variables.items()}
+    return variables

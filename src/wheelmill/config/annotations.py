@@ -151,7 +151,10 @@ class Items:
         if self.or_one:
             written: Any = {"type": "union", "choices": [_TEXT, listed]}
             read = core_schema.no_info_before_validator_function(_list_of_one, listed, json_schema_input_schema=written)
-        return core_schema.no_info_after_validator_function(lambda items: kind(distinct(items)), read)
+        written_as = core_schema.plain_serializer_function_ser_schema(list)  # in provenance
+        return core_schema.no_info_after_validator_function(
+            lambda items: kind(distinct(items)), read, serialization=written_as
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from pydantic_core.core_schema import WithDefaultSchema
 
 from wheelmill.config.load import load_compatibility
 from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.config.model.gpus import ArchitectureRule
 from wheelmill.config.model.images import Images
 from wheelmill.config.model.listing import Removed, Yanked
 from wheelmill.config.model.packages import Packages
@@ -39,7 +40,7 @@ class _AsWritten(GenerateJsonSchema):
     def get_default_value(self, schema: WithDefaultSchema) -> Any:  # noqa: ANN401 - JSON
         """The default as a file would write it; none for a key that a file would leave out."""
         match schema.get("default"):
-            case None | BuildArguments():
+            case None | BuildArguments() | (ArchitectureRule(), *_):
                 return NoDefault
             case tuple(items) | frozenset(items):
                 return [str(item) for item in items]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from wheelmill.config.model import Config, GitSource, Lock, LockedCommit, LockedSdist, Package
 from wheelmill.config.read import adapter_of
 from wheelmill.config.requirements import locked_requirements, requires_of_commit, requires_of_sdist
-from wheelmill.errors import ProcessError, UsageError
+from wheelmill.errors import ProcessError, UsageError, WheelmillError
 from wheelmill.installers.package_index import sdists_of
 from wheelmill.names import ProjectName, ProjectVersion
 from wheelmill.system.files import write_bytes
@@ -35,7 +35,28 @@ _HEADER: Final = "# Written by 'wheelmill config lock'.\n"
 _COMMIT_DIGITS: Final = 40
 
 
-def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade: bool = False) -> Lock:
+@dataclass(frozen=True, kw_only=True)
+class Locking:
+    """What came of looking up what packages ask for."""
+
+    lock: Lock
+    locked: tuple[ProjectName, ...]
+    """Projects that have all they ask for."""
+    failures: Mapping[ProjectName, WheelmillError] = field(default_factory=dict)
+    """Projects that do not; what was locked of them before is as it was."""
+
+    def whole(self) -> Lock:
+        """The lock, which lacks nothing.
+
+        Raises:
+            WheelmillError: a project does not have all it asks for.
+        """
+        for error in self.failures.values():
+            raise error
+        return self.lock
+
+
+def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade: bool = False) -> Locking:
     """Look up what ``packages.yml`` asks for and the lock lacks. What is locked and still asked for stays as it is.
 
     Args:
@@ -44,22 +65,27 @@ def lock_packages(config: Config, projects: Collection[ProjectName], *, upgrade:
         upgrade: whether to look up anew what is locked.
 
     Raises:
-        UsageError: a project is not in ``packages.yml``, or something that it asks for is nowhere.
+        UsageError: a project is not in ``packages.yml``.
     """
     config.refuse_unknown(projects)
-    sources: dict[ProjectName, Sources] = {}
-    requirements = dict(config.lock.requirements)
-    for name, package in config.packages.items():
-        sources[name] = _kept(package, config.lock)
-        if not projects or name in projects:
-            sources[name] = _looked_up(package, {} if upgrade else sources[name])
+    sources = {name: _kept(package, config.lock) for name, package in config.packages.items()}
+    requirements = {name: locked for name, locked in config.lock.requirements.items() if name in config.packages}
+    failures: dict[ProjectName, WheelmillError] = {}
+    wanted = [name for name in config.packages if not projects or name in projects]
+    for name in wanted:
+        package = config.packages[name]
+        try:
+            found = _looked_up(package, {} if upgrade else sources[name])
             kept = None if upgrade else requirements.get(name)
-            requirements[name] = locked_requirements(package, sources[name].values(), kept)
-    return Lock(
-        sdists=_of_type(LockedSdist, sources),
-        commits=_of_type(LockedCommit, sources),
-        requirements={name: locked for name, locked in requirements.items() if name in config.packages},
+            requirements[name] = locked_requirements(package, found.values(), kept)
+            sources[name] = found
+        except WheelmillError as error:  # the other packages do not depend on it
+            failures[name] = error
+    lock = Lock(
+        sdists=_of_type(LockedSdist, sources), commits=_of_type(LockedCommit, sources), requirements=requirements
     )
+    locked = tuple(name for name in wanted if name not in failures)
+    return Locking(lock=lock, locked=locked, failures=failures)
 
 
 def _of_type(
@@ -91,16 +117,16 @@ def _looked_up(package: Package, kept: Sources) -> Sources:
     else:
         sources = kept | _sdists(package, missing)
     if package.build_args.isolation:
-        return {version: _with_requires(package.name, source) for version, source in sources.items()}
+        return {version: _with_requires(package, source) for version, source in sources.items()}
     return sources
 
 
-def _with_requires(project: ProjectName, source: LockedSdist | LockedCommit) -> LockedSdist | LockedCommit:
+def _with_requires(package: Package, source: LockedSdist | LockedCommit) -> LockedSdist | LockedCommit:
     if source.requires is not None:
         return source
     if isinstance(source, LockedSdist):
-        return replace(source, requires=requires_of_sdist(project, source))
-    return replace(source, requires=requires_of_commit(project, source))
+        return replace(source, requires=requires_of_sdist(package.name, source))
+    return replace(source, requires=requires_of_commit(package, source))
 
 
 def _commit(source: GitSource) -> LockedCommit:
@@ -118,25 +144,48 @@ def _commit(source: GitSource) -> LockedCommit:
 def _sdists(package: Package, versions: list[ProjectVersion]) -> Sources:
     if not versions:
         return {}
-    offered = _offered(package.name)
-    if absent := [version for version in versions if Version(version) not in offered]:
-        raise UsageError(f"the package index has no source distribution of {package.name} {', '.join(absent)}")
+    offered, yanked = offered_sdists(package.name)
+    reasons = [
+        f"{package.name} {version} was yanked: {yanked[Version(version)] or 'no reason is given'}"
+        if Version(version) in yanked
+        else f"the package index has no source distribution of {package.name} {version}"
+        for version in versions
+        if Version(version) not in offered
+    ]
+    if reasons:
+        raise UsageError("\n".join(reasons))
     return {version: offered[Version(version)] for version in versions}
 
 
 def _sdists_in(versions: SpecifierSet, package: Package) -> Sources:
     """Every final release in a range; a range that names a pre-release means pre-releases too."""
-    offered = _offered(package.name)
+    offered, yanked = offered_sdists(package.name)
     chosen = versions.filter(offered, prereleases=bool(versions.prereleases))
     if sources := {ProjectVersion(str(version)): offered[version] for version in chosen}:
         return dict(sources)
-    raise UsageError(f"the package index has no source distribution of {package.name} {versions}")
+    refused = ", ".join(f"{version} ({yanked[version]})" for version in versions.filter(yanked, prereleases=True))
+    raise UsageError(
+        f"the package index has no source distribution of {package.name} {versions}"
+        + (f" but yanked ones: {refused}" if refused else "")
+    )
 
 
-def _offered(project: ProjectName) -> dict[Version, LockedSdist]:
-    """The source distributions that the package index has, each with its version."""
-    locked = (_locked(file, project) for file in sdists_of(project))
-    return {parse_sdist_filename(sdist.sdist)[1]: sdist for sdist in locked if sdist}
+def offered_sdists(project: ProjectName) -> tuple[dict[Version, LockedSdist], dict[Version, str]]:
+    """Look up the source distributions that the package index has, by version, and why others are yanked (PEP 592).
+
+    Raises:
+        NetworkError: the package index does not answer.
+    """
+    offered: dict[Version, LockedSdist] = {}
+    yanked: dict[Version, str] = {}
+    for file in sdists_of(project):
+        if sdist := _locked(file, project):
+            version = parse_sdist_filename(sdist.sdist)[1]
+            if file.yanked is None:
+                offered[version] = sdist
+            else:
+                yanked[version] = file.yanked
+    return offered, yanked
 
 
 def _locked(file: Link, project: ProjectName) -> LockedSdist | None:
@@ -171,16 +220,17 @@ def _versions(lock: Lock, project: ProjectName) -> dict[str, str]:
     return {part: ", ".join(sorted(each, key=Version)) for part, each in versions.items()}
 
 
-def newer_versions(config: Config, projects: Collection[ProjectName]) -> Iterator[str]:
-    """Name the packages whose newest release ``packages.yml`` does not list, a line each.
+def newer_versions(config: Config, projects: Iterable[ProjectName]) -> Iterator[str]:
+    """Name those of some packages whose newest release ``packages.yml`` does not list, a line each.
 
     Raises:
         NetworkError: the package index does not answer.
     """
-    for name, package in config.packages.items():
-        listed = package.source is None and package.version_range is None
-        if listed and (not projects or name in projects):
-            newest = max((version for version in _offered(name) if not version.is_prerelease), default=None)
+    for name in projects:
+        package = config.packages[name]
+        if package.source is None and package.version_range is None:
+            offered, _ = offered_sdists(name)
+            newest = max((version for version in offered if not version.is_prerelease), default=None)
             if newest and newest > max(map(Version, package.versions)):
                 yield f"{name}: {newest} is in the package index; packages.yml lists {', '.join(package.versions)}"
 

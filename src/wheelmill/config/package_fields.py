@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from wheelmill.config.annotations import Items, Read, ReadIn, shown
 from wheelmill.config.fields import NUMBER, text_of, text_that, whole_number
@@ -39,6 +40,17 @@ class BuildArguments:
 
 
 ISOLATED: Final = BuildArguments()
+
+ArchForm = Literal["dotted", "digits", "cmake"]
+"""How GPU architectures are written: ``8.0;9.0``, ``80;90``, or ``80-real;90`` as CMake's own variables have it."""
+ARCHITECTURES_IN: Final = {form: f"{{architectures:{form}}}" for form in get_args(ArchForm)}
+"""What stands for them in ``env``."""
+
+OwnWheel = Literal["cudnn", "nccl", "nvshmem"]
+"""NVIDIA's libraries that are in no toolkit, but in wheels of their own."""
+_MathLibrary = Literal["cublas", "cufft", "curand", "cusolver", "cusparse", "npp", "nvjitlink", "nvjpeg"]
+Component = Literal[OwnWheel, _MathLibrary, "cufile", "nvml", "nvrtc", "nvtx", "profiler-api"]
+"""What a build may ask for beside CUDA's compiler, its runtime and CCCL."""
 
 
 def _build_arguments(value: object) -> BuildArguments:
@@ -72,6 +84,14 @@ def _variable(value: object) -> str:
     return text
 
 
+def _variable_text(value: object) -> str:
+    text = text_of(value)
+    known = ARCHITECTURES_IN.values()
+    if "{architectures" in functools.reduce(lambda rest, word: rest.replace(word, ""), known, text):
+        raise ValueError(f"expected {' or '.join(known)} in the place of GPU architectures, not {text!r}")
+    return text
+
+
 def _script(value: object, folder: Path | None) -> str:
     path = _inside(value, folder, "file", Path.is_file)
     return path.read_text(encoding="utf-8") if folder else ""  # raises a ValueError where it is not that
@@ -98,6 +118,14 @@ def _inside(value: object, folder: Path | None, kind: str, is_one: Callable[[Pat
 
 def _is_git_ref(text: str) -> bool:
     return _GIT_REF.fullmatch(text.replace("{version}", "0")) is not None and ".." not in text
+
+
+def _subfolder(value: object) -> str:
+    text = text_of(value)
+    path = PurePosixPath(text)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise ValueError(f"expected a folder of the repository such as 'python', not {text!r}")
+    return str(path)
 
 
 def _is_module(text: str) -> bool:
@@ -155,6 +183,7 @@ CxxStandard = Annotated[
 ]
 Arguments = Annotated[BuildArguments, Read(_build_arguments)]
 Variable = Annotated[str, Read(_variable)]
+VariableText = Annotated[str, Read(_variable_text)]
 Module = Annotated[str, text_that(_is_module, "a module such as 'flash_attn'")]
 Modules = Annotated[tuple[Module, ...], Items(at_least=1, or_one=True)]
 Folder = Annotated[Path, ReadIn(lambda value, folder: _inside(value, folder, "folder", Path.is_dir))]
@@ -165,6 +194,7 @@ GitUrl = Annotated[
     str, text_that(_GIT_URL.fullmatch, "the https:// or file:// address of a git repository, without a user")
 ]
 GitRef = Annotated[str, text_that(_is_git_ref, "a git tag or branch such as 'v{version}'")]
+Subfolder = Annotated[str, Read(_subfolder)]
 Runner = Annotated[str, Read(_runner)]
 Gigabytes = Annotated[int, Read(lambda value: whole_number(value) << 30, NUMBER)]
 """Kept as bytes."""

@@ -93,16 +93,19 @@ def requires_of_sdist(project: ProjectName, sdist: LockedSdist) -> tuple[str, ..
     return ()
 
 
-def requires_of_commit(project: ProjectName, locked: LockedCommit) -> tuple[str, ...]:
+def requires_of_commit(package: Package, locked: LockedCommit) -> tuple[str, ...]:
     """Read what the ``pyproject.toml`` of a commit asks for.
 
     Raises:
-        UsageError: the commit cannot be had, or there is no telling what it asks for.
+        UsageError: the commit cannot be had, lacks the folder that is built, or there is no telling what it asks for.
     """
     with temporary_folder() as place:
-        folder = place / project
+        folder = place / package.name
         try:
             fetch_commit(locked.git, locked.commit, folder, submodules=False)
         except ProcessError as error:
             raise UsageError(f"{locked.git} does not give {locked.commit}:\n{error.tail}") from None
-        return Pyproject.read(folder).requires
+        try:
+            return Pyproject.read(locked.folder_in(folder)).requires
+        except ValueError as error:
+            raise UsageError(f"{package.place_of('source.subdirectory')}: {error}") from None

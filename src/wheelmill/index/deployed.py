@@ -81,23 +81,25 @@ def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> I
     Raises:
         SiteError: it does not say enough.
     """
-    rows = [row for row in json.loads(content)["wheels"] if row.get("release") in tags]
-    for tag, own in groupby(sorted(rows, key=itemgetter("release")), key=itemgetter("release")):
-        wheels = list(own)
-        made = {"tag": tag, "published_at": wheels[0].get("uploaded_at"), "wheels": list(map(_entry_of, wheels))}
-        try:
+    try:
+        rows = [row for row in json.loads(content)["wheels"] if row.get("release") in tags]
+        for tag, own in groupby(sorted(rows, key=itemgetter("release")), key=itemgetter("release")):
+            wheels = list(own)
+            made = {"tag": tag, "published_at": wheels[0].get("uploaded_at"), "wheels": list(map(_entry_of, wheels))}
             yield manifest_from(json.dumps(made).encode(), tag=tag, source=f"{WHEELS_JSON} of {place}: {tag}")
-        except ReleaseError as error:
-            raise SiteError(str(error)) from None
+    except (ReleaseError, ValueError) as error:  # a number of thousands of digits
+        raise SiteError(str(error)) from None
 
 
 def _entry_of(row: Mapping[str, Any]) -> dict[str, object]:
-    """An entry of a manifest, in JSON; of how the wheel was built and tried a site does not tell all."""
-    evidence = {**(row.get("evidence") or {}), "undefined_symbols": 0}
+    """An entry of a manifest, in JSON, to be checked; of how the wheel was built and tried a site does not tell all."""
+    evidence, label = row.get("evidence"), row.get("label")
+    if isinstance(evidence, dict):
+        evidence = {**evidence, "undefined_symbols": 0}
     return {
         **{key: row.get(key) for key in _KEPT},
         "name": row.get("project"),
-        "version": "+".join(filter(None, (row.get("version"), row.get("label")))),
+        "version": f"{row.get('version')}+{label}" if label else row.get("version"),
         "certificate": {"sha256": row["sha256"], "evidence": evidence, "clean_rooms": [], "provenance": None},
         "attested": str(row.get("attestation")).endswith(f"/{ATTESTATIONS}"),
     }

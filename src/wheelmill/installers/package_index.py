@@ -80,15 +80,27 @@ def files_of(project: ProjectName, web: Web, index: str | None = None) -> tuple[
     return tuple(link._replace(url=url) for link, url in resolved if url)
 
 
+def has_project(project: ProjectName, web: Web) -> bool:
+    """Whether the package index has a project of a name, also one without files.
+
+    Raises:
+        NetworkError: the index says neither that it has it nor that it has not.
+    """
+    answer = web.get(f"{_index().rstrip('/')}/{project}/", accept=_ACCEPT)
+    if not answer.ok and answer.status != HTTPStatus.NOT_FOUND:
+        raise NetworkError(f"the package index does not say whether it has {project}: {answer.outcome}")
+    return answer.ok
+
+
 def sdists_of(project: ProjectName) -> tuple[Link, ...]:
-    """List a project's source distributions, yanked ones left out.
+    """List a project's source distributions, those that are yanked too.
 
     Raises:
         NetworkError: see `files_of`.
     """
     with open_index() as web:
         files = files_of(project, web)
-    return tuple(file for file in files if file.filename.endswith(_SDIST_SUFFIXES) and file.yanked is None)
+    return tuple(file for file in files if file.filename.endswith(_SDIST_SUFFIXES))
 
 
 def _index() -> str:

@@ -50,8 +50,11 @@ def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
         ("Python", target.pythons, provenance.pythons),
         ("list of GPU architectures", target.architectures, provenance.architectures),
         ("torch", target.torch_release, provenance.torch_release),
+        ("GPUs that torch speaks of", target.gpus, provenance.gpus),
         ("C++ standard", target.cxx_standard, provenance.cxx_standard),
         ("patches", tuple(sha256_of(patch) for patch in target.package.patches), provenance.patches),
+        ("system packages", target.package.system_packages, provenance.system_packages),
+        ("changes of the requirements", target.package.requires_dist, provenance.requires_dist),
         ("expectations", target.package.expectations, provenance.expectations),
         ("source", _sha256_of_source(target) or provenance.source_sha256, provenance.source_sha256),
     )

@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wheelmill.errors import NetworkError, RejectedError, UnreadableError
 from wheelmill.pipeline.gate import Gate, delivered_in
 from wheelmill.pipeline.matrix_plan import MatrixPlan, Shard
-from wheelmill.release.github import JobArtifacts
 from wheelmill.release.publish import publish_each
 from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.folders import remove_tree, temporary_folder
 from wheelmill.system.progress import Progress
+
+if TYPE_CHECKING:  # its client takes longer to import than a plan to make
+    from wheelmill.release.github import JobArtifacts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -147,6 +147,8 @@ class Gate:
             raise ReleaseError(f"has no file name of a wheel: {error}") from None
         if reason := reservation(name.project):
             raise ReleaseError(f"cannot be released: {reason}")
+        if provenance and provenance.sample:
+            raise ReleaseError("is a sample: build it without --sample, --arch and --here to release it")
         if self.targets is None:
             if provenance and not is_named_for(name, provenance.cell, provenance.pythons):
                 raise ReleaseError(

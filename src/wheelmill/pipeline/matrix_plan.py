@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wheelmill.config.model import Config
 from wheelmill.names import CudaVersion, Platform, ProjectName, ProjectVersion, PythonVersion, TorchVersion
+from wheelmill.plan.estimate import cost_of
+from wheelmill.plan.groups import Group, groups_of, waiting_groups
 from wheelmill.plan.matrix import make_plan
-from wheelmill.plan.targets import BuildTarget, Filters
+from wheelmill.plan.shards import RUN, SHARD, Load, divide
+from wheelmill.plan.targets import BuildTarget, Cell, Filters, PastBuilds, Plan
+from wheelmill.release.ledger.records import UnreleasedGroup
+from wheelmill.release.store import Quotas
 from wheelmill.system.record_files import read_record
+from wheelmill.wheel.torch_need import torch_in_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,3 +90,89 @@ def read_plan(path: Path) -> MatrixPlan:
         IntegrityError: it is no such file.
     """
     return read_record(path, MatrixPlan)
+
+
+def matrix_content(
+    planned: Plan,
+    quotas: Quotas,
+    past: PastBuilds,
+    unreleased: Mapping[str, UnreleasedGroup] | None = None,
+    ledger: str | None = None,
+) -> dict[str, object]:
+    """The shards of one run as GitHub reads them, ``{include: [...]}``, and the groups that are for a later run.
+
+    Args:
+        planned: what is to be built, or only to be released.
+        quotas: how much the place for releases takes.
+        past: what published wheels cost, by which shards are cut.
+        unreleased: groups whose wheels an earlier run has built; they are in shards of their own.
+        ledger: the state of the ledger that was planned with, which jobs then read without asking for the newest.
+    """
+    groups = groups_of(planned)
+    dependent = waiting_groups(planned)
+    ready = [group for group in groups if group.id not in dependent]
+    built_by = {name: group.run for name, group in (unreleased or {}).items()}
+    told = {"ledger": ledger} if ledger else {}
+    contents = {group.id: {**group_content(group), "run": built_by.get(group.id, ""), **told} for group in ready}
+
+    def load_of(group: Group) -> Load:
+        cost = cost_of(group, past)
+        return Load(
+            wheels=len(group.targets),
+            size=cost.size,
+            machine_hours=0 if group.id in built_by else sum(cost.jobs),
+            text=len(json.dumps(contents[group.id])),
+        )
+
+    loads = {group.id: load_of(group) for group in ready}
+    limit = replace(SHARD, wheels=quotas.wheels or SHARD.wheels)
+    runs: dict[str, list[Group]] = {}
+    for group in ready:
+        runs.setdefault(built_by.get(group.id, ""), []).append(group)
+    divided = [shard for own in runs.values() for shard in divide(own, lambda group: loads[group.id], limit)]
+
+    def load_of_all(shard: Sequence[Group]) -> Load:
+        return sum((loads[group.id] for group in shard), Load())
+
+    shards, *_later = divide(divided, load_of_all, RUN) or [()]
+    taken = {group.id for shard in shards for group in shard}
+    return {
+        "shards": [{"include": [contents[group.id] for group in shard]} for shard in shards],
+        "loads": [_load_content(load_of_all(shard)) for shard in shards],
+        "waiting": [group.id for group in groups if group.id not in taken],
+    }
+
+
+def _load_content(load: Load) -> dict[str, object]:
+    """What a shard is thought to be, for people."""
+    return {"wheels": load.wheels, "size": load.size, "machine_hours": round(load.machine_hours, 1)}
+
+
+def group_content(group: Group) -> dict[str, object]:
+    """A group as a job reads it."""
+    cell = cell_content(group.targets[0].cell)
+    return {
+        **{key: cell[key] for key in ("project", "version", "cuda", "torch", "torch_abi", "platform")},
+        "group": group.id,
+        "pythons": ",".join(str(python) for target in group.targets for python in target.pythons),
+        "wheels": len(group.targets),
+        "runner": group.runner,
+        "parts": [
+            {"number": number, "part": f"{number}/{group.parts}"}
+            for number in range(1, group.parts + 1)
+            if group.parts > 1
+        ],
+    }
+
+
+def cell_content(cell: Cell) -> dict[str, object]:
+    """A cell as JSON shows it."""
+    return {
+        "id": cell.id,
+        "project": cell.project,
+        "version": cell.version,
+        "python": str(cell.python),
+        "cuda": str(cell.cuda),
+        **torch_in_json(cell.torch),
+        "platform": str(cell.platform),
+    }

@@ -45,7 +45,7 @@ class ReportedFailure:
 
     @property
     def tail(self) -> list[str]:
-        """The end of its log."""
+        """What was printed of it: of a build the first error in its log, or the log's end."""
         return [clip(line) for line in self.message.splitlines()[-_TAIL_LINES:]]
 
 

@@ -144,10 +144,9 @@ def _failures_of(outcomes: Iterable[GroupOutcome]) -> list[str]:
 
 
 def _failure_lines(failure: ReportedFailure) -> Sequence[str]:
-    """A failure: what the compiler said and the end of its log. Foreign code wrote both; neither may end the fence."""
-    said = [*map(clip, (failure.compiler or "").splitlines()), *failure.tail]
-    fence = "`" * max(3, 1 + max((len(run) for line in said for run in re.findall("`+", line)), default=0))
-    return ["", f"### `{failure.id}`: {failure.stage} failed", "", f"{fence}text", *said, fence]
+    """A failure and what was printed of it: foreign code wrote that, and it may not end the fence."""
+    fence = "`" * max(3, 1 + max((len(run) for line in failure.tail for run in re.findall("`+", line)), default=0))
+    return ["", f"### `{failure.id}`: {failure.stage} failed", "", f"{fence}text", *failure.tail, fence]
 
 
 def _first(rows: Sequence[str], most: int, more: str = "{} more") -> list[str]:

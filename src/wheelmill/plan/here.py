@@ -46,4 +46,4 @@ def target_here(
     if not wanted:
         reasons = {skip.reason for skip in plan.skips} or {f"{config.file.name} has no such version"}
         raise BuildError(f"{requirement} cannot be built: {'; '.join(sorted(reasons))}")
-    return replace(max(wanted, key=age_of), architectures=architectures)
+    return replace(max(wanted, key=age_of), architectures=architectures, sample=True)

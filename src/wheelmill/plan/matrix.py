@@ -44,19 +44,20 @@ def make_plan(
     """
     targets: list[BuildTarget] = []
     skips: list[Skip] = []
-    for package in _chosen_packages(config, filters):
+    for listed in _chosen_packages(config, filters):
+        package = _as_sample(listed, filters) if filters.sample else listed
         window = window_for(package, filters)
         wanted: list[BuildTarget] = []
         for cell in _cells(package, config.compatibility, filters):
-            source = config.lock.source_of(package, cell.version)
-            obstacle = find_obstacle(cell, package, config.compatibility) or source_obstacle(cell, source)
+            obstacle = find_obstacle(cell, package, config.compatibility)
+            obstacle = obstacle or source_obstacle(cell, package, config.lock)
             obstacle = obstacle or torch_obstacle(cell, filters, config.compatibility)
             if obstacle := obstacle or default_obstacle(cell, window):
                 skips.append(obstacle)
-            elif not filters.force and (tag := published.get(cell)):
+            elif not (filters.force or filters.sample) and (tag := published.get(cell)):
                 skips.append(Skip(cell=cell, obstacle=Obstacle.PUBLISHED, reason=f"already published in {tag}"))
             else:
-                wanted.append(_target(cell, package, config))
+                wanted.append(_target(cell, package, config, sample=filters.sample))
         if package.abi != "cpython":
             wanted, served = _share_wheels(wanted)
             skips.extend(served)
@@ -75,7 +76,12 @@ def make_plan(
 
 def _chosen_packages(config: Config, filters: Filters) -> list[Package]:
     config.refuse_unknown(filters.projects)
-    packages = [package for package in _in_order(config) if not filters.projects or package.name in filters.projects]
+    packages = [
+        package
+        for package in _in_order(config)
+        if not filters.projects or package.name in filters.projects
+        if not filters.tags or not set(filters.tags).isdisjoint(package.tags)
+    ]
     known = {version for package in packages for version in package.versions}
     if missing := [version for version in filters.versions if version not in known]:
         raise UsageError(
@@ -96,6 +102,11 @@ def _in_order(config: Config) -> Iterable[Package]:
     requires = {package.name: package.expectations.requires for package in config.packages.values()}
     order = TopologicalSorter(requires).static_order()
     return (config.packages[name] for name in order if name in config.packages)
+
+
+def _as_sample(package: Package, filters: Filters) -> Package:
+    """A package for those who only try what comes of it."""
+    return replace(package, redistributable=True, architectures=filters.architectures or package.architectures)
 
 
 def _cells(package: Package, compatibility: Compatibility, filters: Filters) -> Iterator[Cell]:
@@ -137,7 +148,7 @@ def newest_torch(cuda: CudaVersion, compatibility: Compatibility) -> TorchVersio
     return max(by_default or anywhere, default=None)
 
 
-def _target(cell: Cell, package: Package, config: Config) -> BuildTarget:
+def _target(cell: Cell, package: Package, config: Config, *, sample: bool) -> BuildTarget:
     facts = config.compatibility
     torch = _torch_to_link(cell, facts)
     release = facts.torch.known(torch) if torch else None
@@ -149,10 +160,11 @@ def _target(cell: Cell, package: Package, config: Config) -> BuildTarget:
         toolkit=facts.cuda[cell.cuda].toolkit,
         torch_release=release.release if release else None,
         torch_backend=facts.torch_place(torch, cell.cuda, cell.platform) if torch else None,
-        architectures=architectures_for(package, cell.cuda, facts),
+        architectures=architectures_for(package, cell, facts),
         cxx_standard=cxx_standard_for(package, cell.torch, facts),
         requirements=requirements.pinned if requirements else None,
         pythons=(cell.python,),
+        sample=sample,
     )
 
 

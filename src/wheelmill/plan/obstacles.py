@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
-from wheelmill.config.model import Compatibility, LockedSdist, Package, Part
-from wheelmill.names import Architecture, CudaVersion, StableTorch, TorchVersion
-from wheelmill.plan.targets import Cell, Channel, Filters, Obstacle, Skip, Source
+from wheelmill.config.model import ArchitectureRule, Compatibility, GitSource, Lock, LockedSdist, Package, Part
+from wheelmill.names import Architecture, StableTorch
+from wheelmill.plan.targets import Cell, Channel, Filters, Obstacle, Skip
 
 
 def find_obstacle(cell: Cell, package: Package, compatibility: Compatibility) -> Skip | None:
     """Say why there can be no wheel of a cell; None when there can."""
-    looks: Mapping[Obstacle, Callable[[], str | None]] = {
-        Obstacle.UNKNOWN: lambda: _unknown_value(cell, compatibility),
-        Obstacle.LICENCE: lambda: _unlicensed(package),
-        Obstacle.LEFT_OUT: lambda: _unwanted(cell, package),
-        Obstacle.NO_TORCH: lambda: _unpublished(cell, package, compatibility),
-        Obstacle.NO_GPU_CODE: lambda: _uncompilable(cell, package, compatibility),
-    }
-    found = ((obstacle, look()) for obstacle, look in looks.items())
-    return next((Skip(cell=cell, obstacle=obstacle, reason=reason) for obstacle, reason in found if reason), None)
+    for obstacle, look in _LOOKS.items():
+        if reason := look(cell, package, compatibility):
+            return Skip(cell=cell, obstacle=obstacle, reason=reason)
+    return None
 
 
-def source_obstacle(cell: Cell, source: Source) -> Skip | None:
-    """Say which Pythons a source asks for where a cell's is not among them."""
-    if not isinstance(source, LockedSdist) or source.is_for(cell.python):
-        return None
-    reason = f"{cell.project} {cell.version} requires Python {source.requires_python}"
-    return Skip(cell=cell, obstacle=Obstacle.REQUIRES_PYTHON, reason=reason)
+def source_obstacle(cell: Cell, package: Package, lock: Lock) -> Skip | None:
+    """Say which Pythons a source asks for where a cell's is not among them, or that there is no commit to build."""
+    match lock.source_of(package, cell.version):
+        case LockedSdist() as sdist if not sdist.is_for(cell.python):
+            reason = f"{cell.project} {cell.version} requires Python {sdist.requires_python}"
+            return Skip(cell=cell, obstacle=Obstacle.REQUIRES_PYTHON, reason=reason)
+        case None if isinstance(package.source, GitSource):
+            reason = f"not locked; a maintainer's 'wheelmill config lock {cell.project}' does that"
+            return Skip(cell=cell, obstacle=Obstacle.NOT_LOCKED, reason=reason)
+        case _:
+            return None
 
 
 def torch_obstacle(cell: Cell, filters: Filters, compatibility: Compatibility) -> Skip | None:
@@ -61,38 +62,47 @@ def default_obstacle(cell: Cell, window: Part) -> Skip | None:
     return Skip(cell=cell, obstacle=Obstacle.NOT_BY_DEFAULT, reason=reason)
 
 
-def architectures_for(package: Package, cuda: CudaVersion, compatibility: Compatibility) -> tuple[Architecture, ...]:
-    """The package's GPU architectures that a CUDA release can compile."""
-    known = compatibility.cuda[cuda].architectures
-    return tuple(architecture for architecture in package.architectures if architecture.capability in known)
+def architectures_for(package: Package, cell: Cell, compatibility: Compatibility) -> tuple[Architecture, ...]:
+    """The GPU architectures that a cell is compiled for: those of the package that its CUDA knows.
+
+    Where the CUDA is older than all that are wanted with PTX, the newest that it knows gets PTX, so that the wheel runs
+    on later GPUs all the same.
+    """
+    wanted = _listed_architectures(package, cell)
+    known = tuple(each for each in wanted if each.capability in compatibility.cuda[cell.cuda].architectures)
+    forward = [each for each in known if not each.feature]  # PTX with features runs on nothing later
+    if not forward or any(each.ptx for each in known) or not any(each.ptx for each in wanted):
+        return known
+    newest = max(forward)
+    return tuple(replace(each, ptx=True) if each == newest else each for each in known)
 
 
-def _unknown_value(cell: Cell, compatibility: Compatibility) -> str | None:
-    if cell.platform not in compatibility.platforms:
-        return f"platform {cell.platform} is not in compatibility.yml"
-    if cell.cuda not in compatibility.cuda:
-        return f"CUDA {cell.cuda} is not in compatibility.yml"
-    if isinstance(cell.torch, TorchVersion) and not compatibility.torch.known(cell.torch):
-        candidates = [str(each) for each in compatibility.torch.candidates if str(each).startswith(f"{cell.torch}rc")]
-        known = f"; its release candidate {candidates[-1]} is" if candidates else ""
-        return f"torch {cell.torch} is not in compatibility.yml{known}"
-    if cell.python not in (compatibility.torch_pythons if cell.torch else compatibility.pythons):
-        return f"Python {cell.python} is not in compatibility.yml"
-    return None
+def _listed_architectures(package: Package, cell: Cell) -> tuple[Architecture, ...]:
+    """The list of a package for a cell, whatever its CUDA knows; nothing where no rule of the package is for it."""
+    listed = [each for each in package.architectures if isinstance(each, Architecture)]
+    rules = (each for each in package.architectures if isinstance(each, ArchitectureRule))
+    return tuple(listed) or next((rule.list for rule in rules if _outside(rule, cell) is None), ())
 
 
-def _unlicensed(package: Package) -> str | None:
+def _unknown_value(cell: Cell, _package: Package, compatibility: Compatibility) -> str | None:
+    return compatibility.why_unknown(cell.torch, cell.cuda, cell.platform, cell.python)
+
+
+def _unlicensed(_cell: Cell, package: Package, _compatibility: Compatibility) -> str | None:
     if package.redistributable:
         return None
     return f"its licence ({package.licence or 'not stated'}) does not let others be given the wheel"
 
 
-def _unwanted(cell: Cell, package: Package) -> str | None:
+def _unwanted(cell: Cell, package: Package, _compatibility: Compatibility) -> str | None:
     if package.abi == "abi3" and cell.python.free_threaded:
         return "free-threaded Python does not load abi3 wheels"
     if (axis := _outside(package.scope, cell)) is not None:
         return f"its entry is for {axis} only"
-    return next((rule.explained for rule in package.exclude if _outside(rule, cell) is None), None)
+    for rule in package.exclude:
+        if _outside(rule, cell) is None:
+            return rule.explained
+    return None
 
 
 def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
@@ -100,37 +110,34 @@ def _unpublished(cell: Cell, package: Package, compatibility: Compatibility) -> 
         served = compatibility.torches_in(cell.torch, cell.cuda, cell.platform, cell.python)
         where = f"for CUDA {cell.cuda} on {cell.platform} and Python {cell.python}"
         return None if served else f"no torch{cell.torch} is published {where}"
-    torch = compatibility.torch.known(cell.torch) if cell.torch else None
-    if torch is None or any(_outside(rule, cell) is None for rule in package.include):
+    if cell.torch is None or (package.include and any(_outside(rule, cell) is None for rule in package.include)):
         return None
-    if cell.cuda not in (published := torch.cuda.get(cell.platform, frozenset())):
-        others = ", ".join(map(str, sorted(published))) or "no CUDA"
-        return f"torch {cell.torch} is not published for CUDA {cell.cuda} on {cell.platform} ({others} there)"
-    if cell.python not in torch.python[cell.platform]:
-        elsewhere = any(cell.python in pythons for pythons in torch.python.values())
-        where = f" on {cell.platform}" if elsewhere else ""
-        return f"torch {cell.torch} is not published for Python {cell.python}{where}"
-    return None
+    return compatibility.why_unpublished(cell.torch, cell.cuda, cell.platform, cell.python)
 
 
 def _uncompilable(cell: Cell, package: Package, compatibility: Compatibility) -> str | None:
-    if architectures_for(package, cell.cuda, compatibility):
+    listed = _listed_architectures(package, cell)
+    known = compatibility.cuda[cell.cuda].architectures
+    if any(each.capability in known for each in listed):
         return None
-    wanted = ", ".join(map(str, package.architectures))
-    return f"CUDA {cell.cuda} compiles for none of its GPU architectures ({wanted})"
+    if not listed:
+        return f"no rule of its architectures is for CUDA {cell.cuda} on {cell.platform}"
+    return f"CUDA {cell.cuda} compiles for none of its GPU architectures ({', '.join(map(str, listed))})"
+
+
+_LOOKS: Final[Mapping[Obstacle, Callable[[Cell, Package, Compatibility], str | None]]] = {
+    Obstacle.UNKNOWN: _unknown_value,
+    Obstacle.LICENCE: _unlicensed,
+    Obstacle.LEFT_OUT: _unwanted,
+    Obstacle.NO_TORCH: _unpublished,
+    Obstacle.NO_GPU_CODE: _uncompilable,
+}
+"""What is looked at, in this order."""
 
 
 def _outside(part: Part, cell: Cell) -> str | None:
     """The first axis that a cell is outside of, as a person reads it; None when the cell is in the part."""
-    axes = (
-        ("version", part.version, cell.version),
-        ("Python", part.python, f"{cell.python.major}.{cell.python.minor}"),
-        ("CUDA", part.cuda, str(cell.cuda)),
-        ("torch", part.torch, str(cell.torch) if isinstance(cell.torch, TorchVersion) else None),
-    )
-    for name, wanted, value in axes:
-        if wanted is not None and not (value and wanted.contains(value, prereleases=True)):
-            return f"{name} {wanted}"
-    if part.platform is not None and cell.platform not in part.platform:
-        return ", ".join(map(str, part.platform))
+    for bound in part.bounds:
+        if not bound.admits(getattr(cell, bound.axis)):
+            return bound.text
     return None

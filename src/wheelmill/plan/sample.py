@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import replace
 from typing import Final
 
@@ -9,7 +10,7 @@ from packaging.version import Version
 
 from wheelmill.names import CudaVersion, Platform, ProjectName, PythonVersion, TorchVersion
 from wheelmill.plan.estimate import estimate
-from wheelmill.plan.targets import BuildTarget, Obstacle, PastBuilds, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Cell, Obstacle, PastBuilds, Plan, Skip
 
 _SAMPLED: Final = Platform("linux", "x86_64")
 _SAMPLE_SIZE: Final = 3
@@ -25,11 +26,34 @@ def sample_of(plan: Plan) -> Plan:
     for target in plan.targets:
         by_package.setdefault((target.cell.project, target.cell.platform), []).append(target)
     ends = {choose(targets, key=age_of).cell for targets in by_package.values() for choose in (min, max)}
-    kept = tuple(target for target in plan.targets if target.cell in ends)
+    return _only(plan, ends)
+
+
+def smallest_sample_of(plan: Plan, *, python: PythonVersion, can_build: Callable[[BuildTarget], bool]) -> Plan:
+    """Keep one target of each package, for one GPU architecture: it shows soonest whether the package builds at all.
+
+    It is the newest that can be built, for the newest of its architectures.
+
+    Args:
+        plan: what could be built.
+        python: which Python to take where there is a choice: one that is surely there.
+        can_build: whether there is a compiler for a target.
+    """
+    best: dict[ProjectName, BuildTarget] = {}
+    for target in filter(can_build, plan.targets):
+        name = target.cell.project
+        best[name] = max(best.get(name, target), target, key=lambda each: _newest_with(python, each))
+    sampled = _only(plan, {target.cell for target in best.values()})
+    targets = (replace(each, architectures=(max(each.architectures),)) for each in sampled.targets)
+    return replace(sampled, targets=tuple(targets))
+
+
+def _only(plan: Plan, cells: Container[Cell]) -> Plan:
+    kept = tuple(target for target in plan.targets if target.cell in cells)
     others = (
         Skip(cell=target.cell, obstacle=Obstacle.NOT_SAMPLED, reason="not in the sample (--sample)")
         for target in plan.targets
-        if target.cell not in ends
+        if target.cell not in cells
     )
     return replace(plan, targets=kept, skips=(*plan.skips, *others))
 
@@ -59,6 +83,13 @@ def with_sample(plan: Plan, for_torch: Plan, past: PastBuilds) -> Plan:
 def _newest_with_oldest(target: BuildTarget) -> tuple[Version, CudaVersion, tuple[int, int, bool]]:
     python = target.cell.python
     return Version(target.cell.version), target.cell.cuda, (-python.major, -python.minor, not python.free_threaded)
+
+
+def _newest_with(
+    python: PythonVersion, target: BuildTarget
+) -> tuple[Version, CudaVersion, Version, bool, PythonVersion]:
+    version, cuda, torch, own = age_of(target)
+    return version, cuda, torch, python in target.pythons, own
 
 
 def age_of(target: BuildTarget) -> tuple[Version, CudaVersion, Version, PythonVersion]:

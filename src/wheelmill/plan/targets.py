@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from wheelmill.config.model import LockedCommit, LockedRequirement, LockedSdist, Package
+from wheelmill.config.model import LockedCommit, LockedRequirement, LockedSdist, Package, Topic
 from wheelmill.names import (
     Architecture,
     CudaVersion,
@@ -45,17 +46,17 @@ class Cell:
     """None for a package that does not link to torch."""
     platform: Platform
 
-    @property
+    @functools.cached_property
     def label(self) -> Label:
         """The local version label of its wheel, which names torch where the wheel is for one release of it."""
         return Label(cuda=self.cuda, torch=self.torch if isinstance(self.torch, TorchVersion) else None)
 
-    @property
+    @functools.cached_property
     def id(self) -> str:
         """``torch-spline-conv-1.2.2+cu130torch2.11-cp312-linux_x86_64``."""
         return f"{self.project}-{self.label.on(self.version)}-{self.python.abi}-{self.platform}"
 
-    @property
+    @functools.cached_property
     def group(self) -> str:
         """What cells that differ only in Python share: one job builds them."""
         return f"{self.project}-{self.label.on(self.version)}-{self.platform}"
@@ -109,13 +110,30 @@ class BuildTarget:
     """Where it is: what uv calls the index that has torch for this CUDA, or the URL of the index that has release
     candidates; None where the usual one gives that torch."""
     architectures: tuple[Architecture, ...]
-    """The package's GPU architectures that this CUDA can compile."""
+    """The package's GPU architectures for this cell, as far as its CUDA can compile them."""
     cxx_standard: int | None = None
     """The C++ standard that is compiled with where the source asks for an older one; None leaves it to the source."""
     requirements: tuple[LockedRequirement, ...] | None = None
     """All that the build installs beside torch and CUDA; None when nothing is locked."""
     pythons: tuple[PythonVersion, ...]
     """Those that its wheel is for: the cell's own, or all that an abi3 or py3-none wheel serves."""
+    sample: bool = False
+    """Whether it is for GPU architectures that somebody chose instead of those of the package: never released."""
+
+    @property
+    def subdirectory(self) -> str:
+        """The folder of the source that is built, from its top, which is ``.``."""
+        return (isinstance(self.source, LockedCommit) and self.source.subdirectory) or "."
+
+    @property
+    def gpus(self) -> tuple[Architecture, ...]:
+        """The GPUs that torch names where a build asks: one of each compute capability that is compiled for.
+
+        None where the build has no torch, or where ``gpu_probe`` leaves torch as it is.
+        """
+        if self.torch_release is None or self.package.gpu_probe:
+            return ()
+        return tuple(dict.fromkeys(Architecture(each.major, each.minor) for each in self.architectures))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +177,8 @@ class Obstacle(StrEnum):
     LICENCE = "licence"
     NOT_BY_DEFAULT = "not by default"
     LEFT_OUT = "left out in packages.yml"
+    NOT_LOCKED = "not locked"
+    """There is no commit to build: it was added where its repository could not be asked."""
     REQUIRES_PYTHON = "for other Pythons"
     NO_TORCH = "no such torch"
     NO_GPU_CODE = "no such GPU code"
@@ -212,6 +232,8 @@ class Filters:
     """What a person asked for; an empty axis means everything that ``config/`` knows."""
 
     projects: tuple[ProjectName, ...] = ()
+    tags: tuple[Topic, ...] = ()
+    """What packages are for; those with one of them are meant."""
     versions: tuple[ProjectVersion, ...] = ()
     pythons: tuple[PythonVersion, ...] = ()
     cudas: tuple[CudaVersion, ...] = ()
@@ -226,3 +248,7 @@ class Filters:
     """Whether published wheels are built again, and failed builds tried again."""
     newest_torch: bool = False
     """Whether no torch means the newest one for each CUDA, not every one."""
+    sample: bool = False
+    """Whether the wheels are samples, which nobody releases: neither published ones nor a licence are in their way."""
+    architectures: tuple[Architecture, ...] = ()
+    """The GPU architectures that samples are compiled for; none means those of each package."""

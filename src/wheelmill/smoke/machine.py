@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from wheelmill.config.model import Need
 from wheelmill.smoke.environment import SmokeEnvironment, evaluate
 from wheelmill.smoke.evidence import Contents
+from wheelmill.system.folders import temporary_folder
+from wheelmill.wheel.driver_stub import compile_stub, is_of_driver
 from wheelmill.wheel.elf import open_symbols
 from wheelmill.wheel.findings import Code, Finding, some_of
 from wheelmill.wheel.libraries import DRIVER, is_of_toolkit
@@ -69,6 +73,17 @@ print(json.dumps(missing))
 """
 """Asks the dynamic linker, in the order in which it looks: the process itself, what the wheel names, what is there."""
 
+_LOAD_STUB: Final = """
+import base64, ctypes, os, zlib
+stub = os.memfd_create("libcuda.so.1")
+os.write(stub, zlib.decompress(base64.b64decode({stub!r})))
+ctypes.CDLL(f"/proc/self/fd/{{stub}}")
+"""
+"""What needs libcuda.so.1 later finds that it is loaded: the dynamic linker compares the names that libraries say."""
+
+_MOST_FUNCTIONS: Final = 1000
+"""Of a stub, which travels on a command line. The driver has 700."""
+
 
 def absent_libraries(contents: Contents, environment: SmokeEnvironment) -> tuple[str, ...]:
     """Libraries that a wheel rightly expects of its machine and that this one lacks, so that it cannot be imported.
@@ -92,6 +107,32 @@ def _need_of(library: str) -> Need | None:
     if library.startswith("libnvrtc"):
         return "nvrtc"
     return "cuda" if is_of_toolkit(library) else None
+
+
+def code_before_import(contents: Contents, absent: Sequence[str]) -> str | None:
+    """Write the Python that loads a stub of the driver, where packages.yml says that modules need one to be imported.
+
+    Args:
+        contents: the opened wheel, whose calls of the driver the stub has.
+        absent: libraries that the environment lacks.
+
+    Returns:
+        No code where nothing is absent; None where modules cannot be imported.
+
+    Raises:
+        UsageError: this machine has no C compiler to make the stub with.
+        ProcessError: the compiler failed.
+    """
+    if not absent:
+        return ""
+    if tuple(absent) != (DRIVER,) or contents.expectations.import_needs != "driver":
+        return None
+    functions = sorted(filter(is_of_driver, open_symbols(contents.shared_objects)))
+    with temporary_folder() as folder:
+        library = folder / DRIVER
+        compile_stub(functions[:_MOST_FUNCTIONS], library)
+        packed = base64.b64encode(zlib.compress(library.read_bytes(), 9))
+    return _LOAD_STUB.format(stub=packed.decode())
 
 
 def gpus_in(environment: SmokeEnvironment) -> int:

@@ -100,11 +100,17 @@ def uncompiled_modules(contents: Contents, environment: SmokeEnvironment) -> Ite
         yield Finding(code=Code.SYNTAX, detail=some_of(faults))
 
 
-def failed_imports(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
-    """Import what packages.yml names in one process, in order: many extensions load only after torch."""
+def failed_imports(contents: Contents, environment: SmokeEnvironment, *, first: str = "") -> Iterator[Finding]:
+    """Import what packages.yml names in one process, in order: many extensions load only after torch.
+
+    Args:
+        contents: the opened wheel, which says what must be importable.
+        environment: where it is installed.
+        first: Python code that runs before.
+    """
     modules = contents.expectations.imports
     try:
-        imported = evaluate(environment, list[str], _IMPORT, *modules)
+        imported = evaluate(environment, list[str], first + _IMPORT, *modules)
     except ProcessError as error:
         yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: {error.tail or error}")
         return
@@ -112,12 +118,18 @@ def failed_imports(contents: Contents, environment: SmokeEnvironment) -> Iterato
         yield Finding(code=Code.IMPORT, detail=f"import {', '.join(modules)}: it reports {imported}")
 
 
-def failed_extensions(contents: Contents, environment: SmokeEnvironment) -> Iterator[Finding]:
-    """Load every extension module and every other library in it, beside torch or after what packages.yml imports."""
+def failed_extensions(contents: Contents, environment: SmokeEnvironment, *, first: str = "") -> Iterator[Finding]:
+    """Load every extension module and every other library in it, beside torch or after what packages.yml imports.
+
+    Args:
+        contents: the opened wheel.
+        environment: where it is installed.
+        first: Python code that runs before.
+    """
     if not contents.shared_objects:
         return
     try:
-        faults = evaluate(environment, list[str], _LOAD, contents.name.project, *contents.expectations.imports)
+        faults = evaluate(environment, list[str], first + _LOAD, contents.name.project, *contents.expectations.imports)
     except ProcessError as error:
         yield Finding(code=Code.EXTENSION, detail=f"its extension modules and libraries: {error.tail or error}")
         return

@@ -10,7 +10,7 @@ from wheelmill.errors import IntegrityError, NetworkError, ProcessError
 from wheelmill.names import PythonVersion, StableTorch
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment, SmokeEnvironments, evaluate
 from wheelmill.smoke.evidence import Contents
-from wheelmill.smoke.machine import absent_libraries, gpus_in, undefined_symbols
+from wheelmill.smoke.machine import absent_libraries, code_before_import, gpus_in, undefined_symbols
 from wheelmill.smoke.modules import failed_extensions, failed_imports, overwritten_files, uncompiled_modules
 from wheelmill.smoke.verdict import THIS_MACHINE, CleanRoom
 from wheelmill.system.gpus import name_gpus
@@ -74,17 +74,19 @@ def _try_in(
     if environment.torch:
         environment.install_torch(f"torch{environment.torch.pin}")
     absent = absent_libraries(contents, environment)
+    first = code_before_import(contents, absent)
     script = contents.expectations.script
     gpus = (name_gpus() or _UNNAMED) if script and gpus_in(environment) else ()
     where = "" if environment.place == THIS_MACHINE else f"in {environment.place}: "
     where += f"beside torch {environment.torch}: " if isinstance(contents.torch, StableTorch) else ""
-    for step in _steps(contents, environment, requirements, absent, script if gpus else None):
+    for step in _steps(contents, environment, requirements, first, script if gpus else None):
         findings = tuple(with_reasons(step, contents.expectations.allow))
         yield from (replace(each, detail=where + each.detail) if each.refuses else each for each in findings)
         if is_refused(findings):
             return
+    stub = ", so modules were imported beside a stub of it" if first else ""
     skipped = (
-        *(f"import: {name} is not part of wheels, and {environment.place} has none" for name in absent),
+        *(f"import: {name} is not part of wheels, and {environment.place} has none{stub}" for name in absent),
         *([f"smoke script: {environment.place} has no GPU"] if script and not gpus else []),
     )
     version = evaluate(environment, str, "import json, platform; print(json.dumps(platform.python_version()))")
@@ -101,18 +103,18 @@ def _steps(
     contents: Contents,
     environment: SmokeEnvironment,
     requirements: Sequence[str],
-    absent: Sequence[str],
+    first: str | None,
     script: str | None,
 ) -> Iterator[Iterator[Finding]]:
     yield _wrong_torch(contents, environment)
-    yield undefined_symbols(contents, environment, without_cuda=bool(absent))
+    yield undefined_symbols(contents, environment, without_cuda=first != "")
     yield _failed_install(environment, requirements)
     yield overwritten_files(contents, environment)
     yield uncompiled_modules(contents, environment)
-    if absent:
+    if first is None:
         return
-    yield failed_imports(contents, environment)
-    yield failed_extensions(contents, environment)
+    yield failed_imports(contents, environment, first=first)
+    yield failed_extensions(contents, environment, first=first)
     yield _failed_script(script, environment)
 
 

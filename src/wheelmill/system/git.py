@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -15,16 +17,46 @@ _GIT: Final = (
     *("git", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never", "-c", "protocol.https.allow=always"),
     *("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60"),
 )
+_SUBMODULE: Final = "160000"
+"""The mode of another repository's commit in an index: https://git-scm.com/docs/index-format"""
+
+_clones: Final[dict[str, Path]] = {}
+"""What is fetched from this disk: folders by address; see `use_clones`."""
+_unused: Final[set[str]] = set()
+"""The addresses among them that nothing has asked for."""
+
+
+@contextmanager
+def use_clones(clones: Mapping[str, Path]) -> Iterator[set[str]]:
+    """Fetch repositories, as sources and as submodules of those, from clones on this disk while the context is open.
+
+    Args:
+        clones: their folders, by the address of the repository; ``.git`` at its end makes no difference.
+
+    Yields:
+        The addresses that nothing has asked for yet.
+    """
+    _clones.update({_without_suffix(url): folder for url, folder in clones.items()})
+    _unused.update(_clones)
+    try:
+        yield _unused
+    finally:
+        _clones.clear()
+        _unused.clear()
 
 
 def find_commit(url: str, ref: str) -> str | None:
     """Ask a git repository for the commit of a tag or, where there is no such tag, of a branch.
 
+    HEAD is its default branch.
+
     Raises:
         ProcessError: it does not answer.
     """
-    names = (f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}")  # ^{}: what an annotated tag points to
-    answer = _git(url, "ls-remote", url, *names)
+    names = [f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}"]  # ^{}: what an annotated tag points to
+    names += ["HEAD"] * (ref == "HEAD")
+    place = _place_of(url)
+    answer = _git("ls-remote", place, *names, files=_is_file(place))
     commits = {name: commit for commit, name in re.findall(r"^([0-9a-f]{40})\t(\S+)$", answer, re.MULTILINE)}
     return next((commits[name] for name in names if name in commits), None)
 
@@ -35,7 +67,7 @@ def find_tags(url: str, pattern: str) -> tuple[str, ...]:
     Raises:
         ProcessError: it does not answer.
     """
-    answer = _git(url, "ls-remote", "--tags", "--refs", url, f"refs/tags/{pattern}")
+    answer = _git("ls-remote", "--tags", "--refs", url, f"refs/tags/{pattern}", files=_is_file(url))
     return tuple(line.partition("\trefs/tags/")[2] for line in answer.splitlines())
 
 
@@ -45,22 +77,72 @@ def fetch_commit(url: str, commit: str, folder: Path, *, submodules: bool) -> No
     A ``setup.py`` that finds ``.git`` may fetch what no lock knows.
 
     Raises:
-        ProcessError: the repository does not answer, or has no such commit.
+        ProcessError: the repository does not answer, or has no such commit; or a submodule has no such.
     """
-    _git(url, "init", "--quiet", "--template=", folder)
-    _git(url, "remote", "add", "origin", url, cwd=folder)  # relative addresses of submodules start there
-    try:
-        _git(url, "fetch", "--quiet", "--depth=1", "origin", commit, cwd=folder)
-    except ProcessError:  # some servers give out only what a name points to
-        _git(url, "fetch", "--quiet", "origin", "+refs/*:refs/remotes/origin/*", cwd=folder)
-    _git(url, "checkout", "--quiet", "--detach", commit, cwd=folder)
-    if submodules:
-        _git(url, "submodule", "--quiet", "update", "--init", "--recursive", "--depth=1", cwd=folder)
+    files = _is_file(url)  # a repository on a server must not name folders of this machine as its submodules
+    left = [(url, commit, folder)]
+    while left:
+        address, wanted, place = left.pop()
+        origin = _place_of(address)
+        try:
+            _check_out(address, origin, wanted, place, files=files or origin != address)
+        except ProcessError as error:  # of a submodule or a clone, which who asked does not know of
+            tail = f"{origin}: {error.tail}"
+            raise ProcessError(str(error), returncode=error.returncode, tail=tail) from None
+        if submodules:
+            left.extend(_submodules_in(place))
     for own in list(folder.rglob(".git")):
         if own.is_dir():
             shutil.rmtree(own)
         else:
             own.unlink(missing_ok=True)
+
+
+def _check_out(url: str, origin: str, commit: str, folder: Path, *, files: bool) -> None:
+    """Make a checkout of one commit of a repository, fetched from there or from a clone."""
+    _git("init", "--quiet", "--template=", folder)
+    _git("remote", "add", "origin", url, cwd=folder)  # relative addresses of submodules start there
+    try:
+        _git("fetch", "--quiet", "--depth=1", "--", origin, commit, cwd=folder, files=files)
+    except ProcessError:  # some servers give out only what a name points to
+        _git("fetch", "--quiet", "--", origin, "+refs/*:refs/remotes/origin/*", cwd=folder, files=files)
+    _git("checkout", "--quiet", "--detach", commit, cwd=folder)
+
+
+def _submodules_in(checkout: Path) -> Iterator[tuple[str, str, Path]]:
+    """The submodules of a checkout: for each its address, its commit and its folder."""
+    entries = _git("ls-files", "--stage", "-z", cwd=checkout).split("\0")  # MODE COMMIT STAGE\tPATH
+    commits = {entry.partition("\t")[2]: entry.split()[1] for entry in entries if entry.startswith(_SUBMODULE)}
+    if not commits:
+        return
+    _git("submodule", "--quiet", "init", cwd=checkout)  # resolves relative addresses
+    modules = _settings(checkout, "--blob=HEAD:.gitmodules")
+    addresses = _settings(checkout, "--local")
+    for key, path in modules.items():
+        url = addresses.get(key.removesuffix("path") + "url")
+        if key.endswith(".path") and url and path in commits:
+            yield url, commits[path], checkout / path
+
+
+def _settings(checkout: Path, origin: str) -> dict[str, str]:
+    """Settings of git by their names, such as ``submodule.cutlass.path``."""
+    entries = _git("config", "--null", "--list", origin, cwd=checkout).split("\0")
+    return {key: value for key, _, value in (entry.partition("\n") for entry in entries)}
+
+
+def _place_of(url: str) -> str:
+    """Where a repository is fetched from: its address, or a clone that takes its place."""
+    key = _without_suffix(url)
+    _unused.discard(key)
+    return _clones[key].resolve().as_uri() if key in _clones else url
+
+
+def _without_suffix(url: str) -> str:
+    return url.rstrip("/").removesuffix(".git")
+
+
+def _is_file(url: str) -> bool:
+    return url.startswith("file://")
 
 
 def files_of_checkout(folder: Path) -> tuple[Path, ...] | None:
@@ -88,9 +170,15 @@ def run_git(checkout: Path, *arguments: str) -> str:
     return process.run(["git", "-C", checkout, *arguments])
 
 
-def _git(url: str, *arguments: str | Path, cwd: Path | None = None) -> str:
-    """Run git without hooks, questions and settings of this machine, which could change the bytes."""
-    local_files = ("-c", "protocol.file.allow=always") if url.startswith("file://") else ()
+def _git(*arguments: str | Path, cwd: Path | None = None, files: bool = False) -> str:
+    """Run git without hooks, questions and settings of this machine, which could change the bytes.
+
+    Args:
+        arguments: the command and what it is told.
+        cwd: the folder to run in.
+        files: whether it may fetch from folders of this machine.
+    """
+    local_files = ("-c", "protocol.file.allow=always") if files else ()
     settings = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
     variables = process.environment_for_foreign_code() | process.proxy_variables() | settings
     return process.run([*_GIT, *local_files, *arguments], cwd=cwd, env=variables)

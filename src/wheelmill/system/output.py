@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import shlex
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ MAX_LOGGED: Final = 256 << 20
 MAX_LINE: Final = 16 << 10
 """Characters of a line that is only shown."""
 
+_COMMAND: Final = re.compile(r"^([^!-~\n]*:):", re.MULTILINE)
+"""A command of a workflow. The runner passes over spaces, and over characters that take no space."""
 _ESCAPES: Final = {
     code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (ord("\t"), ord("\n"))
 }
@@ -30,11 +33,11 @@ _ESCAPES: Final = {
 def printable(text: str) -> str:
     r"""Foreign text as it may stand on a terminal and in the log of a GitHub job.
 
-    Control characters become escapes such as ``\x1b``. Lines that the runner would take for a command of a workflow
-    are broken up: ``::set-env ...`` and ``##[...]``
-    (https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands).
+    Control characters become escapes such as ``\x1b``. What the runner would take for a command of a workflow is broken
+    up: ``::set-env ...`` where nothing that can be seen stands before it, and ``##[...]`` anywhere
+    (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs). ``std::vector`` stays.
     """
-    return text.translate(_ESCAPES).replace("::", ": :").replace("##[", "## [")
+    return _COMMAND.sub(r"\1 :", text.translate(_ESCAPES)).replace("##[", "## [")
 
 
 class Output:

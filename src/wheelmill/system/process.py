@@ -55,6 +55,7 @@ def run(
     timeout: float | None = None,
     log: Path | None = None,
     on_line: Callable[[str], None] | None = None,
+    on_end: Callable[[int], None] | None = None,
     guard: bool = False,
 ) -> str:
     """Run a program to its end and return what it printed on both streams; with a log, the last lines of it.
@@ -68,6 +69,7 @@ def run(
         timeout: seconds after which it and all it started are ended; None lets it run.
         log: a file that everything printed is added to, as it comes.
         on_line: called with every line as it comes, to show progress.
+        on_end: called with the most memory, in bytes, that one process held of all that it started and waited for.
         guard: whether all that it starts ends with it and with this process, also what leaves its session.
 
     Raises:
@@ -79,7 +81,9 @@ def run(
         try:
             late = _read(child, output, time.monotonic() + timeout if timeout else None)
         finally:
-            _end(child)
+            memory = _end(child)
+    if on_end:
+        on_end(memory)
     if child.returncode != 0 or late:
         shown = shlex.join(words[:_SHOWN_WORDS]) + " ..." * (len(words) > _SHOWN_WORDS)
         when = f" after its {timeout:.0f} s were over" if late else ""
@@ -150,12 +154,18 @@ def _start(
         raise UsageError(f"cannot start {words[0]!r}: {error.strerror}: {error.filename}") from None
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End what is left of a program and of all it started in its session."""
+def _end(child: subprocess.Popen[bytes]) -> int:
+    """End what is left of a program and of all it started in its session.
+
+    Returns:
+        The most memory, in bytes, that one of its processes held (https://man7.org/linux/man-pages/man2/getrusage.2.html).
+    """
     if not _has_ended(child):
         os.killpg(child.pid, signal.SIGTERM)
         given_up = time.monotonic() + _GRACE
         while not _has_ended(child) and time.monotonic() < given_up:
             _pause()
     os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_maxrss << 10

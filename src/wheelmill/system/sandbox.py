@@ -55,6 +55,7 @@ class Sandbox:
         timeout: float | None = None,
         log: Path | None = None,
         on_line: Callable[[str], None] | None = None,
+        on_end: Callable[[int], None] | None = None,
     ) -> str:
         """Run a program to its end as `process.run` does, in the sandbox where this machine has one.
 
@@ -73,7 +74,7 @@ class Sandbox:
             words = [program, *self._options(), "--chdir", self.inside(str(cwd)), "--"]
             argv = [*words, *(self.inside(str(word)) for word in argv)]
             env = {name: self.inside(value) for name, value in env.items()} | {"HOME": str(_HOME)}
-        return process.run(argv, cwd=cwd, env=env, timeout=timeout, log=log, on_line=on_line, guard=True)
+        return process.run(argv, cwd=cwd, env=env, timeout=timeout, log=log, on_line=on_line, on_end=on_end, guard=True)
 
     def inside(self, text: str) -> str:
         """Write a text that may hold paths of this machine with the paths that foreign code sees."""

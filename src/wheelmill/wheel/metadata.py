@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from email.parser import BytesParser
@@ -156,8 +156,16 @@ def _check_fields(content: bytes, name: str) -> None:
         raise UnreadableError(f"{name} has {fields} fields, more than {MAX_FIELDS}")
 
 
-def add_label(content: bytes, *, version: Version, torch: TorchNeed | None, torch_release: str | None = None) -> bytes:
-    """Write a labelled version, and what the wheel needs of torch, into METADATA.
+def add_label(
+    content: bytes,
+    *,
+    version: Version,
+    torch: TorchNeed | None,
+    torch_release: str | None = None,
+    drop: Collection[str] = (),
+    add: Iterable[str] = (),
+) -> bytes:
+    """Write a labelled version, what the wheel needs of torch, and other changes of its requirements into METADATA.
 
     A requirement on torch that upstream wrote becomes the narrower pin: an extension loads only beside the torch minor
     release it was compiled against. One that links to torch's stable ABI alone keeps upstream's own bounds.
@@ -167,6 +175,8 @@ def add_label(content: bytes, *, version: Version, torch: TorchNeed | None, torc
         version: the upstream version with the wheel's label.
         torch: what the wheel links to; None where that is nothing of torch.
         torch_release: what the torch that it was compiled against calls itself.
+        drop: projects that are no longer required, by their normalized names.
+        add: requirements that are added.
     """
     lines = content.splitlines(keepends=True)
     end = next((number for number, line in enumerate(lines) if not line.strip(b"\r\n")), len(lines))
@@ -182,7 +192,8 @@ def add_label(content: bytes, *, version: Version, torch: TorchNeed | None, torc
                 upstream = functools.reduce(and_, on_torch.values(), SpecifierSet())
                 bound = torch_bound(torch, SpecifierSet(f"=={torch_release}") if is_for_candidate else upstream)
                 written.append(f"Requires-Dist: torch{bound}".encode() + newline)
-        elif field not in on_torch:
+            written += [f"Requires-Dist: {requirement}".encode() + newline for requirement in add]
+        elif field not in on_torch and _required_project(field) not in drop:
             written.append(field)
     return b"".join([*written, *lines[end:]])
 
@@ -223,13 +234,23 @@ def _fields(lines: list[bytes]) -> list[bytes]:
 
 def _plain_torch(field: bytes) -> SpecifierSet | None:
     """What a field requires of torch on every machine; None for any other field."""
-    name, _, value = field.partition(b":")
-    try:
-        parsed = Requirement(value.decode().strip()) if name.lower() == b"requires-dist" else None
-    except (InvalidRequirement, UnicodeDecodeError):
-        return None
+    parsed = _requirement_in(field)
     is_plain = parsed and canonicalize_name(parsed.name) == "torch" and parsed.marker is None and not parsed.extras
     return parsed.specifier if parsed and is_plain else None
+
+
+def _required_project(field: bytes) -> str | None:
+    """The normalized name of the project that a field requires; None for any other field."""
+    parsed = _requirement_in(field)
+    return canonicalize_name(parsed.name) if parsed else None
+
+
+def _requirement_in(field: bytes) -> Requirement | None:
+    name, _, value = field.partition(b":")
+    try:
+        return Requirement(value.decode().strip()) if name.lower() == b"requires-dist" else None
+    except (InvalidRequirement, UnicodeDecodeError):
+        return None
 
 
 def metadata_bytes(wheel: Path) -> bytes:

@@ -78,6 +78,7 @@ PROVENANCE: Final = Provenance(
     expectations=Expectations(imports=("demo",)),
     toolkit=TARGET.toolkit,
     torch_release=TARGET.torch_release,
+    gpus=TARGET.gpus,
     build_environment=("torch==2.11.0",),
     images=(),
     seconds=0.1,

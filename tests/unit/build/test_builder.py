@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.build.conftest import CELL, TARGET
-from wheelmill.build.builder import workspace_of
+from tests.unit.build.conftest import CELL, TARGET, target_of
+from wheelmill.build.builder import build_part, workspace_of
+from wheelmill.build.local import LocalBuilder
+from wheelmill.build.parts import BuildPart, CompiledPart
 from wheelmill.system.progress import QUIET, Progress
 
 
@@ -49,3 +51,25 @@ def test_a_second_build_says_that_it_waits_and_goes_on_after_the_first() -> None
         assert not entered.is_set()
     thread.join(10)
     assert entered.is_set()
+
+
+@pytest.mark.parametrize(("name", "lines"), [("kernel.cpp", 1), ("kernel.cu", 0), ("kernel.cuh", 0)])
+def test_a_source_without_a_cuda_file_is_told_before_it_compiles(
+    name: str, lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    class Heard(Progress):
+        def step(self, text: str) -> None:
+            told.append(text)
+
+    def compile_part(*_: object, **_others: object) -> CompiledPart:
+        told.append("compiling")
+        return CompiledPart(ours=1, others=0)
+
+    monkeypatch.setattr(LocalBuilder, "compile_part", compile_part)
+    (tmp_path / "demo" / "csrc").mkdir(parents=True)
+    (tmp_path / "demo" / "csrc" / name).touch()
+    part = BuildPart(number=1, of=1)
+    build_part(target_of(tmp_path / "demo"), LocalBuilder(), part, output=tmp_path / "out", progress=Heard())
+    assert ["for the CPU only" in text for text in told[: told.index("compiling")]] == [True] * lines

@@ -15,8 +15,9 @@ from cibuildwheel.options import BuildOptions, CommandLineArguments, Options
 from tests.fake_docker import FakeDocker, Reply
 from tests.unit.build.conftest import MACHINE, TARGET
 from wheelmill.build.cibuildwheel import ContainerBuild, run_cibuildwheel, settings_of
-from wheelmill.config.model import BuildArguments
+from wheelmill.config.model import BuildArguments, LockedCommit
 from wheelmill.errors import ProcessError
+from wheelmill.system import process
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.libraries import PROVIDED_BY_OTHERS
 
@@ -82,6 +83,23 @@ def test_nothing_is_installed_for_the_build(tmp_path: Path) -> None:
     assert (options.before_all, options.before_build) == ("", "")
 
 
+def test_the_image_must_have_the_components_of_the_toolkit(tmp_path: Path) -> None:
+    package = replace(TARGET.package, toolkit=("cublas", "nccl"))
+    build = replace(BUILD, target=replace(TARGET, package=package))
+    command = ["sh", "-c", as_read(build, tmp_path).before_build or ""]
+    message = "error: 'toolkit' in packages.yml names cublas, but the image has no /cuda/include/cublas_v2.h"
+    with pytest.raises(ProcessError) as refusal:
+        process.run(command, env={"CUDA_HOME": "/cuda"})
+    assert refusal.value.tail.strip() == message
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "cublas_v2.h").touch()
+    process.run(command, env={"CUDA_HOME": str(tmp_path)})
+
+
+def test_pip_does_not_keep_what_compilers_print(tmp_path: Path) -> None:
+    assert as_read(BUILD, tmp_path).build_verbosity == 1
+
+
 def test_nothing_is_tested_by_cibuildwheel(tmp_path: Path) -> None:
     options = as_read(BUILD, tmp_path)
     assert (options.test_command, options.audit_command) == ("", [])
@@ -118,19 +136,21 @@ def test_auditwheel_runs_in_the_container_and_leaves_out_what_others_provide(
 def source(tmp_path: Path) -> Path:
     """A project with settings of its own for cibuildwheel."""
     source = tmp_path / "source"
-    source.mkdir()
+    (source / "python").mkdir(parents=True)
     (source / "pyproject.toml").write_text(OWN_SETTINGS)
     return source
 
 
-def create_container(docker: FakeDocker, source: Path) -> tuple[list[str], Mapping[str, str], str]:
+def create_container(
+    docker: FakeDocker, source: Path, build: ContainerBuild = BUILD
+) -> tuple[list[str], Mapping[str, str], str]:
     """Run cibuildwheel until it fails to create a container: with which words, in which environment, and its log."""
     docker.answer("--version")
     docker.answer("image", "inspect", says=f"linux/{'amd64' if MACHINE == 'x86_64' else 'arm64'}\n")
     docker.reply(("create",), Reply("this is enough\n", exit_code=1))
     log = source.parent / "log"
     with pytest.raises(ProcessError):
-        run_cibuildwheel(BUILD, source, source.parent, log=log, progress=Progress())
+        run_cibuildwheel(build, source, source.parent, log=log, progress=Progress())
     (create,), (environment,) = docker.asked("create"), docker.environments("create")
     assert "this is enough" in log.read_text()
     return create, environment, log.read_text()
@@ -142,6 +162,14 @@ def test_the_settings_of_the_project_have_no_effect(docker: FakeDocker, source: 
     assert create[-2:] == [IMAGE, "/bin/bash"]
     assert f"build_config: {IDENTIFIER}\n" in log
     assert "do-not" not in log.lower().replace("_", "-")
+
+
+def test_what_is_built_is_the_subdirectory_and_all_of_the_source_is_copied(docker: FakeDocker, source: Path) -> None:
+    (source / "pyproject.toml").rename(source / "python" / "pyproject.toml")
+    locked = LockedCommit(git="https://git.example/demo", ref="v1", subdirectory="python", commit="0" * 40)
+    build = replace(BUILD, target=replace(TARGET, source=locked))
+    _create, _environment, log = create_container(docker, source, build)
+    assert f"package_dir: {source / 'python'}\n" in log
 
 
 def test_no_setting_and_no_secret_of_this_machine_reaches_cibuildwheel(

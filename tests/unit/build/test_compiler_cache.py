@@ -13,7 +13,7 @@ from tests.unit.build.conftest import TARGET
 from wheelmill.build.compiler_cache import CompilerCache, cache_of, link_toolkit, tell_hits
 from wheelmill.build.identity import BuildPlace
 from wheelmill.build.provenance import CacheCounts
-from wheelmill.build.toolkit import provide_toolkit
+from wheelmill.build.toolkit import complete_toolkit, provide_toolkit
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import PythonVersion
 from wheelmill.system import resources
@@ -130,6 +130,62 @@ def test_an_older_standard_is_raised(given: str, raised: str, home: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    "targets",
+    [
+        "-gencode arch=compute_75,code=sm_75 -gencode arch=compute_121,code=sm_121",
+        "-gencode=arch=compute_75,code=[sm_75,compute_75]",
+        '--generate-code arch=compute_120a,code=sm_120a --generate-code=arch=compute_75,code="sm_75,compute_75"',
+        "-arch sm_75",
+        "-arch=native",
+        "--gpu-architecture=compute_75 --gpu-code sm_75,compute_75",
+        "-arch compute_75 -code=sm_75",
+        "-arch=all-major",
+        "",
+    ],
+)
+@pytest.mark.parametrize("rest", ["-c -O2 a.cu", "-dlink a.o b.o"])
+def test_the_plans_architectures_take_the_place_of_the_sources(targets: str, rest: str, home: Path) -> None:
+    plan = "-gencode=arch=compute_90,code=sm_90 -gencode=arch=compute_90,code=compute_90"
+    option, *others = rest.split()
+    given = (option, *targets.split(), *others)
+    assert called(home / "bin" / "nvcc", *given, WHEELMILL_GENCODE=plan) == [*rest.split(), *plan.split()]
+    assert called(home / "bin" / "nvcc", *given) == list(given)
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        "-gencode arch=compute_90a,code=sm_90a",
+        "-arch=sm_90a",
+        "--generate-code=arch=compute_100f,code=[sm_100f,sm_103a]",
+    ],
+)
+def test_a_file_for_one_kind_of_gpu_alone_keeps_its_targets(targets: str, home: Path) -> None:
+    plan = "-gencode=arch=compute_80,code=sm_80"
+    words = called(home / "bin" / "nvcc", *targets.split(), "-c", "a.cu", WHEELMILL_GENCODE=plan)
+    assert words == ["-c", "a.cu", *targets.split()]
+
+
+@pytest.mark.parametrize("output", ["-ptx", "--cubin"])
+def test_an_output_of_one_target_keeps_it(output: str, home: Path) -> None:
+    """nvcc refuses to write it for several."""
+    words = called(home / "bin" / "nvcc", output, "-arch=sm_75", "a.cu", WHEELMILL_GENCODE="-arch=sm_80 -arch=sm_90")
+    assert words == [output, "a.cu", "-arch=sm_75"]
+
+
+def test_targets_in_variables_of_nvcc_are_replaced_too(home: Path) -> None:
+    flags = {"NVCC_APPEND_FLAGS": "-gencode=arch=compute_75,code=sm_75 -O3", "WHEELMILL_GENCODE": "-arch=sm_90"}
+    assert called(home / "bin" / "nvcc", "a.cu", **flags) == ["a.cu", "-O3", "-arch=sm_90"]
+
+
+def test_compilers_of_the_host_keep_their_flags(cache: CompilerCache, tmp_path: Path) -> None:
+    write_program(tmp_path / "bin" / "g++")
+    path = f"{cache.compilers / 'bin'}:{tmp_path / 'bin'}:{os.environ['PATH']}"
+    words = ["a.o", "-arch", "x86_64"]
+    assert called(cache.compilers / "bin" / "g++", *words, PATH=path, WHEELMILL_GENCODE="-arch=sm_90") == words
+
+
+@pytest.mark.parametrize(
     "given",
     ["-I /py/include/python3.12", "-isystem /py/include/python3.12", "-isystem/py/include/python3.12t",
      "--include-path /py/include/python3.12", "-I/py/include/python3.12"],
@@ -217,6 +273,7 @@ def test_a_change_that_one_pass_of_nvcc_sees_is_a_miss(
         directory=tmp_path / "packages", python=PythonVersion(3, 12), platform=TARGET.cell.platform
     )
     toolkit = provide_toolkit(TARGET.cell.cuda, TARGET.toolkit, packages, log=tmp_path / "log")
+    complete_toolkit(toolkit)
     sandbox = Sandbox(writable={tmp_path: tmp_path}, readable=[resources.DOCKER])
     link_toolkit(toolkit, tmp_path / "cuda", sandbox)
     architectures = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in (80, 90, 100)]

@@ -17,6 +17,7 @@ from wheelmill.build.cibuildwheel import ContainerBuild, settings_of
 from wheelmill.build.docker import DockerBuilder, Limits, check_free_disk
 from wheelmill.build.parts import BuildPart, CompiledPart
 from wheelmill.config.load import load_config
+from wheelmill.config.model import SystemPackages
 from wheelmill.errors import BuildError, CompileError, ProcessError, UsageError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import resources
@@ -153,6 +154,40 @@ def test_the_image_is_made_of_both_bases_and_the_newest_compiler_that_this_nvcc_
     assert cibuildwheel.build.image == words[words.index("--tag") + 1]
 
 
+NEEDS_AIO = replace(
+    WITHOUT_TORCH,
+    package=replace(TARGET.package, system_packages=SystemPackages(dnf=("libaio-devel", "zlib-devel"))),
+)
+
+
+def test_system_packages_are_a_layer_of_the_image(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker
+) -> None:
+    docker.reply(("image", "inspect", "--format", "{{.Id}}", "wheelmill/"), Reply(exit_code=1))
+    docker.answer("build")
+    docker.reply(("image", "inspect", "--format", "{{.Id}}"), Reply("No such image", exit_code=1))
+    with pytest.raises(BuildError):
+        compile_in_docker(NEEDS_AIO)
+    first, second = docker.asked("build")
+    image = first[first.index("--tag") + 1]
+    assert {f"BUILD_IMAGE={image}", "DNF=libaio-devel zlib-devel", "APT="} < set(second)
+    assert second[second.index("--file") + 1] == str(resources.DOCKER / "system-packages.Dockerfile")
+    assert cibuildwheel.build is not None
+    assert cibuildwheel.build.image == second[second.index("--tag") + 1] != image
+
+
+def test_a_system_package_that_the_image_cannot_have_is_the_fault_of_its_key(
+    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, docker: FakeDocker
+) -> None:
+    docker.reply(("image", "inspect", "--format", "{{.Id}}"), Reply("No such image", exit_code=1))
+    docker.reply(("build",), Reply(), Reply("Error: Unable to find a match: libaio-devel\n", exit_code=1))
+    with pytest.raises(
+        BuildError, match=r"^packages\.yml: packages\.demo\.system_packages: (.|\n)*Unable to find a match"
+    ):
+        compile_in_docker(NEEDS_AIO)
+    assert cibuildwheel.build is None
+
+
 def test_limits_become_options_of_the_container(compile_in_docker: Compile, cibuildwheel: Cibuildwheel) -> None:
     with pytest.raises(BuildError):
         compile_in_docker(limits=Limits(memory=3 << 30, cpus=2, network="of-our-own"))
@@ -190,16 +225,15 @@ def test_the_container_belongs_to_a_run_and_cannot_change_the_packages(
     assert f"--volume={tmp_path / 'workspace' / 'packages'}:/opt/wheelmill/packages:ro" in cibuildwheel.create_args
 
 
-def test_a_source_that_does_not_build_is_at_fault_itself(
-    compile_in_docker: Compile, cibuildwheel: Cibuildwheel, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("cibuildwheel")
+def test_a_source_that_does_not_build_is_at_fault_itself(compile_in_docker: Compile, tmp_path: Path) -> None:
     (tmp_path / "log").write_text(f"/project/{tmp_path.name}/demo.cpp:1:1: error: expected unqualified-id\n")
     with pytest.raises(CompileError) as failure:
         compile_in_docker()
     assert failure.value.line == "demo.cpp:1:1: error: expected unqualified-id"
     assert str(failure.value).splitlines() == [
-        "it does not build:",
-        cibuildwheel.tail,
+        f"{tmp_path.name} does not build:",
+        failure.value.line,
         "cibuildwheel exited with 1",
         f"(the whole log: {tmp_path / 'log'})",
     ]

@@ -51,7 +51,9 @@ def test_the_build_is_told_what_to_compile_for_and_with(workspace: Path) -> None
     variables = variables_of(WITHOUT_TORCH, workspace)
     toolkit = workspace / "cuda"
     assert variables["TORCH_CUDA_ARCH_LIST"] == "9.0;12.0+PTX"
+    assert variables["CUDAARCHS"] == "90-real;120"
     assert variables["CUDA_HOME"] == str(toolkit)
+    assert "WHEELMILL_GENCODE" not in variables
     compilers, *others = variables["PATH"].split(os.pathsep)[:4]
     assert sorted(path.name for path in Path(compilers).iterdir()) == ["c++", "cc", "g++", "gcc"]
     assert others == [
@@ -73,15 +75,35 @@ def test_variables_of_the_package_have_the_last_word(workspace: Path) -> None:
     assert (variables["MAX_JOBS"], variables["FORCE_CUDA"]) == ("1000", "1")
 
 
-@pytest.mark.parametrize(("form", "value"), [("dotted", "9.0a;12.0"), ("digits", "90a;120")])
+@pytest.mark.parametrize(("form", "value"), [("dotted", "9.0a;12.0"), ("digits", "90a;120"), ("cmake", "90a-real;120")])
 def test_a_package_is_told_its_architectures_in_its_own_variable(
-    form: Literal["dotted", "digits"], value: str, workspace: Path
+    form: Literal["dotted", "digits", "cmake"], value: str, workspace: Path
 ) -> None:
-    package = replace(TARGET.package, arch_variable=ArchVariable(name="DEMO_ARCHS", form=form))
+    env = {"CMAKE_ARGS": f"-DDEMO=on -DARCHS={{architectures:{form}}} -DMORE={{other}}"}
+    package = replace(TARGET.package, arch_variable=ArchVariable(name="DEMO_ARCHS", form=form), env=env)
     architectures = (Architecture(9, 0, "a"), Architecture(12, 0, ptx=True))
     variables = variables_of(replace(WITHOUT_TORCH, package=package, architectures=architectures), workspace)
     assert variables["DEMO_ARCHS"] == value
+    assert variables["CMAKE_ARGS"] == f"-DDEMO=on -DARCHS={value} -DMORE={{other}}"
     assert variables["TORCH_CUDA_ARCH_LIST"] == "9.0a;12.0+PTX"
+
+
+def test_the_compiler_is_told_what_takes_the_place_of_the_sources_architectures(workspace: Path) -> None:
+    package = replace(TARGET.package, gencode="replace")
+    assert variables_of(replace(WITHOUT_TORCH, package=package), workspace)["WHEELMILL_GENCODE"].split() == [
+        "-gencode=arch=compute_90,code=sm_90",
+        "-gencode=arch=compute_120,code=sm_120",
+        "-gencode=arch=compute_120,code=compute_120",
+    ]
+
+
+def test_torchs_extension_builder_is_told_of_no_family_where_its_flags_are_replaced(workspace: Path) -> None:
+    """It refuses 10.0f, in torch 2.14 at least."""
+    package = replace(TARGET.package, gencode="replace")
+    architectures = (Architecture(9, 0, "a"), Architecture(10, 0, "f"))
+    variables = variables_of(replace(WITHOUT_TORCH, package=package, architectures=architectures), workspace)
+    assert variables["TORCH_CUDA_ARCH_LIST"] == "9.0a;10.0"
+    assert variables["WHEELMILL_GENCODE"].endswith("-gencode=arch=compute_100f,code=sm_100f")
 
 
 def test_the_memory_that_a_package_takes_bounds_its_compilers(workspace: Path) -> None:
@@ -92,7 +114,7 @@ def test_the_memory_that_a_package_takes_bounds_its_compilers(workspace: Path) -
 
 def test_torch_and_exactly_the_locked_requirements_are_installed(workspace: Path, package_index: Path) -> None:
     needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: ninja\n"
-    torch = {"torch/version.py": b"cuda: Optional[str] = '13.0'"}
+    torch = {"torch/version.py": b"cuda: Optional[str] = '13.0'", "torch/cuda/__init__.py": b""}
     write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", metadata=needs, files=torch)
     write_wheel(package_index / "ninja-2.0-py3-none-any.whl")
     old = write_wheel(package_index / "ninja-1.13-py3-none-any.whl")
@@ -123,7 +145,7 @@ def test_a_requirement_with_other_bytes_is_a_build_error(workspace: Path, packag
 
 def test_a_version_that_is_there_with_unknown_bytes_is_replaced(workspace: Path, package_index: Path) -> None:
     needs = "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\nRequires-Dist: wheel\n"
-    torch = {"torch/version.py": b"cuda: Optional[str] = '13.0'"}
+    torch = {"torch/version.py": b"cuda: Optional[str] = '13.0'", "torch/cuda/__init__.py": b""}
     write_wheel(package_index / "torch-2.11.0-py3-none-any.whl", metadata=needs, files=torch)
     target = locked(WITH_TORCH, *package_index.glob("*-99.0-*"))
     write_wheel(package_index / "wheel-99.0-py3-none-any.whl", files={"wheel.py": b"evil"})

@@ -18,6 +18,7 @@ from tests.unit.build.conftest import (
 from tests.wheels import write_wheel
 from wheelmill.build.finish import check_built, finish_wheel
 from wheelmill.build.repair import repair_here
+from wheelmill.config.model import RequiresDist
 from wheelmill.errors import BuildError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
@@ -97,6 +98,53 @@ def test_a_wheel_without_torch_has_the_cuda_label_only(raw: Path, finish: Finish
     assert not read_metadata(metadata_bytes(finished.path)).requires_dist
 
 
+def requirements_after(finish: Finish, raw: Path, **changes: tuple[str, ...]) -> list[str]:
+    """What a finished wheel requires whose source required black, numpy (for tests, too) and torch."""
+    wheel_requires(raw, 'black==21.4b2; extra == "dev"', "Numpy<2", 'numpy; extra == "test"', "torch>=2")
+    package = replace(TARGET.package, requires_dist=RequiresDist(**changes))  # type: ignore[arg-type]  # names
+    metadata = read_metadata(metadata_bytes(finish(raw, replace(TARGET, package=package)).path))
+    return [str(requirement) for requirement in metadata.requires_dist or ()]
+
+
+def wheel_requires(wheel: Path, *requirements: str) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        shared_object = archive.read("demo/_C.so")
+    fields = "".join(f"Requires-Dist: {requirement}\n" for requirement in requirements)
+    write_wheel(
+        wheel,
+        files={"demo/_C.so": shared_object},
+        metadata=f"Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n{fields}",
+    )
+
+
+def test_requirements_are_taken_away_put_in_another_s_place_and_added(raw: Path, finish: Finish) -> None:
+    after = requirements_after(finish, raw, remove=("black",), replace=("numpy>=2",), add=("iopath<0.2",))
+    assert after == ["torch==2.11.*", "numpy>=2", "iopath<0.2"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"remove": ("black", "future")}, "remove: the wheel does not require future; leave that out"),
+        ({"replace": ("Future<1",)}, "replace: the wheel does not require future; leave that out"),
+        ({"add": ("NumPy",)}, "add: the wheel requires numpy already; 'replace' changes that"),
+    ],
+    ids=["remove", "replace", "add"],
+)
+def test_a_change_that_the_source_has_outlived_is_named(
+    changes: dict[str, tuple[str, ...]], fault: str, raw: Path, finish: Finish
+) -> None:
+    with pytest.raises(BuildError) as refusal:
+        requirements_after(finish, raw, **changes)
+    assert str(refusal.value) == f"packages.yml: packages.demo.requires_dist.{fault}"
+
+
+def test_a_hundred_thousand_requirements_are_refused_at_once(raw: Path) -> None:
+    wheel_requires(raw, *(f"demo-{number}" for number in range(100_000)))
+    with pytest.raises(BuildError, match="more than"):
+        check_built(raw, TARGET)
+
+
 def test_finishing_twice_gives_equal_bytes(raw: Path, finish: Finish) -> None:
     assert finish(raw, output="first").sha256 == finish(raw, output="second").sha256
 
@@ -122,7 +170,7 @@ def test_a_wheel_without_machine_code_is_refused(raw: Path, finish: Finish) -> N
     with pytest.raises(BuildError, match=r"demo 1\.0 came out as pure Python") as refusal:
         finish(raw)
     assert refusal.value.hint is not None
-    assert "FORCE_CUDA" in refusal.value.hint
+    assert "under 'env' in packages.yml" in refusal.value.hint
 
 
 def test_a_wheel_that_calls_itself_pure_is_refused(raw: Path, machine_code: bytes, finish: Finish) -> None:

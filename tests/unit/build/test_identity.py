@@ -36,6 +36,8 @@ def of_target(target: BuildTarget) -> Sha256:
         replace(TARGET, package=replace(TARGET.package, env={"FORCE_CUDA": "1"})),
         replace(TARGET, package=replace(TARGET.package, memory_per_job=1 << 30)),
         replace(TARGET, package=replace(TARGET.package, abi="abi3")),
+        replace(TARGET, package=replace(TARGET.package, gencode="replace")),
+        replace(TARGET, package=replace(TARGET.package, gpu_probe="as-is")),
     ],
 )
 def test_other_inputs_are_worth_another_try(other: BuildTarget) -> None:
@@ -44,6 +46,7 @@ def test_other_inputs_are_worth_another_try(other: BuildTarget) -> None:
 
 def test_what_is_only_planned_does_not_decide_how_a_build_goes() -> None:
     package = replace(TARGET.package, description="other", runner="ubuntu-26.04", licence="MIT")
+    package = replace(package, tags=("graph",), pypi="other")
     assert of_target(replace(TARGET, package=package)) == of_target(TARGET)
     source = LockedSdist(sdist="demo-1.0.tar.gz", sha256=Sha256("1" * 64))
     for_newer = replace(source, requires_python=SpecifierSet(">=3.10"))

@@ -3,16 +3,19 @@
 import os
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.unit.build.conftest import TARGET
+from wheelmill.build import local
 from wheelmill.build.compiler_cache import CompilerCache
 from wheelmill.build.environment import BuildEnvironment
-from wheelmill.build.local import build_raw_wheel
-from wheelmill.config.model import BuildArguments
+from wheelmill.build.local import LocalBuilder, build_raw_wheel
+from wheelmill.build.parts import BuildPart
+from wheelmill.config.model import BuildArguments, LockedCommit
 from wheelmill.errors import BuildError
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import PythonVersion
@@ -78,10 +81,25 @@ def test_the_backend_runs_in_its_source_with_settings_and_variables(
     package = replace(PACKAGE, build_args=BuildArguments(isolation=False, config_settings=(("--fast", "yes"),)))
     heard, log = Heard(), tmp_path / "log"
     wheel = build_raw_wheel(package, source, tmp_path / "raw", environment, log=log, progress=heard)
-    assert wheel == tmp_path / "raw" / "demo-1.0-py3-none-any.whl"
-    assert wheel.read_text() == f"{environment.sandbox.inside(str(source))} granted {{'--fast': 'yes'}}"
+    assert wheel.path == tmp_path / "raw" / "demo-1.0-py3-none-any.whl"
+    assert wheel.path.read_text() == f"{environment.sandbox.inside(str(source))} granted {{'--fast': 'yes'}}"
     assert "compiling" in heard.lines
     assert "compiling" in log.read_text().splitlines()
+
+
+def test_a_folder_of_the_source_is_built_and_sees_what_lies_beside_it(
+    source: Path, environment: BuildEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "prepare_environment", lambda *_, **__: environment)
+    monkeypatch.setattr(local, "tell_hits", lambda *_: nullcontext())
+    (tmp_path / "README.md").touch()
+    (source / "backend.py").write_text(BACKEND.replace("said =", "assert os.path.exists('../README.md'); said ="))
+    locked = LockedCommit(git="https://git.example/demo", ref="v1", subdirectory="demo", commit="0" * 40)
+    target = replace(TARGET, package=PACKAGE, source=locked)
+    part, log = BuildPart(number=1, of=1), tmp_path / "log"
+    LocalBuilder().compile_part(target, tmp_path, tmp_path, part, log=log, progress=Progress())
+    (wheel,) = (tmp_path / "raw").iterdir()
+    assert wheel.read_text().startswith(str(INSIDE / "demo"))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +107,6 @@ def test_the_backend_runs_in_its_source_with_settings_and_variables(
     [
         ("backend.py", "raise SystemExit('no compiler here')", "no compiler here"),
         ("backend.py", "raise ValueError('wrong version')", "wrong version"),
-        ("pyproject.toml", "[build-system", "pyproject.toml"),
     ],
 )
 def test_a_backend_that_fails_is_a_build_error_that_says_why(
@@ -103,6 +120,22 @@ def test_a_backend_that_fails_is_a_build_error_that_says_why(
     assert first == "demo does not build:"
     assert reason in "\n".join(tail)
     assert last == f"(the whole log: {log})"
+
+
+def test_a_project_whose_settings_cannot_be_read_names_no_log(source: Path, environment: BuildEnvironment) -> None:
+    (source / "pyproject.toml").write_text("[build-system")
+    log = source.parent / "log"
+    with pytest.raises(BuildError, match=r"^demo does not build:\n.*pyproject\.toml") as failure:
+        build_raw_wheel(PACKAGE, source, source.parent / "raw", environment, log=log, progress=Progress())
+    assert not log.exists()
+    assert "whole log" not in str(failure.value)
+
+
+def test_the_unit_that_compiles_is_shown(source: Path, environment: BuildEnvironment) -> None:
+    (source / "backend.py").write_text(BACKEND.replace('"compiling"', '"[1/2] nvcc -c -c csrc/kernel.cu -o kernel.o"'))
+    heard = Heard()
+    build_raw_wheel(PACKAGE, source, source.parent / "raw", environment, log=source.parent / "log", progress=heard)
+    assert "[1/2] csrc/kernel.cu" in heard.lines
 
 
 SLOW = """

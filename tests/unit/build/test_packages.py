@@ -1,6 +1,7 @@
 """Torch and the locked requirements, for a container's Python."""
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +11,22 @@ from tests.unit.build.conftest import CELL, TARGET
 from tests.wheels import write_wheel
 from wheelmill.build.packages import install_requirements, install_torch
 from wheelmill.config.model import LockedRequirement
-from wheelmill.errors import BuildError
+from wheelmill.errors import BuildError, ProcessError
 from wheelmill.installers.package_folder import PackageFolder
-from wheelmill.names import PythonVersion
+from wheelmill.names import Architecture, PythonVersion
+from wheelmill.system import process
 from wheelmill.system.files import sha256_of
 
 TORCH = "torch-2.11.0-py3-none-any.whl"
-FOR_13_0 = {"torch/version.py": b"cuda: Optional[str] = '13.0'"}
+CUDA_MODULE = """
+def _driver(*arguments): raise RuntimeError("Found no NVIDIA driver on your system.")
+is_available = lambda: False
+device_count = lambda: 0
+current_device = get_device_properties = synchronize = _driver
+def get_device_name(device=None): return get_device_properties(device).name
+def get_device_capability(device=None): return get_device_properties(device).major, get_device_properties(device).minor
+"""
+FOR_13_0 = {"torch/version.py": b"cuda: Optional[str] = '13.0'", "torch/cuda/__init__.py": CUDA_MODULE.encode()}
 TWINS = ("torch/include/a/Twin.h", "torch/include/b/Twin.h")
 HEADERS = {**dict.fromkeys(TWINS, b"#pragma once\n"), "torch/include/torch.h": b'#include "a/Twin.h"\n'}
 
@@ -69,6 +79,7 @@ def test_what_the_installer_keeps_for_others_is_not_touched(
     other = replace(packages, directory=packages.directory.with_name("other"))
     other.install(["torch"])
     assert times_of(other) == kept
+    assert (other.directory / "torch/cuda/__init__.py").read_text() == CUDA_MODULE
 
 
 def test_a_header_keeps_its_rights_to_be_read(packages: PackageFolder, package_index: Path, log: Path) -> None:
@@ -96,6 +107,50 @@ def test_a_torch_for_another_cuda_is_refused(
     with pytest.raises(BuildError, match=rf"gives torch 2\.11\.0 for CUDA {cuda}, not 13\.0") as refusal:
         install_torch(TARGET, packages, log=log)
     assert refusal.value.hint == "set pip or uv to an index that has torch for that CUDA"
+
+
+def asked(packages: PackageFolder, *questions: str) -> list[str]:
+    """What torch of a build answers."""
+    code = "import torch.cuda as cuda\n" + "".join(f"print({question})\n" for question in questions)
+    environment = {"PYTHONPATH": str(packages.directory), "PYTHONDONTWRITEBYTECODE": "1"}
+    return process.run([sys.executable, "-c", code], env=environment).splitlines()
+
+
+def test_torch_has_a_gpu_of_each_architecture_that_is_built_for(
+    packages: PackageFolder, package_index: Path, log: Path
+) -> None:
+    write_wheel(package_index / TORCH, files=FOR_13_0 | {"torch/__init__.py": b""})
+    several = tuple(map(Architecture.parse, ("8.0", "9.0", "9.0a", "12.0+PTX")))
+    install_torch(replace(TARGET, architectures=several), packages, log=log)
+    properties = "[(cuda.get_device_properties(n).major, cuda.get_device_properties(n).minor) for n in range(3)]"
+    capabilities = ("cuda.get_device_capability()", 'cuda.get_device_capability("cuda:2")', "cuda.get_device_name(1)")
+    available = ("cuda.is_available()", "cuda.device_count()", "cuda.current_device()")
+    assert asked(packages, *available, properties, *capabilities) == [
+        *("True", "3", "0"),
+        *("[(8, 0), (9, 0), (12, 0)]", "(8, 0)", "(12, 0)", "NVIDIA sm_90"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "error"),
+    [("cuda.synchronize()", "Found no NVIDIA driver"), ("cuda.get_device_properties(2)", "Invalid device id")],
+)
+def test_what_needs_a_driver_or_another_gpu_fails_as_without_one(
+    question: str, error: str, packages: PackageFolder, package_index: Path, log: Path
+) -> None:
+    write_wheel(package_index / TORCH, files=FOR_13_0 | {"torch/__init__.py": b""})
+    install_torch(TARGET, packages, log=log)
+    with pytest.raises(ProcessError) as refusal:
+        asked(packages, question)
+    assert error in refusal.value.tail
+
+
+def test_a_package_may_have_torch_as_it_is(packages: PackageFolder, package_index: Path, log: Path) -> None:
+    write_wheel(package_index / TORCH, files=FOR_13_0)
+    as_is = replace(TARGET, package=replace(TARGET.package, gpu_probe="as-is"))
+    install_torch(as_is, packages, log=log)
+    assert (packages.directory / "torch/cuda/__init__.py").read_text() == CUDA_MODULE
+    assert (TARGET.gpus, as_is.gpus) == ((Architecture(9, 0), Architecture(12, 0)), ())
 
 
 def test_torch_is_not_imported_to_ask_it(packages: PackageFolder, package_index: Path, log: Path) -> None:

@@ -186,6 +186,7 @@ def test_how_many_jobs_compile_a_wheel_does_not_change_what_it_is() -> None:
 def test_a_part_leaves_a_log_and_no_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "config" / "demo").mkdir(parents=True)
+    (tmp_path / "config" / "demo" / "kernel.cu").touch()
     part, heard, output = BuildPart(number=2, of=4), Heard(), tmp_path / "out"
 
     class Builder(LocalBuilder):

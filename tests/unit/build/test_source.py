@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.unit.build.conftest import TARGET, package_in, target_of
+from wheelmill.build.identity import identity_of, inputs_of
 from wheelmill.build.source import apply_patches, fetch_source, sha256_of_tree
 from wheelmill.config.model import GitSource, LockedCommit, LockedSdist
 from wheelmill.errors import BuildError, ProcessError
@@ -19,6 +20,7 @@ from wheelmill.installers.package_index import configured_index
 from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.system import process
+from wheelmill.system.git import use_clones
 
 
 @pytest.fixture
@@ -112,12 +114,6 @@ def tar_of(*members: tarfile.TarInfo) -> bytes:
     return content.getvalue()
 
 
-def link(name: str, kind: bytes) -> tarfile.TarInfo:
-    member = tarfile.TarInfo(name)
-    member.type, member.linkname = kind, "/etc/passwd"
-    return member
-
-
 SETUP = tarfile.TarInfo("demo-1.0/setup.py")
 
 
@@ -137,40 +133,9 @@ def test_a_source_distribution_in_the_cache_is_unpacked(cache: Path, tmp_path: P
     assert sha256 == hashlib.sha256(content).hexdigest()
 
 
-@pytest.mark.parametrize(
-    "member",
-    [
-        tarfile.TarInfo("../x"),
-        tarfile.TarInfo("demo-1.0/../../x"),
-        tarfile.TarInfo("/tmp/x"),
-        link("demo-1.0/x", tarfile.SYMTYPE),
-        link("demo-1.0/x", tarfile.LNKTYPE),
-        link("demo-1.0/x", tarfile.FIFOTYPE),
-    ],
-    ids=["above", "above in the middle", "absolute", "symbolic link", "hard link", "pipe"],
-)
-def test_an_unsafe_member_is_refused_and_nothing_unpacked(member: tarfile.TarInfo, cache: Path, tmp_path: Path) -> None:
-    destination = tmp_path / "source"
-    with pytest.raises(BuildError, match=f"unsafe member '{member.name}'"):
-        fetch_source(cached(cache, tar_of(SETUP, member)), destination)
-    assert not destination.exists()
-
-
-def test_what_is_no_tar_archive_is_refused(cache: Path, tmp_path: Path) -> None:
+def test_a_source_distribution_that_cannot_be_unpacked_is_a_build_error(cache: Path, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="not a tar archive"):
         fetch_source(cached(cache, b"PK"), tmp_path / "source")
-
-
-def test_an_archive_that_breaks_off_is_refused(cache: Path, tmp_path: Path) -> None:
-    whole = tar_of(*(tarfile.TarInfo(f"demo-1.0/{number}") for number in range(1000)))
-    with pytest.raises(BuildError, match="cannot be unpacked: Compressed file ended"):
-        fetch_source(cached(cache, whole[:-2000]), tmp_path / "source")
-
-
-def test_two_folders_in_a_source_distribution_are_refused(cache: Path, tmp_path: Path) -> None:
-    target = cached(cache, tar_of(SETUP, tarfile.TarInfo("other/setup.py")))
-    with pytest.raises(BuildError, match="does not hold one folder"):
-        fetch_source(target, tmp_path / "source")
 
 
 def test_a_cached_file_that_lost_its_hash_is_not_built_from(cache: Path, tmp_path: Path) -> None:
@@ -235,8 +200,8 @@ def test_of_a_checkout_only_what_git_knows_is_copied_and_counts(folder: Path, tm
     assert before == after == sha256_of_tree(copy)
 
 
-def at(repository: Path, commit: str, *, submodules: bool = False) -> BuildTarget:
-    source = GitSource(git=repository.as_uri(), ref="v1.0", submodules=submodules)
+def at(repository: Path, commit: str, *, submodules: bool = False, subdirectory: str | None = None) -> BuildTarget:
+    source = GitSource(git=repository.as_uri(), ref="v1.0", submodules=submodules, subdirectory=subdirectory)
     return replace(TARGET, source=LockedCommit(**vars(source), commit=commit))
 
 
@@ -267,6 +232,39 @@ def test_submodules_of_submodules_come_with_it(repository: tuple[Path, str], tmp
     assert fetch_source(at(*repository), tmp_path / "without")[1] != sha256
 
 
+def test_all_of_a_repository_is_the_source_of_what_lies_in_a_folder_of_it(tmp_path: Path) -> None:
+    (tmp_path / "upstream" / "python").mkdir(parents=True)
+    git(tmp_path / "upstream", "init", "--quiet")
+    commit = committed(tmp_path / "upstream", {"README.md": "", "python/setup.py": ""}, links={"bindings": "python"})
+    whole, sha256 = fetch_source(at(tmp_path / "upstream", commit), tmp_path / "whole")
+    for subdirectory in ("python", "bindings"):
+        target = at(tmp_path / "upstream", commit, subdirectory=subdirectory)
+        source, same = fetch_source(target, tmp_path / subdirectory)
+        assert (files_of(source), same) == (files_of(whole), sha256)
+        assert (source / target.subdirectory / "setup.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("no/such", "has no folder 'no/such' at v1.0"),
+        ("setup.py", "has no folder 'setup.py' at v1.0"),
+        (".git", "has no folder '.git' at v1.0"),
+        ("n" * 999, "has no folder 'n+' at v1.0"),
+        ("circle", "has no folder 'circle' at v1.0"),
+        ("root", "leads out of the repository"),
+        ("root/etc", "leads out of the repository"),
+        ("above", "leads out of the repository"),
+    ],
+    ids=lambda text: text[:9],
+)
+def test_a_subdirectory_that_a_commit_does_not_have_is_named_by_its_key(name: str, fault: str, tmp_path: Path) -> None:
+    links = {"root": "/", "above": "..", "circle": "circle"}
+    commit = committed(tmp_path / "upstream", {"setup.py": ""}, links=links)
+    with pytest.raises(BuildError, match=rf"^packages\.yml: packages\.demo\.source\.subdirectory: .*{fault}"):
+        fetch_source(at(tmp_path / "upstream", commit, subdirectory=name), tmp_path / "source")
+
+
 def test_a_server_that_gives_out_no_single_commit_gives_out_all(
     repository: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,6 +280,76 @@ def test_a_server_that_gives_out_no_single_commit_gives_out_all(
     source, _sha256 = fetch_source(at(*repository), tmp_path / "source")
     assert (source / "setup.py").read_text() == "first"
     assert refused
+
+
+def bare(repository: Path) -> Path:
+    """A bare clone of a repository."""
+    clone = repository.with_name(f"{repository.name}.git")
+    git(repository, "clone", "--quiet", "--bare", ".", str(clone))
+    return clone
+
+
+def on_server(target: BuildTarget, name: str = "upstream.git") -> BuildTarget:
+    """The same commit of a repository on a server that does not exist."""
+    assert isinstance(target.source, LockedCommit)
+    return replace(target, source=replace(target.source, git=f"https://127.0.0.1:9/{name}"))
+
+
+def test_a_clone_gives_the_same_source_as_the_repository(repository: tuple[Path, str], tmp_path: Path) -> None:
+    target = on_server(at(*repository))
+    with use_clones(
+        {"https://127.0.0.1:9/upstream": bare(repository[0]), "https://127.0.0.1:9/up": tmp_path}
+    ) as unused:
+        _source, sha256 = fetch_source(target, tmp_path / "source")
+        assert unused == {"https://127.0.0.1:9/up"}
+    assert sha256 == fetch_source(at(*repository), tmp_path / "without")[1]
+    assert identity_of(inputs_of(target)) == identity_of(inputs_of(on_server(at(*repository))))
+    with pytest.raises(BuildError, match="does not give"):
+        fetch_source(target, tmp_path / "afterwards")
+
+
+@pytest.mark.parametrize("address", ["../middle.git", "https://127.0.0.1:9/middle"])
+def test_submodules_are_taken_from_clones_too(address: str, tmp_path: Path) -> None:
+    committed(tmp_path / "middle", {"middle.h": ""})
+    committed(tmp_path / "upstream", {"setup.py": ""}, submodule=tmp_path / "middle")
+    git(tmp_path / "upstream", "config", "--file", ".gitmodules", "submodule.third_party.url", address)
+    commit = committed(tmp_path / "upstream", {})
+    target = on_server(at(tmp_path / "upstream", commit, submodules=True))
+    clones = {f"https://127.0.0.1:9/{name}.git": tmp_path / name for name in ("upstream", "middle")}
+    with use_clones(clones) as unused:
+        source, _ = fetch_source(target, tmp_path / "source")
+        assert unused == set()
+    assert files_of(source) == {".gitmodules", "setup.py", "third_party/middle.h"}
+
+
+@pytest.mark.parametrize("as_path", [False, True])
+def test_a_repository_on_a_server_names_no_folder_of_this_machine_as_its_submodule(
+    as_path: bool,  # noqa: FBT001 - of the form that pytest wants
+    tmp_path: Path,
+) -> None:
+    committed(tmp_path / "private", {"key": "PRIVATE KEY"})
+    committed(tmp_path / "upstream", {"setup.py": ""}, submodule=tmp_path / "private")
+    if as_path:
+        git(
+            tmp_path / "upstream", "config", "--file", ".gitmodules", "submodule.third_party.url", f"{tmp_path}/private"
+        )
+    commit = committed(tmp_path / "upstream", {".gitignore": ""})
+    target = on_server(at(tmp_path / "upstream", commit, submodules=True))
+    with (
+        use_clones({"https://127.0.0.1:9/upstream": tmp_path / "upstream"}),
+        pytest.raises(BuildError, match="transport 'file' not allowed"),
+    ):
+        fetch_source(target, tmp_path / "source")
+    assert not (tmp_path / "source" / "demo-1.0" / "third_party" / "key").exists()
+
+
+def test_a_clone_without_the_commit_is_named(repository: tuple[Path, str], tmp_path: Path) -> None:
+    target = on_server(at(repository[0], "0" * 40))
+    with (
+        use_clones({"https://127.0.0.1:9/upstream": repository[0]}),
+        pytest.raises(BuildError, match=rf"(?s)does not give 0{{40}}.*{repository[0]}"),
+    ):
+        fetch_source(target, tmp_path / "source")
 
 
 def test_a_commit_that_is_not_there_is_a_build_error(repository: tuple[Path, str], tmp_path: Path) -> None:

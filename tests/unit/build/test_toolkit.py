@@ -1,5 +1,6 @@
 """Finding a CUDA home, or making one."""
 
+import ctypes
 import json
 import sys
 from pathlib import Path
@@ -8,7 +9,8 @@ import pytest
 
 from tests.unit.build.conftest import TOOLKIT_PARTS, write_toolkit
 from tests.wheels import write_wheel
-from wheelmill.build.toolkit import provide_toolkit
+from wheelmill.build.toolkit import complete_toolkit, has_toolkit, provide_toolkit
+from wheelmill.config.model import Component
 from wheelmill.errors import BuildError
 from wheelmill.installers.package_folder import PackageFolder
 from wheelmill.names import CudaVersion, PythonVersion
@@ -36,6 +38,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_an_installed_toolkit_of_the_right_release_is_taken(home: Path, nowhere: PackageFolder, tmp_path: Path) -> None:
     assert provide_toolkit(CUDA_12, RELEASE, nowhere, log=tmp_path / "log") == home
+
+
+@pytest.mark.usefixtures("home")
+def test_a_toolkit_is_there_or_comes_as_wheels() -> None:
+    assert has_toolkit(CUDA_12, RELEASE)
+    assert not has_toolkit(CUDA_12, "12.9.98")
+    assert has_toolkit(CUDA_13, "13.0.99")
 
 
 def test_cuda_path_is_asked_when_cuda_home_has_another_release(
@@ -90,11 +99,41 @@ def packages(package_index: Path) -> PackageFolder:
 def test_wheels_become_a_home_that_compilers_understand(
     packages: PackageFolder, package_index: Path, tmp_path: Path
 ) -> None:
-    library = {"nvidia/cu13/lib/libcudart.so.13": b"the library"}
-    write_wheel(package_index / "cuda_toolkit-13.0.99-py3-none-any.whl", files=library)
+    parts = {"lib/libcudart.so.13": b"the library", "include/cuda.h": b"CUresult CUDAAPI cuInit(unsigned int Flags);"}
+    files = {f"nvidia/cu13/{name}": content for name, content in parts.items()}
+    write_wheel(package_index / "cuda_toolkit-13.0.99-py3-none-any.whl", files=files)
     home = provide_toolkit(CUDA_13, "13.0.99", packages, log=tmp_path / "log")
     assert home == packages.directory / "nvidia" / "cu13"
+    complete_toolkit(home)
+    complete_toolkit(home)
     assert (home / "lib64" / "libcudart.so").read_bytes() == b"the library"
+    stub = ctypes.CDLL(str(home / "lib64" / "stubs" / "libcuda.so.1"))
+    assert stub.cuInit(0) == 34  # CUDA_ERROR_STUB_LIBRARY
+
+
+def test_components_are_asked_for_by_the_names_of_the_metapackage(
+    packages: PackageFolder, package_index: Path, tmp_path: Path
+) -> None:
+    extras = {"profiler": "nvidia-cuda-profiler-api", "curand": "nvidia-curand", "cublas": "nvidia-cublas"}
+    requires = "".join(f"Requires-Dist: {name} ; extra == '{extra}'\n" for extra, name in extras.items())
+    metadata = f"Metadata-Version: 2.1\nName: cuda-toolkit\nVersion: 13.0.99\n{requires}"
+    write_wheel(package_index / "cuda_toolkit-13.0.99-py3-none-any.whl", metadata=metadata)
+    for name in extras.values():
+        write_wheel(package_index / f"{name.replace('-', '_')}-13.0-py3-none-any.whl")
+    components: tuple[Component, ...] = ("curand", "profiler-api", "nccl")
+    provide_toolkit(CUDA_13, "13.0.99", packages, components=components, log=tmp_path / "log")
+    assert packages.distributions().keys() == {"cuda-toolkit", "nvidia-curand", "nvidia-cuda-profiler-api"}
+
+
+def test_an_installed_toolkit_without_a_component_is_passed_over_by_name(
+    home: Path, nowhere: PackageFolder, tmp_path: Path
+) -> None:
+    (home / "include" / "curand_kernel.h").touch()
+    components: tuple[Component, ...] = ("curand", "cudnn")
+    assert provide_toolkit(CUDA_12, RELEASE, nowhere, components=components, log=tmp_path / "log") == home
+    said = rf"no CUDA toolkit 12\.9\.99 with cublas, which 'toolkit' in packages.yml names \({home} has none\)"
+    with pytest.raises(BuildError, match=said):
+        provide_toolkit(CUDA_12, RELEASE, nowhere, components=("curand", "cublas"), log=tmp_path / "log")
 
 
 def test_a_release_without_wheels_is_a_build_error(packages: PackageFolder, tmp_path: Path) -> None:

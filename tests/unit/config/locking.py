@@ -26,7 +26,7 @@ def write_packages(folder: Path, text: str) -> None:
 
 def relocked(folder: Path, *projects: ProjectName, upgrade: bool = False) -> Lock:
     """Lock as the command does: what is in the file now is what the next one finds."""
-    write_lock(lock_packages(load_config(folder), projects, upgrade=upgrade), folder / "packages.lock")
+    write_lock(lock_packages(load_config(folder), projects, upgrade=upgrade).whole(), folder / "packages.lock")
     return load_config(folder).lock
 
 

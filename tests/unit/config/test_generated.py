@@ -69,7 +69,10 @@ def test_no_other_key_is_allowed_anywhere(schema: dict[str, Any]) -> None:
         ("description", {"type": "string", "default": ""}),
         ("redistributable", {"type": "boolean", "default": True}),
         ("build_args", {"type": "string"}),
-        ("architectures", {"type": "array", "default": ["7.5", "8.0", "8.6", "9.0", "10.0", "12.0+PTX"]}),
+        (
+            "architectures",
+            {"items": {"oneOf": [{"$ref": "#/$defs/ArchitectureRule"}, {"type": "string"}]}, "type": "array"},
+        ),
         ("timeout", {"anyOf": [{"type": "integer", "exclusiveMinimum": 0}, {"type": "null"}]}),
     ],
 )

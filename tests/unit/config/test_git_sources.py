@@ -38,8 +38,8 @@ def repository(tmp_path: Path) -> Path:
 
 
 def from_git(folder: Path, repository: Path, ref: str, arguments: str = "--no-build-isolation") -> None:
-    entry = f'versions: ["1.0"], source: {{git: "{repository.as_uri()}", ref: "{ref}"}}, build_args: "{arguments}"'
-    write_packages(folder, f"packages: {{demo: {{{entry}}}}}")
+    source = f'source: {{git: "{repository.as_uri()}", ref: "{ref}"}}, pypi: absent'
+    write_packages(folder, f'packages: {{demo: {{versions: ["1.0"], {source}, build_args: "{arguments}"}}}}')
 
 
 @pytest.mark.parametrize("options", [[], ["-a", "-m", "annotated"]], ids=["light", "annotated"])
@@ -89,6 +89,34 @@ def test_build_isolation_locks_what_a_commit_requires(repository: Path, tmp_path
     assert locked.requirements[DEMO].inputs == ("ninja", "setuptools", "wheel")
 
 
+@pytest.mark.parametrize("subdirectory", ["python", "./python/"])
+def test_what_a_folder_of_a_commit_requires_is_locked(
+    subdirectory: str, repository: Path, tmp_path: Path, wheels: Path
+) -> None:
+    write_wheel(wheels / "cmake-1.0-py3-none-any.whl")
+    (repository / "python").mkdir()
+    (repository / "python" / "pyproject.toml").write_text('[build-system]\nrequires = ["cmake"]\n')
+    git(repository, "add", ".")
+    committed(repository, "first")
+    from_git(tmp_path, repository, f'main", subdirectory: "{subdirectory}', arguments="")
+    locked = relocked(tmp_path).commits[DEMO][V10]
+    assert (locked.subdirectory, locked.requires) == ("python", ("cmake",))
+    config = load_config(tmp_path)
+    assert config.lock.source_of(config.packages[DEMO], V10) == locked
+
+
+def test_another_subdirectory_is_locked_anew(repository: Path, tmp_path: Path) -> None:
+    commit = committed(repository, "first")
+    from_git(tmp_path, repository, commit)
+    relocked(tmp_path)
+    from_git(tmp_path, repository, f'{commit}", subdirectory: "python')
+    config = load_config(tmp_path)
+    assert config.lock.source_of(config.packages[DEMO], V10) is None
+    from_git(tmp_path, repository, f'{commit}", subdirectory: "python', arguments="")
+    with pytest.raises(UsageError, match=r"^packages\.yml: packages\.demo\.source\.subdirectory: .* has no folder"):
+        relocked(tmp_path)
+
+
 @pytest.mark.parametrize(("name", "message"), [("upstream", "has no tag or branch v9"), ("nowhere", "does not answer")])
 def test_a_ref_that_is_nowhere_is_named(name: str, message: str, repository: Path, tmp_path: Path) -> None:
     committed(repository, "first")
@@ -110,6 +138,21 @@ def test_a_ref_that_is_nowhere_is_named(name: str, message: str, repository: Pat
         ('{git: "https://example.org/a", ref: "a..b"}', "44: packages.demo.source.ref: expected a git tag or branch"),
         ('{git: "https://example.org/a", ref: "v{v}"}', "44: packages.demo.source.ref: expected a git tag or branch"),
         ('{git: "https://example.org/a", ref: "*"}', "44: packages.demo.source.ref: expected a git tag or branch"),
+        *(
+            (
+                f'{{git: "https://example.org/a", ref: a, subdirectory: "{folder}"}}',
+                "52: packages.demo.source.subdirectory: expected " + expected,
+            )
+            for folder, expected in (
+                ("../other", "a folder of the repository"),
+                ("python/../..", "a folder of the repository"),
+                ("/etc", "a folder of the repository"),
+                (".", "a folder of the repository"),
+                ("", "a folder of the repository"),
+                ("a\\nb", "one line"),
+                ("a$b", "plain text"),
+            )
+        ),
         ('{git: "https://example.org/a", ref: a, tag: b}', "52: packages.demo.source.tag: is not a key here"),
     ],
 )
@@ -119,6 +162,12 @@ def test_a_fault_in_a_git_source_is_named(source: str, fault: str, tmp_path: Pat
         load_config(tmp_path)
     (found,) = caught.value.faults
     assert found.removeprefix("packages.yml:4:").startswith(fault), found
+
+
+def test_a_git_source_says_what_the_package_index_has_under_its_name(tmp_path: Path) -> None:
+    write_packages(tmp_path, 'packages: {demo: {versions: ["1.0"], source: {git: "https://example.org/a", ref: b}}}')
+    with pytest.raises(ConfigurationError, match=r"packages\.demo\.pypi: is required .* 'same', 'other' or 'absent'$"):
+        load_config(tmp_path)
 
 
 def test_a_range_of_versions_needs_the_package_index(tmp_path: Path) -> None:

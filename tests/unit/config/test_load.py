@@ -1,5 +1,6 @@
 """A configuration folder becomes one record, or every fault of every file."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from wheelmill.config.load import load_config
 from wheelmill.config.model import (
     DEFAULT_ARCHITECTURES,
+    ArchitectureRule,
     CudaRelease,
     Lock,
     LockedSdist,
@@ -148,9 +150,7 @@ def test_the_facts_that_ship_do_not_contradict_each_other() -> None:
         assert set(torch.cuda) <= set(facts.platforms)
         assert frozenset[CudaVersion]().union(*torch.cuda.values()) <= set(facts.cuda)
         assert torch.default_cuda in torch.cuda[Platform.parse("linux_x86_64")]
-    assert {architecture.capability for architecture in DEFAULT_ARCHITECTURES} <= facts.cuda[
-        CudaVersion(12, 8)
-    ].architectures
+    assert capabilities_of(DEFAULT_ARCHITECTURES) <= facts.cuda[CudaVersion(13, 0)].architectures
 
 
 def test_the_lock_is_read(tmp_path: Path) -> None:
@@ -161,8 +161,13 @@ def test_the_lock_is_read(tmp_path: Path) -> None:
 def test_the_configuration_that_ships_has_every_architecture_that_it_builds_for() -> None:
     config = load_config(resources.CONFIG)
     known = frozenset[str]().union(*(release.architectures for release in config.compatibility.cuda.values()))
-    wanted: set[Architecture] = {wanted for package in config.packages.values() for wanted in package.architectures}
-    assert {architecture.capability for architecture in wanted} <= known
+    assert all(capabilities_of(package.architectures) <= known for package in config.packages.values())
+
+
+def capabilities_of(listed: tuple[Architecture | ArchitectureRule, ...]) -> set[str]:
+    """What architectures, or all rules for them, name."""
+    lists = ([each] if isinstance(each, Architecture) else each.list for each in listed)
+    return {architecture.capability for architecture in itertools.chain.from_iterable(lists)}
 
 
 @pytest.mark.parametrize(

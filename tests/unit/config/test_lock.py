@@ -65,7 +65,7 @@ def config(tmp_path: Path) -> Config:
 
 def test_what_is_locked_stays_and_what_is_missing_is_added(config: Config, offer: Offer) -> None:
     offer("demo-1.0.tar.gz", "demo-2.0.tar.gz", "other-2.10.tar.gz", "other-2.1.tar.gz")
-    assert lock_packages(config, ()).sdists == {
+    assert lock_packages(config, ()).lock.sdists == {
         DEMO: {V10: LOCKED, V20: sdist("demo-2.0.tar.gz")},
         OTHER: {V210: sdist("other-2.10.tar.gz")},
     }
@@ -73,7 +73,7 @@ def test_what_is_locked_stays_and_what_is_missing_is_added(config: Config, offer
 
 def test_what_became_newer_is_named(config: Config, offer: Offer) -> None:
     offer("demo-1.0.tar.gz", "demo-2.0.tar.gz", "other-2.10.tar.gz", "other-2.11.tar.gz", "other-3.0rc1.tar.gz")
-    assert list(newer_versions(config, ())) == [
+    assert list(newer_versions(config, config.packages)) == [
         "other: 2.11 is in the package index; packages.yml lists 2.10",
     ]
     assert list(newer_versions(config, [DEMO])) == []
@@ -103,13 +103,13 @@ def test_the_pythons_of_a_source_are_locked_where_the_lock_can_be_read_again(
 ) -> None:
     link = file("demo-2.0.tar.gz")._replace(requires_python=said)
     monkeypatch.setattr(lock, "sdists_of", lambda _project: (link,))
-    write_lock(lock_packages(config, [DEMO]), tmp_path / "packages.lock")
+    write_lock(lock_packages(config, [DEMO]).lock, tmp_path / "packages.lock")
     assert load_config(tmp_path).lock.sdists[DEMO][V20].requires_python == kept
 
 
 def test_only_the_projects_that_were_named_are_looked_up(config: Config, offer: Offer) -> None:
     asked = offer("demo-2.0.tar.gz", "other-2.10.tar.gz")
-    sdists = lock_packages(config, [OTHER]).sdists
+    sdists = lock_packages(config, [OTHER]).lock.sdists
     assert {name: set(versions) for name, versions in sdists.items()} == {DEMO: {V10}, OTHER: {V210}}
     assert asked == [OTHER]
 
@@ -152,18 +152,18 @@ def test_a_package_with_its_source_in_a_folder_is_not_looked_up(tmp_path: Path, 
     (tmp_path / "demo").mkdir()
     write_packages(tmp_path, 'packages: {demo: {versions: ["1.0"], source: demo}}\n')
     asked = offer("demo-1.0.tar.gz")
-    assert lock_packages(load_config(tmp_path), ()).sdists == {}
+    assert lock_packages(load_config(tmp_path), ()).lock.sdists == {}
     assert asked == []
 
 
 def test_files_with_names_from_before_the_rules_are_passed_over(config: Config, offer: Offer) -> None:
     offer("demo-0.1.tar.bz2", "demo-1.0-final.tar.gz", "demo-2.0.tar.gz")
-    assert lock_packages(config, [DEMO]).sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
+    assert lock_packages(config, [DEMO]).lock.sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
 
 
 def test_the_archive_that_builds_can_unpack_is_locked(config: Config, offer: Offer) -> None:
     offer("demo-2.0.tar.gz", "demo-2.0.zip")
-    assert lock_packages(config, [DEMO]).sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
+    assert lock_packages(config, [DEMO]).lock.sdists[DEMO][V20] == sdist("demo-2.0.tar.gz")
 
 
 @pytest.mark.parametrize(
@@ -183,13 +183,39 @@ def test_what_the_lock_may_not_have_is_passed_over(
     offered = file("demo-2.0.tar.gz")._replace(filename=filename, sha256=sha256)
     monkeypatch.setattr(lock, "sdists_of", lambda _: (offered,))
     with pytest.raises(UsageError, match=r"has no source distribution of demo 2\.0$"):
-        lock_packages(config, [DEMO])
+        lock_packages(config, [DEMO]).whole()
 
 
 def test_a_version_that_the_index_lacks_is_named(config: Config, offer: Offer) -> None:
     offer("demo-1.0.tar.gz")
     with pytest.raises(UsageError, match=r"^the package index has no source distribution of demo 2\.0$"):
-        lock_packages(config, [DEMO])
+        lock_packages(config, [DEMO]).whole()
+
+
+def test_a_yanked_version_is_called_yanked_with_its_reason(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    yanked = file("demo-2.0.tar.gz")._replace(yanked="its kernels corrupt memory")
+    monkeypatch.setattr(lock, "sdists_of", lambda _: (yanked,))
+    with pytest.raises(UsageError, match=r"^demo 2\.0 was yanked: its kernels corrupt memory$"):
+        lock_packages(config, [DEMO]).whole()
+
+
+def test_a_range_with_nothing_but_yanked_releases_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = (file("demo-2.0.tar.gz")._replace(yanked="broken"), file("demo-1.0.tar.gz"))
+    monkeypatch.setattr(lock, "sdists_of", lambda _: files)
+    write_packages(tmp_path, RANGE % ">=2")
+    with pytest.raises(UsageError, match=r"no source distribution of demo >=2 but yanked ones: 2\.0 \(broken\)$"):
+        relocked(tmp_path)
+
+
+def test_every_package_that_fails_is_named_and_the_others_are_locked(config: Config, offer: Offer) -> None:
+    offer("demo-1.0.tar.gz", "other-2.10.tar.gz")
+    locking = lock_packages(config, ())
+    assert locking.locked == (OTHER,)
+    assert {name: str(error) for name, error in locking.failures.items()} == {
+        DEMO: "the package index has no source distribution of demo 2.0"
+    }
+    assert locking.lock.sdists == {DEMO: {V10: LOCKED}, OTHER: {V210: sdist("other-2.10.tar.gz")}}
+    assert locking.lock.requirements.keys() == {OTHER}
 
 
 def test_an_unknown_project_is_refused_before_anything_is_looked_up(config: Config, offer: Offer) -> None:

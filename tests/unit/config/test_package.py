@@ -14,6 +14,8 @@ from wheelmill.config.model import (
     MatrixRule,
     Package,
     Part,
+    RequiresDist,
+    SystemPackages,
 )
 from wheelmill.errors import ConfigurationError
 from wheelmill.names import Architecture, Platform, StableTorch, TorchVersion, project_name, project_version
@@ -62,7 +64,9 @@ def test_versions_are_all_that_a_package_needs(tmp_path: Path) -> None:
 EVERY_KEY = """
     description: "Sums numbers"
     licence: "mit or apache-2.0"
+    tags: [graph, attention]
     redistributable: false
+    pypi: absent
     source: ./demo
     patches: [z.patch, a.patch]
     build_args: "--config-settings=jobs=4"
@@ -71,6 +75,8 @@ EVERY_KEY = """
     env: {FORCE_CUDA: "1", DEBUG: "0"}
     architectures: ["9.0a"]
     arch_variable: {name: DEMO_ARCHS, form: digits}
+    gencode: replace
+    gpu_probe: as-is
     python: ">=3.10"
     cuda: ">=12.4,<14"
     torch: ">=2.6"
@@ -82,7 +88,11 @@ EVERY_KEY = """
     test_import: [demo.kernels, demo]
     smoke_script: demo/smoke.py
     abi: abi3
-    needs: [nvrtc, driver]
+    needs: nvrtc
+    import_needs: driver
+    toolkit: [curand, cudnn]
+    system_packages: {dnf: [libaio-devel], apt: [libaio-dev]}
+    requires_dist: {remove: [black], replace: [numpy <2], add: [Einops]}
     cudart: static
     allow: {glibc: "Only for our own cluster"}
     runner: ubuntu-22.04-arm
@@ -117,7 +127,11 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         test_import=("demo.kernels", "demo"),
         smoke_script="import demo\n",
         requires=(project_name("other"),),
-        needs=("nvrtc", "driver"),
+        needs=("nvrtc",),
+        import_needs="driver",
+        toolkit=("curand", "cudnn"),
+        system_packages=SystemPackages(dnf=("libaio-devel",), apt=("libaio-dev",)),
+        requires_dist=RequiresDist(remove=(project_name("black"),), replace=("numpy<2",), add=("Einops",)),
         cudart="static",
         allow={Code.GLIBC: "Only for our own cluster"},
         abi="abi3",
@@ -126,8 +140,12 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         source=tmp_path / "demo",
         licence="MIT OR Apache-2.0",
         redistributable=False,
+        tags=("graph", "attention"),
+        pypi="absent",
         patches=(tmp_path / "z.patch", tmp_path / "a.patch"),
         arch_variable=ArchVariable(name="DEMO_ARCHS", form="digits"),
+        gencode="replace",
+        gpu_probe="as-is",
         python=SpecifierSet(">=3.10"),
         cuda=SpecifierSet(">=12.4,<14"),
         torch=SpecifierSet(">=2.6"),
@@ -143,6 +161,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         script="import demo\n",
         requires=(project_name("other"),),
         needs=("driver", "nvrtc"),
+        import_needs="driver",
         cudart="static",
         allow={Code.GLIBC: "Only for our own cluster"},
     )
@@ -152,6 +171,20 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         torch=SpecifierSet(">=2.6"),
         platform=(Platform.parse("linux_aarch64"),),
     )
+
+
+@pytest.mark.parametrize(
+    ("keys", "fault"),
+    [
+        ("tags: [vision]", r"tags\.0: expected 'attention', .* or 'training', not 'vision'"),
+        ("tags: [graph, graph]", r"tags: graph stands in the list more than once"),
+        ("pypi: yes", r"pypi: expected 'same', 'other' or 'absent', not yes"),
+        ("pypi: other", r"pypi: expected 'same', not 'other': its source distribution is of the package index"),
+    ],
+)
+def test_what_a_package_is_for_and_whose_its_name_is_are_words_of_a_list(keys: str, fault: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^packages\.yml:4:.*: packages\.demo-kernels\.{fault}$"):
+        load_config(folder(tmp_path, f"{PACKAGES}    {keys}\n"))
 
 
 def test_a_range_of_torches_takes_the_place_of_the_axis(tmp_path: Path) -> None:

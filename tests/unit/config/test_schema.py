@@ -7,11 +7,11 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from wheelmill.config.load import load_config
-from wheelmill.config.model import BuildArguments
+from wheelmill.config.model import ArchitectureRule, BuildArguments
 from wheelmill.config.model.packages import PackageEntry
 from wheelmill.config.read import adapter_of
 from wheelmill.errors import ConfigurationError
-from wheelmill.names import Architecture
+from wheelmill.names import Architecture, Platform
 
 COMPATIBILITY = """\
 cuda:
@@ -75,6 +75,16 @@ def test_build_args_are_read_as_a_shell_would_split_them(text: str, read: BuildA
         ("versions", ["v1.0", "2.8.3-RC1", "1.0+Git.1"], ("1.0", "2.8.3rc1", "1.0+git.1")),
         ("extra_deps", ["ninja >= 1.11", "wheel"], ("ninja>=1.11", "wheel")),
         ("architectures", ["9.0a", "12.0+PTX"], (Architecture(9, 0, "a"), Architecture(12, 0, ptx=True))),
+        (
+            "architectures",
+            [{"cuda": ">=12.9", "list": ["10.0f"]}, {"platform": ["linux_aarch64"], "list": ["9.0", "11.0"]}],
+            (
+                ArchitectureRule(cuda=SpecifierSet(">=12.9"), list=(Architecture(10, 0, "f"),)),
+                ArchitectureRule(
+                    platform=(Platform.parse("linux_aarch64"),), list=(Architecture(9, 0), Architecture(11, 0))
+                ),
+            ),
+        ),
         ("env", {"TORCH_CUDA_ARCH_LIST": "8.0;9.0+PTX"}, {"TORCH_CUDA_ARCH_LIST": "8.0;9.0+PTX"}),
         ("env", {"PATH_TO_CUTLASS": "third_party"}, {"PATH_TO_CUTLASS": "third_party"}),
         ("test_import", "demo.kernels", ("demo.kernels",)),

@@ -44,6 +44,21 @@ def test_a_site_that_does_not_say_enough_of_a_release_is_refused(tmp_path: Path)
         deployed_wheels(str(tmp_path), ())
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("evidence", '["sm_90"]'), ("evidence", "7"), ("size", '"many"'), ("size", "9" * 5000), ("release", "7")],
+)
+def test_a_site_that_says_something_else_of_a_release_is_refused(
+    release: Release, tmp_path: Path, key: str, value: str
+) -> None:
+    write_site(pages_of(site_of_releases(release(EVERY_KIND[0]), "")), tmp_path / "site")
+    content = json.loads((tmp_path / "site" / "wheels.json").read_text())
+    content["wheels"][0][key] = "PLACE"
+    (tmp_path / "site" / "wheels.json").write_text(json.dumps(content).replace('"PLACE"', value))
+    with pytest.raises(SiteError):
+        deployed_wheels(str(tmp_path / "site"), ())
+
+
 def test_a_place_without_an_index_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match=r"/wheels\.json cannot be read: No such file") as refusal:
         deployed_wheels(str(tmp_path), ())

@@ -49,8 +49,9 @@ def index(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("index")
-def test_source_distributions_are_listed_without_yanked_ones() -> None:
-    assert [file.filename for file in sdists_of(DEMO)] == ["demo-1.0.tar.gz", "demo-1.1.tar.gz"]
+def test_source_distributions_are_listed_with_the_yanked_ones() -> None:
+    listed = {file.filename: file.yanked for file in sdists_of(DEMO)}
+    assert listed == {"demo-1.0.tar.gz": None, "demo-0.9.tar.gz": "broken", "demo-1.1.tar.gz": None}
 
 
 @pytest.mark.usefixtures("index")

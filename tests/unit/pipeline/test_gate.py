@@ -10,7 +10,7 @@ import pytest
 from tests.unit.build.conftest import MACHINE, PROVENANCE, TARGET, compile_shared_object
 from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
-from wheelmill.config.model import LockedRequirement, LockedSdist
+from wheelmill.config.model import LockedRequirement, LockedSdist, RequiresDist, SystemPackages
 from wheelmill.names import Architecture, Platform, PythonVersion, Sha256
 from wheelmill.pipeline.gate import Gate, GpuTrials, subjects_of
 from wheelmill.plan.targets import BuildTarget
@@ -125,6 +125,14 @@ def test_a_fake_torch_is_refused_with_and_without_a_plan(deliver: Deliver) -> No
     assert "the name torch is reserved" in refusal.reason
 
 
+def test_a_sample_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
+    """Else a wheel for one architecture would take the name of the one for all of them."""
+    sample = deliver(sample=True)
+    assert reason_for(sample).startswith("is a sample")
+    _, (refusal,) = Gate().admit([sample])
+    assert refusal.reason.startswith("is a sample")
+
+
 @pytest.mark.parametrize(
     ("said", "word"),
     [
@@ -133,6 +141,9 @@ def test_a_fake_torch_is_refused_with_and_without_a_plan(deliver: Deliver) -> No
         ({"patches": (Sha256("7" * 64),)}, "patches"),
         ({"torch_release": "2.11.1"}, "torch"),
         ({"cxx_standard": 23}, "C++ standard"),
+        ({"system_packages": SystemPackages(apt=("libaio-dev",))}, "system packages"),
+        ({"gpus": ()}, "GPUs that torch speaks of"),
+        ({"requires_dist": RequiresDist(add=("evil",))}, "changes of the requirements"),
         ({"pythons": (PythonVersion(3, 11), PythonVersion(3, 12))}, "Python"),
         ({"expectations": replace(PROMISED.expectations, imports=())}, "expectations"),
         ({"build_environment": ("ninja==1.0",)}, "version of ninja"),

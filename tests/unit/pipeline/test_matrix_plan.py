@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN, PY_12, TORCH_9
-from wheelmill.cli.factory.plan import matrix_content
 from wheelmill.config.model import Config
 from wheelmill.errors import IntegrityError, UsageError
 from wheelmill.names import StableTorch
-from wheelmill.pipeline.matrix_plan import read_plan
+from wheelmill.pipeline.matrix_plan import matrix_content, read_plan
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.release.store import Quotas

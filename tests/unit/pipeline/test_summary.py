@@ -172,10 +172,10 @@ def test_a_log_cannot_end_the_fence_around_it(tmp_path: Path) -> None:
     assert lines[lines.index("`````text") :].count("`````") == 1
 
 
-def test_what_the_compiler_said_stands_before_the_end_of_a_log(tmp_path: Path) -> None:
-    refused = failure("bad", "Traceback\nRuntimeError: it does not build") | {"compiler": "x.cu(7): error: no type"}
+def test_what_the_compiler_said_is_shown_once(tmp_path: Path) -> None:
+    refused = failure("bad", "demo does not build:\nx.cu(7): error: no type") | {"compiler": "x.cu(7): error: no type"}
     lines = markdown_of(summary_in(tmp_path, {"bad": {"failures": [refused]}})).splitlines()
-    assert lines[lines.index("```text") + 1 :] == [refused["compiler"], *refused["message"].splitlines(), "```"]
+    assert lines[lines.index("```text") + 1 :] == [*refused["message"].splitlines(), "```"]
 
 
 def test_the_summary_of_many_failures_stays_small(tmp_path: Path) -> None:

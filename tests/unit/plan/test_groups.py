@@ -7,8 +7,8 @@ import pytest
 
 from tests.unit.plan.conftest import requiring, target
 from tests.unit.plan.examples import CUDA_12
-from wheelmill.cli.factory.plan import group_content
 from wheelmill.names import StableTorch, TorchVersion
+from wheelmill.pipeline.matrix_plan import group_content
 from wheelmill.plan.groups import Group, groups_of, waiting_groups, without_claimed
 from wheelmill.plan.required import find_missing
 from wheelmill.plan.targets import Obstacle, Plan, Skip

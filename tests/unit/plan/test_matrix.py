@@ -16,6 +16,7 @@ from tests.unit.plan.examples import (
     CUDA_13,
     DEMO,
     FACTS,
+    HOPPER,
     LOCKED,
     PACKAGE,
     PLAIN,
@@ -26,11 +27,12 @@ from tests.unit.plan.examples import (
     TORCH_12_RC,
     V1,
     V2,
+    VOLTA,
     WITH_CANDIDATE,
     X86,
 )
 from wheelmill.config.load import load_config
-from wheelmill.config.model import Config, Lock, MatrixRule, Part
+from wheelmill.config.model import Config, GitSource, Lock, LockedCommit, MatrixRule, Part
 from wheelmill.errors import UsageError
 from wheelmill.names import (
     CudaVersion,
@@ -127,7 +129,7 @@ def test_every_entry_that_ships_is_planned_for_the_newest_torch() -> None:
     config = load_config(resources.CONFIG)
     newest = max(config.compatibility.torch)
     planned = {each.package.name for each in make_plan(config, Filters(torches=(newest,)), {}).targets}
-    needing = {name for name, package in config.packages.items() if package.needs_torch}
+    needing = {name for name, package in config.packages.items() if package.needs_torch and package.redistributable}
     forgotten = [
         name
         for name in needing - planned
@@ -138,6 +140,22 @@ def test_every_entry_that_ships_is_planned_for_the_newest_torch() -> None:
 
 def test_what_is_not_locked_yet_is_planned_without_a_source() -> None:
     assert target(filters=replace(ONE, versions=(V2,))).source is None
+
+
+def test_a_commit_that_nobody_looked_up_yet_is_a_reason_for_a_skip_of_that_package_alone() -> None:
+    source = GitSource(git="https://git.example/demo", ref="v{version}")
+    package = replace(PACKAGE, source=source)
+    config = replace(CONFIG, packages={**CONFIG.packages, DEMO: package}, lock=Lock(sdists={}))
+    planned = make_plan(config, Filters(), {})
+    assert {target.cell.project for target in planned.targets} == {PLAIN}
+    (skip,) = make_plan(config, replace(ONE, force=True), {}).skips
+    assert (skip.obstacle, skip.reason) == (
+        Obstacle.NOT_LOCKED,
+        "not locked; a maintainer's 'wheelmill config lock demo' does that",
+    )
+    commit = LockedCommit(git=source.git, ref="v1.0", commit="a" * 40)
+    locked = replace(config, lock=Lock(sdists={}, commits={DEMO: {V1: commit}}))
+    assert target(locked).source == commit
 
 
 def test_a_source_is_built_for_the_pythons_that_it_says_it_is_for() -> None:
@@ -212,6 +230,20 @@ def test_what_is_published_is_skipped_unless_it_is_forced() -> None:
     assert make_plan(CONFIG, replace(ONE, force=True), published).targets == (target(),)
 
 
+def test_a_sample_is_compiled_for_the_architectures_that_were_asked_for() -> None:
+    """Nobody releases it, so neither a licence nor a published wheel is in its way."""
+    licensed = replace(CONFIG, packages={DEMO: replace(PACKAGE, redistributable=False)})
+    sample = replace(ONE, sample=True, architectures=(HOPPER,))
+    planned = make_plan(licensed, sample, {CELL: ReleaseTag("v2026-11-21")})
+    assert [(each.architectures, each.sample) for each in planned.targets] == [((HOPPER,), True)]
+    assert target(filters=replace(ONE, sample=True)).architectures == target().architectures
+
+
+def test_an_architecture_that_the_cuda_cannot_compile_is_the_reason_of_a_skip() -> None:
+    planned = make_plan(CONFIG, replace(ONE, sample=True, architectures=(VOLTA,)), {})
+    assert [skip.reason for skip in planned.skips] == ["CUDA 13.0 compiles for none of its GPU architectures (7.0)"]
+
+
 def test_an_unknown_project_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(UsageError, match=r"^demoo: not in packages\.yml$") as caught:
         make_plan(CONFIG, Filters(projects=(DEMO, project_name("demoo"))), {})
@@ -228,6 +260,13 @@ def test_an_unknown_platform_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(UsageError, match=r"^platform linux_riscv64 is not in compatibility\.yml$") as caught:
         make_plan(CONFIG, Filters(platforms=(X86, Platform.parse("linux_riscv64"))), {})
     assert caught.value.hint == "it has linux_x86_64, linux_aarch64"
+
+
+def test_a_tag_stands_for_the_packages_that_have_it() -> None:
+    tagged = replace(CONFIG, packages={**CONFIG.packages, DEMO: replace(PACKAGE, tags=("graph", "3d"))})
+    named = {cell.project for cell in cells_of(make_plan(tagged, Filters(tags=("3d", "moe")), {}))}
+    assert named == {DEMO} < set(tagged.packages)
+    assert not cells_of(make_plan(tagged, Filters(tags=("moe",)), {}))
 
 
 def test_a_package_that_did_not_change_is_known_and_not_planned() -> None:

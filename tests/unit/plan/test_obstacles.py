@@ -10,6 +10,7 @@ from tests.unit.plan.examples import (
     ARM,
     CELL,
     CUDA_12,
+    CUDA_13,
     FACTS,
     PACKAGE,
     PY_13T,
@@ -19,10 +20,11 @@ from tests.unit.plan.examples import (
     VOLTA,
     X86,
 )
-from wheelmill.config.model import Compatibility, MatrixRule, Package, Part
+from wheelmill.config.model import ArchitectureRule, Compatibility, MatrixRule, Package, Part
 from wheelmill.names import (
     Architecture,
     CudaVersion,
+    Platform,
     PythonVersion,
     StableTorch,
     TorchVersion,
@@ -186,4 +188,55 @@ def test_a_wheel_that_may_not_be_given_away_is_not_built(licence: str | None, na
 def test_a_package_that_no_gpu_of_a_cuda_release_could_run_is_refused() -> None:
     old = replace(PACKAGE, architectures=(VOLTA, Architecture(10, 0, "a")))
     assert reason_against(CELL, old, FACTS) == "CUDA 13.0 compiles for none of its GPU architectures (7.0, 10.0a)"
-    assert architectures_for(old, CUDA_12, FACTS) == (VOLTA,)
+    assert architectures_for(old, replace(CELL, cuda=CUDA_12), FACTS) == (VOLTA,)
+
+
+def rule(*architectures: str, cuda: str = "", platform: Platform | None = None) -> ArchitectureRule:
+    """A rule of packages.yml."""
+    return ArchitectureRule(
+        list=tuple(map(Architecture.parse, architectures)),
+        cuda=SpecifierSet(cuda) if cuda else None,
+        platform=(platform,) if platform else None,
+    )
+
+
+RULES = (rule("9.0", "12.0", cuda=">=13", platform=ARM), rule("12.0", cuda=">=13"), rule("7.0", platform=X86))
+
+
+@pytest.mark.parametrize(
+    ("cuda", "platform", "expected"),
+    [
+        (CUDA_13, ARM, ("9.0", "12.0")),
+        (CUDA_13, X86, ("12.0",)),
+        (CUDA_12, X86, ("7.0",)),
+        (CUDA_12, ARM, ()),
+    ],
+)
+def test_the_first_rule_that_matches_says_the_architectures(
+    cuda: CudaVersion, platform: Platform, expected: tuple[str, ...]
+) -> None:
+    cell = replace(CELL, cuda=cuda, platform=platform)
+    chosen = architectures_for(replace(PACKAGE, architectures=RULES), cell, FACTS)
+    assert tuple(map(str, chosen)) == expected
+
+
+def test_a_cell_that_no_rule_is_for_is_refused() -> None:
+    cell, package = replace(CELL, cuda=CUDA_12, platform=ARM), replace(PACKAGE, architectures=RULES)
+    assert reason_against(cell, package, FACTS) == "no rule of its architectures is for CUDA 12.8 on linux_aarch64"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "compiled"),
+    [
+        ("7.0 9.0 12.1+PTX", "7.0 9.0+PTX"),  # 12.1 is newer than the toolkit
+        ("9.0 7.0 12.1+PTX", "9.0+PTX 7.0"),
+        ("7.0+PTX 9.0 12.1+PTX", "7.0+PTX 9.0"),  # one that is known has it already
+        ("7.0 9.0 12.1", "7.0 9.0"),  # nobody asked for any
+        ("7.0 9.0a 12.1+PTX", "7.0+PTX"),
+        ("9.0a 12.1+PTX", ""),
+    ],
+)
+def test_ptx_that_a_toolkit_is_too_old_for_is_that_of_the_newest_it_knows(wanted: str, compiled: str) -> None:
+    package = replace(PACKAGE, architectures=tuple(map(Architecture.parse, wanted.split())))
+    chosen = architectures_for(package, replace(CELL, cuda=CUDA_12), FACTS)
+    assert " ".join(map(str, chosen)) == compiled

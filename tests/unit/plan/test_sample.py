@@ -3,10 +3,23 @@
 from dataclasses import replace
 
 from tests.unit.plan.conftest import target
-from tests.unit.plan.examples import ARM, CUDA_12, CUDA_13, PACKAGE, PY_12, PY_13T, TORCH_12_RC, V1, V2, X86
+from tests.unit.plan.examples import (
+    ARM,
+    BLACKWELL,
+    CUDA_12,
+    CUDA_13,
+    HOPPER,
+    PACKAGE,
+    PY_12,
+    PY_13T,
+    TORCH_12_RC,
+    V1,
+    V2,
+    X86,
+)
 from tests.unit.plan.examples import CELL as EXAMPLE
 from wheelmill.names import PythonVersion, project_name
-from wheelmill.plan.sample import sample_of, with_sample
+from wheelmill.plan.sample import sample_of, smallest_sample_of, with_sample
 from wheelmill.plan.targets import BuildTarget, Cell, PastBuild, Plan
 
 PY_9, PY_10 = PythonVersion(3, 9), PythonVersion(3, 10)
@@ -40,6 +53,27 @@ def test_one_target_stands_for_itself() -> None:
 def test_a_package_without_torch_can_be_sampled() -> None:
     plan = Plan(targets=tuple(of(replace(EXAMPLE, torch=None, python=python)) for python in (PY_9, PY_12)), skips=())
     assert sample_of(plan).targets == plan.targets
+
+
+def test_the_smallest_sample_is_the_newest_wheel_that_can_be_built_for_one_architecture() -> None:
+    """Of several Pythons it is for the one that is surely there."""
+    both = replace(target(), architectures=(HOPPER, BLACKWELL))
+    cells = [
+        replace(EXAMPLE, project=project, version=version, cuda=cuda, python=python)
+        for project in (EXAMPLE.project, project_name("other"))
+        for version in (V2, V1)
+        for cuda in (CUDA_12, CUDA_13)
+        for python in (PY_13T, PY_12, PY_9)
+    ]
+    plan = Plan(targets=tuple(replace(both, cell=cell, pythons=(cell.python,)) for cell in cells), skips=())
+    anywhere = smallest_sample_of(plan, python=PY_12, can_build=lambda _target: True)
+    assert [(each.cell.id, each.architectures) for each in anywhere.targets] == [
+        (f"{project}-2.0+cu130torch2.11-cp312-linux_x86_64", (BLACKWELL,)) for project in ("demo", "other")
+    ]
+    assert len(anywhere.skips) == len(cells) - 2
+    older = smallest_sample_of(plan, python=PY_10, can_build=lambda each: each.cell.cuda == CUDA_12)
+    assert older.targets[0].cell.id == "demo-2.0+cu128torch2.11-cp313t-linux_x86_64"
+    assert smallest_sample_of(plan, python=PY_12, can_build=lambda _target: False).targets == ()
 
 
 def test_a_new_torch_is_tried_with_the_packages_that_cost_least() -> None:

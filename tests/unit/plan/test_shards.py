@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.unit.plan.conftest import requiring, target
-from wheelmill.cli.factory.plan import matrix_content
 from wheelmill.config.model import MAX_JOBS
 from wheelmill.names import Architecture, PythonVersion, Sha256, project_name, project_version
+from wheelmill.pipeline.matrix_plan import matrix_content
 from wheelmill.plan.shards import SHARD, Load, divide
 from wheelmill.plan.targets import BuildTarget, PastBuild, PastBuilds, Plan
 from wheelmill.release.github.store import QUOTAS

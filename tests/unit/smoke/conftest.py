@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 
@@ -124,6 +124,9 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         "linked to CUDA 12": compiled(every_architecture, "libcudart.so.12"),
         "linked to CUDA 12 and 13": compiled(every_architecture, "libcublas.so.13", "libcudart.so.12"),
         "linked to the driver": compiled(every_architecture, "libcuda.so.1"),
+        "that calls the driver": compiled(
+            every_architecture + "int cuInit(unsigned); int call(void) { return cuInit(0); }", "libcuda.so.1"
+        ),
         "linked to its helper": compiled("", "libhelper.so.1"),
         "helper": libraries["libhelper.so.1"].read_bytes(),
         "without PTX": compiled(device_code(sass=[90, 120])),
@@ -166,13 +169,16 @@ def visit(objects: Mapping[str, bytes], tmp_path: Path) -> Visit:
         script: str = "",
         files: Mapping[str, bytes] = NOTHING,
         allow: Mapping[Code, str] = NO_REASONS,
+        import_needs: Literal["driver"] | None = None,
     ) -> tuple[CleanRoom | Finding, ...]:
         path = tmp_path / "wheels" / f"demo-1.0+{label}-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
         files = {"demo/__init__.py": init.encode(), "demo/_C.so": objects[machine_code], **files}
         contents = open_wheel(WheelFile.at(write_wheel(path, files=files)), None)
         assert isinstance(contents, Contents)
-        if script or allow:
-            expectations = Expectations(imports=("demo",), script=script or None, allow=allow)
+        if script or allow or import_needs:
+            expectations = Expectations(
+                imports=("demo",), script=script or None, allow=allow, import_needs=import_needs
+            )
             contents = replace(contents, provenance=replace(PROVENANCE, expectations=expectations))
         index = CandidateIndex(folder=path.parent, path="", url="", requires=())
         return try_in_environments(contents, None, environments, index, requirements=["demo==1.0"], progress=Progress())

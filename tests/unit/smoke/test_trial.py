@@ -14,6 +14,7 @@ from wheelmill.smoke import trial
 from wheelmill.smoke.environment import CandidateIndex, SmokeEnvironment
 from wheelmill.smoke.verdict import CleanRoom, kernels_in
 from wheelmill.wheel.findings import Code, Finding
+from wheelmill.wheel.libraries import DRIVER
 
 NO_SUCH_PYTHON = ProcessError("uv exited with 2", returncode=2, tail="no Python 3.99")
 
@@ -149,6 +150,55 @@ def test_an_environment_without_a_gpu_skips_the_smoke_script_and_says_so(visit: 
     (environment,) = visit(Folders(tmp_path, places=("plain:8",)), script="raise SystemExit")
     assert isinstance(environment, CleanRoom)
     assert environment.skipped == ("smoke script: plain:8 has no GPU",)
+
+
+CALLS_THE_DRIVER = """
+import ctypes, pathlib
+code = ctypes.CDLL(str(pathlib.Path(__file__).with_name("_C.so"))).call()
+assert code == 34, f"the driver says {code}"  # CUDA_ERROR_STUB_LIBRARY
+"""
+
+
+@pytest.fixture
+def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No environment has the driver, on a machine with a GPU neither."""
+    monkeypatch.setattr(trial, "absent_libraries", lambda _contents, _environment: (DRIVER,))
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_modules_that_load_the_driver_are_imported_beside_a_stub_which_is_said(visit: Visit, tmp_path: Path) -> None:
+    environments = Folders(tmp_path, places=("plain:8",))
+    (room,) = visit(environments, CALLS_THE_DRIVER, machine_code="that calls the driver", import_needs="driver")
+    assert isinstance(room, CleanRoom)
+    why = (
+        "import: libcuda.so.1 is not part of wheels, and plain:8 has none, so modules were imported beside a stub of it"
+    )
+    assert room.skipped == (why,)
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_what_fails_beside_the_stub_of_the_driver_refuses_the_wheel(visit: Visit, tmp_path: Path) -> None:
+    wrong = CALLS_THE_DRIVER.replace("== 34", "== 0")
+    (finding,) = visit(Folders(tmp_path), wrong, machine_code="that calls the driver", import_needs="driver")
+    assert isinstance(finding, Finding)
+    assert finding.code == Code.IMPORT
+    assert finding.detail.endswith("the driver says 34")
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_without_the_key_modules_that_load_the_driver_are_not_imported(visit: Visit, tmp_path: Path) -> None:
+    (room,) = visit(Folders(tmp_path), "raise RuntimeError", machine_code="that calls the driver")
+    assert isinstance(room, CleanRoom)
+    assert room.skipped == ("import: libcuda.so.1 is not part of wheels, and this machine has none",)
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_a_machine_without_a_c_compiler_makes_no_stub(
+    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UsageError, match=r"a stub of libcuda.so.1 is needed, and there is no C compiler"):
+        visit(Folders(tmp_path), machine_code="that calls the driver", import_needs="driver")
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,11 @@ def test_a_long_line_that_is_asked_for_is_whole() -> None:
     ("printed", "shown"),
     [
         ("\033[2Jgone", "\\x1b[2Jgone"),
-        ("::set-output name=a::b", ": :set-output name=a: :b"),
-        ("  ::add-mask::x", "  : :add-mask: :x"),
+        ("::set-output name=a::b", ": :set-output name=a::b"),
+        ("  ::add-mask::x", "  : :add-mask::x"),
+        ("\u3000\u200b::add-mask::x", "\u3000\u200b: :add-mask::x"),
+        (":::add-mask::x", ": ::add-mask::x"),
+        ("a.cpp:1:2: error: 'std::vector' has no member", "a.cpp:1:2: error: 'std::vector' has no member"),
         ("##[group]x", "## [group]x"),
         ("a\tb größe", "a\tb größe"),
         ("bell\a \x9b31m", "bell\\x07 \\x9b31m"),

@@ -1,3 +1,4 @@
+import os
 import sys
 import time
 from pathlib import Path
@@ -6,6 +7,7 @@ import pytest
 
 from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system import process
+from wheelmill.system.sandbox import Sandbox
 
 
 def test_what_a_program_prints_is_returned_from_both_streams() -> None:
@@ -63,6 +65,17 @@ def test_a_failure_carries_the_last_lines_and_the_exit_code(tmp_path: Path, *, w
 
     assert caught.value.returncode == 3
     assert caught.value.tail.splitlines() == [str(number) for number in range(61, 101)]
+
+
+def test_the_memory_of_the_largest_process_is_told_whoever_started_it() -> None:
+    memory: list[int] = []
+    large = "head -c 300M /dev/zero | tail -c 300M | wc -c"  # tail keeps all of it
+    words = ["sh", "-c", f"sh -c '{large}'; true"]
+    Sandbox(writable={}).run(words, cwd=Path("/"), env={"PATH": os.defpath}, on_end=memory.append)
+    process.run(["true"], on_end=memory.append)
+    large_one, small_one = memory
+    assert 300 << 20 < large_one < 1 << 30
+    assert small_one < 300 << 20
 
 
 def test_a_failure_names_the_command_in_short() -> None:

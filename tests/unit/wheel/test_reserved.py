@@ -6,7 +6,13 @@ from wheelmill.names import project_name
 from wheelmill.wheel.reserved import reservation
 
 
-@pytest.mark.parametrize("name", ["torch", "Torch", "numpy", "pip", "setuptools", "nvidia-cublas-cu12", "triton", "uv"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("torch", "Torch", "torchvision", "numpy", "pip", "setuptools", "nvidia-cublas-cu12", "triton", "uv"),
+        *("typing_extensions", "sympy", "pillow", "ninja", "scikit-build-core", "wheelmill"),
+    ],
+)
 def test_a_name_that_every_environment_knows_is_reserved(name: str) -> None:
     assert "is reserved" in (reservation(project_name(name)) or "")
 

@@ -7,13 +7,14 @@ from dataclasses import asdict
 from typing import Annotated, Final
 
 import typer
+from packaging.utils import canonicalize_name
 
 from wheelmill.cli.client.resolve import outcomes_content, print_outcomes
 from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
-from wheelmill.client.choose.explain import Assessment, Explanation
+from wheelmill.client.choose.explain import Assessment, Explanation, has_namesake
 from wheelmill.client.choose.explain import explain as explain_requirement
 from wheelmill.client.records import Inside
 from wheelmill.names import StableTorch
@@ -42,9 +43,13 @@ def explain(
     listed = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
     for warning in explanation.warnings:
         say(f"warning: {warning}")
+    namesake = has_namesake(canonicalize_name(wanted.name))
+    if namesake:
+        say(f"the package index has another project named {wanted.name}: an installer of your own may take that one")
     if as_json:
         print_json(
             "wheelmill.explain/1",
+            namesake=namesake,
             environment=str(explanation.environment),
             candidates=[_verdict_content(verdict) for verdict in listed],
             suggestion=explanation.absence.suggestion if explanation.absence else None,

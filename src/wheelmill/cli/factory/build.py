@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from wheelmill.cli.factory.filters import FilterOptions, read_values
-from wheelmill.cli.factory.inputs import ConfigOption, config_at
+from wheelmill.cli.factory.inputs import ConfigOption, config_at, use_clones
 from wheelmill.cli.factory.plan_tables import tell_skips
 from wheelmill.cli.factory.sandbox import BuildOptions, check_none_left
 from wheelmill.cli.shared.options import with_groups
@@ -51,11 +51,14 @@ def build(
     """Build a package's wheels, without testing them."""
     if here and part:
         raise UsageError("--here builds one wheel on this machine: leave out --part")
+    if here and where.arch:
+        raise UsageError("--here builds for GPUs: name them with --gpu instead of --arch")
     configuration = config_at(config)
-    if here:
-        _build_here(project, filters, gpu, configuration)
-    else:
-        _build_all(filters.for_this_machine([project]), where, configuration, output, part)
+    with use_clones(where.clone):
+        if here:
+            _build_here(project, filters, gpu, configuration)
+        else:
+            _build_all(where.narrow(filters.for_this_machine([project])), where, configuration, output, part)
 
 
 def _build_all(filters: Filters, where: BuildOptions, config: Config, output: Path, part: str | None) -> None:

@@ -12,20 +12,29 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
+from wheelmill.cli.factory.config_add import add
 from wheelmill.cli.factory.filters import FilterOptions
-from wheelmill.cli.factory.inputs import CONFIGURATION, ConfigOption, config_at, config_to_change, place_at
+from wheelmill.cli.factory.inputs import (
+    CONFIGURATION,
+    CloneOption,
+    ConfigOption,
+    config_at,
+    config_to_change,
+    place_at,
+    use_clones,
+)
 from wheelmill.cli.shared.options import CONFIG_VARIABLE
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.config.generated import FACTS, facts_json, generated_files
 from wheelmill.config.load import COMPATIBILITY, IMAGES, lock_path
 from wheelmill.config.lock import lock_changes, lock_packages, newer_versions, write_lock
+from wheelmill.config.model import Lock
 from wheelmill.config.model.images import Images
 from wheelmill.config.upkeep import image_drift
-from wheelmill.config.upkeep.amend import amend
 from wheelmill.config.upkeep.drift import TorchDifference, look_for_drift, write_differences
 from wheelmill.config.upkeep.image_registry import ImageRegistry
-from wheelmill.config.upkeep.issue import entry_from
+from wheelmill.config.upkeep.names import find_name_differences
 from wheelmill.config.upkeep.torch_symbols import read_symbols, stale_torches
 from wheelmill.errors import FindingsError, IntegrityError, UsageError
 from wheelmill.names import CudaVersion
@@ -45,6 +54,9 @@ def check(
 ) -> None:
     """Read every file and name every fault: file, line, column, key. Exits with 2 when there is one."""
     config = config_at(directory)
+    for name, package in config.packages.items():
+        if waiting := [version for version in package.versions if config.lock.lacks_commit(package, version)]:
+            say(f"{name} {', '.join(waiting)}: not locked, so not planned; 'wheelmill config lock {name}' does that")
     say(f"{place_at(directory)}: {_count(len(config.packages), 'package')}, no faults")
 
 
@@ -56,40 +68,39 @@ def _count(number: int, noun: str) -> str:
 def lock(
     projects: Annotated[list[str] | None, typer.Argument(help="Only these.", metavar="[PROJECT...]")] = None,
     directory: ConfigOption = None,
+    clone: CloneOption = None,
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Look up again what is already locked.")] = False,  # noqa: FBT002
 ) -> None:
-    """Look up sources and build requirements of packages.yml and write their hashes to packages.lock."""
+    """Look up sources and build requirements of packages.yml and write their hashes to packages.lock.
+
+    A package that fails keeps what is locked of it; the others are written, and the exit code is that of the failure.
+    """
     config = config_to_change(directory)
-    wanted = FilterOptions().of(projects or ()).projects
-    locked = lock_packages(config, wanted, upgrade=upgrade)
-    newer = newer_versions(config, wanted) if upgrade else ()
-    news = [*lock_changes(config.lock, locked), *newer]
-    write_lock(locked, lock_path(config.file))
+    with use_clones(clone):
+        locking = lock_packages(config, FilterOptions().of(projects or ()).projects, upgrade=upgrade)
+    newer = newer_versions(config, locking.locked) if upgrade else ()
+    news = [*lock_changes(config.lock, locking.lock), *newer]
+    if locking.locked or not locking.failures:
+        write_lock(locking.lock, lock_path(config.file))
+        say(f"{lock_path(config.file)}: {_contents(locking.lock)}")
     for line in news:
         say(line)
+    for name, error in locking.failures.items():
+        say(f"{name}: not locked: {error.explained}")
+    if locking.failures:
+        raise typer.Exit(min(error.exit_code for error in locking.failures.values()))
+
+
+def _contents(lock: Lock) -> str:
     counts = (
-        _count(sum(map(len, locked.sdists.values())), "source distribution"),
-        _count(sum(map(len, locked.commits.values())), "commit"),
-        f"requirements of {_count(len(locked.requirements), 'package')}",
+        _count(sum(map(len, lock.sdists.values())), "source distribution"),
+        _count(sum(map(len, lock.commits.values())), "commit"),
+        f"requirements of {_count(len(lock.requirements), 'package')}",
     )
-    say(f"{lock_path(config.file)}: {', '.join(counts)}")
+    return ", ".join(counts)
 
 
-@app.command()
-def add(
-    *,
-    issue: Annotated[
-        Path, typer.Option("--from-issue", help="The text of an issue that answers the request form.", metavar="FILE")
-    ],
-    directory: ConfigOption = None,
-) -> None:
-    """Add what a package request asks for to packages.yml; comments and layout stay as they are."""
-    config = config_to_change(directory)
-    name, entry = entry_from(issue)
-    if name in config.packages:
-        raise UsageError(f"{name} is in {config.file} already", hint="add the versions to its entry")
-    amend(config.file, {("packages", name): entry})
-    say(f"{config.file}: added {name}; now run: wheelmill config lock {name}")
+app.command()(add)
 
 
 @app.command()
@@ -123,13 +134,13 @@ def drift(
     directory: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare what compatibility.yml says of torch with the package index. Exits with 9 when they differ."""
+    """Compare what the files say of torch, and of names, with the package index. Exits with 9 when they differ."""
     config = config_to_change(directory) if write else config_at(directory)
     if write:
         _refuse_to_create(config.directory / COMPATIBILITY)
     if not config.compatibility.torch:
         raise UsageError(f"{config.directory / COMPATIBILITY} lists no torch")
-    found = look_for_drift(config.compatibility)
+    found, names = look_for_drift(config.compatibility), find_name_differences(config.packages.values())
     written = [difference for difference in found.differences if write and difference.writable]
     if written:
         today = dt.datetime.now(tz=dt.UTC).date()
@@ -138,9 +149,11 @@ def drift(
             write_bytes(facts, facts_json(config.directory))
     if as_json:
         differences = [asdict(difference) | {"torch": str(difference.torch)} for difference in found.differences]
-        print_json("wheelmill.config-drift/1", differences=differences, unknown=found.unknown)
-    _print_drift(() if as_json else (_drift_line(each, write=write) for each in found.differences), found.unknown)
-    if len(written) < len(found.differences):
+        of_names = [asdict(difference) | {"index": difference.index} for difference in names]
+        print_json("wheelmill.config-drift/1", differences=differences, names=of_names, unknown=found.unknown)
+    lines = (*(_drift_line(each, write=write) for each in found.differences), *map(str, names))
+    _print_drift(() if as_json else lines, found.unknown)
+    if names or len(written) < len(found.differences):
         raise typer.Exit(FindingsError.exit_code)
 
 

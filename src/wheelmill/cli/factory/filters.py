@@ -5,10 +5,11 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final, TypeVar, get_args
 
 import typer
 
+from wheelmill.config.model import Topic
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name, project_version
 from wheelmill.plan.targets import Channel, Filters
@@ -16,7 +17,8 @@ from wheelmill.plan.targets import Channel, Filters
 Value = TypeVar("Value")
 Texts = list[str] | None
 
-_LISTS: Final = ("version", "python", "cuda", "torch", "platform")
+_TOPICS: Final[Mapping[str, Topic]] = {topic: topic for topic in get_args(Topic)}
+_LISTS: Final = ("tag", "version", "python", "cuda", "torch", "platform")
 
 
 def _list_option(name: str, text: str) -> object:
@@ -27,6 +29,7 @@ def _list_option(name: str, text: str) -> object:
 class FilterOptions:
     """The axes of the matrix; what is not given is not narrowed."""
 
+    tag: Annotated[Texts, _list_option("--tag", "What packages are for: attention, graph.")] = None
     version: Annotated[Texts, _list_option("--version", "Upstream versions.")] = None
     python: Annotated[Texts, _list_option("--python", "Pythons: 3.12, 3.13t.")] = None
     cuda: Annotated[Texts, _list_option("--cuda", "CUDA releases: 13.0, cu130.")] = None
@@ -47,6 +50,7 @@ class FilterOptions:
         """
         return Filters(
             projects=read_values("project", projects, project_name),
+            tags=read_values("--tag", self.tag, _topic),
             versions=read_values("--version", self.version, project_version),
             pythons=read_values("--python", self.python, PythonVersion.parse),
             cudas=read_values("--cuda", self.cuda, CudaVersion.parse),
@@ -84,6 +88,12 @@ class FilterOptions:
         if foreign := [name for name in filters.platforms if name != own]:
             raise UsageError(f"--platform: this machine builds for {own}, not for {', '.join(map(str, foreign))}")
         return replace(filters, platforms=(own,), newest_torch=True)
+
+
+def _topic(text: str) -> Topic:
+    if topic := _TOPICS.get(text):
+        return topic
+    raise ValueError(f"expected one of {', '.join(_TOPICS)}, not {text!r}")
 
 
 def read_values(option: str, texts: Sequence[str] | None, parse: Callable[[str], Value]) -> tuple[Value, ...]:

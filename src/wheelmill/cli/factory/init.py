@@ -72,7 +72,7 @@ def init(
         typer.echo(f"# {lock}: the build requirements, with their hashes")
         return
     config = load_config(own)
-    write_lock(lock_packages(config, ()), lock)
+    write_lock(lock_packages(config, ()).whole(), lock)
     say(f"{lock}: written")
     say(_NEXT.format(own=OWN, name=package.name, files=" ".join(map(str, (*contents, lock)))))
 

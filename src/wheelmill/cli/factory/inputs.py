@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from wheelmill.cli.shared.options import CONFIG_VARIABLE, attestation_option
+from wheelmill.cli.shared.output import say_warning
 from wheelmill.config.load import OWN, PACKAGES, is_file_of_packages, load_config
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
-from wheelmill.system import resources
+from wheelmill.system import git, resources
 
 if TYPE_CHECKING:
     from wheelmill.release.github import JobArtifacts
@@ -36,6 +37,15 @@ StoreOption = Annotated[str, typer.Option(help=f"{_STORE}.", metavar="STORE", en
 StoreBesideOption = Annotated[
     str | None,
     typer.Option(help=f"{_STORE}; DIR/releases by default.", metavar="STORE", envvar="WHEELMILL_STORE"),
+]
+
+CloneOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--clone",
+        help="Take a git source, or a submodule of one, from a clone on this disk; the commit stays. Repeatable.",
+        metavar="URL=FOLDER",
+    ),
 ]
 
 RequiredSignerOption = Annotated[str | None, attestation_option("WHEELMILL_REQUIRE_ATTESTATION")]
@@ -70,6 +80,31 @@ def place_at(named: Path | None) -> Path:
     """The configuration that was named, else ``./wheelmill.yml``, else ``./config``, else the one that ships."""
     here = (place for place in (Path(OWN), Path("config")) if place.exists())
     return named or next(here, resources.CONFIG)
+
+
+@contextmanager
+def use_clones(option: Sequence[str] | None) -> Iterator[None]:
+    """Fetch repositories from the clones that were named; at the end, say which of them nothing asked for.
+
+    Raises:
+        UsageError: one is not written as URL=FOLDER, its folder is not there, or an address has two.
+    """
+    clones: dict[str, Path] = {}
+    for text in option or ():
+        url, _, folder = text.partition("=")
+        if not (url and folder):
+            raise UsageError(f"--clone: expected URL=FOLDER, not {text!r}")
+        if not Path(folder).is_dir():
+            raise UsageError(f"--clone: there is no folder {folder}")
+        if url in clones:
+            raise UsageError(f"--clone: {url} has two folders, {clones[url]} and {folder}")
+        clones[url] = Path(folder)
+    with git.use_clones(clones) as unused:
+        try:
+            yield
+        finally:
+            for url in sorted(unused):
+                say_warning(f"--clone {url}: no source and no submodule has this address")
 
 
 def store_at(text: str, *, must_exist: bool = False) -> Store:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
@@ -21,18 +20,16 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.changes import added_torches, changed_since
 from wheelmill.errors import UsageError
-from wheelmill.plan.estimate import cost_of, estimate
-from wheelmill.plan.groups import Group, groups_of, waiting_groups, without_claimed
+from wheelmill.plan.estimate import estimate
+from wheelmill.plan.groups import without_claimed
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import Missing, find_missing
 from wheelmill.plan.sample import sample_of, with_sample
-from wheelmill.plan.shards import RUN, SHARD, Load, divide
-from wheelmill.plan.targets import PLAN_SCHEMA, Cell, FailureOf, Filters, KnownFailures, PastBuilds, Plan, Skip
-from wheelmill.release.ledger.records import LedgerRun, UnreleasedGroup
+from wheelmill.plan.targets import PLAN_SCHEMA, FailureOf, Filters, KnownFailures, Plan, Skip
+from wheelmill.release.ledger.records import LedgerRun
 from wheelmill.release.ledger.releases import published
-from wheelmill.release.store import Quotas, Store
+from wheelmill.release.store import Store
 from wheelmill.wheel.platforms import AUTO_POLICY
-from wheelmill.wheel.torch_need import torch_in_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +154,8 @@ def plan(
     missing = find_missing(planned, cells)
     cost = estimate(planned, past, runners=runners)
     if matrix:
+        from wheelmill.pipeline.matrix_plan import matrix_content  # noqa: PLC0415 - all of the pipeline comes with it
+
         unreleased = before.unreleased if before else {}
         content = matrix_content(planned, releases.quotas, past, unreleased, revision)
         print_json("wheelmill.plan-matrix/1", **content, force=wanted.force)
@@ -181,84 +180,18 @@ def _failure_of(failures: KnownFailures, where: PlaceOptions, config: Config) ->
     return known_failures(failures, lambda target: builder().place(target), where.resolve_policy())
 
 
-def matrix_content(
-    planned: Plan,
-    quotas: Quotas,
-    past: PastBuilds,
-    unreleased: Mapping[str, UnreleasedGroup] | None = None,
-    ledger: str | None = None,
-) -> dict[str, object]:
-    """The shards of one run as GitHub reads them, ``{include: [...]}``, and the groups that are for a later run.
-
-    Args:
-        planned: what is to be built, or only to be released.
-        quotas: how much the place for releases takes.
-        past: what published wheels cost, by which shards are cut.
-        unreleased: groups whose wheels an earlier run has built; they are in shards of their own.
-        ledger: the state of the ledger that was planned with, which jobs then read without asking for the newest.
-    """
-    groups = groups_of(planned)
-    dependent = waiting_groups(planned)
-    ready = [group for group in groups if group.id not in dependent]
-    built_by = {name: group.run for name, group in (unreleased or {}).items()}
-    told = {"ledger": ledger} if ledger else {}
-    contents = {group.id: {**group_content(group), "run": built_by.get(group.id, ""), **told} for group in ready}
-
-    def load_of(group: Group) -> Load:
-        cost = cost_of(group, past)
-        return Load(
-            wheels=len(group.targets),
-            size=cost.size,
-            machine_hours=0 if group.id in built_by else sum(cost.jobs),
-            text=len(json.dumps(contents[group.id])),
-        )
-
-    loads = {group.id: load_of(group) for group in ready}
-    limit = replace(SHARD, wheels=quotas.wheels or SHARD.wheels)
-    runs: dict[str, list[Group]] = {}
-    for group in ready:
-        runs.setdefault(built_by.get(group.id, ""), []).append(group)
-    divided = [shard for own in runs.values() for shard in divide(own, lambda group: loads[group.id], limit)]
-
-    def load_of_all(shard: Sequence[Group]) -> Load:
-        return sum((loads[group.id] for group in shard), Load())
-
-    shards, *_later = divide(divided, load_of_all, RUN) or [()]
-    taken = {group.id for shard in shards for group in shard}
-    return {
-        "shards": [{"include": [contents[group.id] for group in shard]} for shard in shards],
-        "loads": [_load_content(load_of_all(shard)) for shard in shards],
-        "waiting": [group.id for group in groups if group.id not in taken],
-    }
-
-
-def _load_content(load: Load) -> dict[str, object]:
-    """What a shard is thought to be, for people."""
-    return {"wheels": load.wheels, "size": load.size, "machine_hours": round(load.machine_hours, 1)}
-
-
-def group_content(group: Group) -> dict[str, object]:
-    """A group as a job reads it."""
-    cell = cell_content(group.targets[0].cell)
-    return {
-        **{key: cell[key] for key in ("project", "version", "cuda", "torch", "torch_abi", "platform")},
-        "group": group.id,
-        "pythons": ",".join(str(python) for target in group.targets for python in target.pythons),
-        "wheels": len(group.targets),
-        "runner": group.runner,
-        "parts": [
-            {"number": number, "part": f"{number}/{group.parts}"}
-            for number in range(1, group.parts + 1)
-            if group.parts > 1
-        ],
-    }
-
-
 def plan_content(planned: Plan) -> dict[str, object]:
     """The plan as the JSON of the contract."""
+    from wheelmill.pipeline.matrix_plan import cell_content  # noqa: PLC0415 - as above
+
     return {
         "targets": [
-            {**cell_content(target.cell), "policy": AUTO_POLICY, "group": target.cell.group}
+            {
+                **cell_content(target.cell),
+                "policy": AUTO_POLICY,
+                "group": target.cell.group,
+                "architectures": list(map(str, target.architectures)),
+            }
             for target in planned.targets
         ],
         "skips": [
@@ -269,17 +202,4 @@ def plan_content(planned: Plan) -> dict[str, object]:
             "wheels": len(planned.targets),
             "skips": len(planned.skips),
         },
-    }
-
-
-def cell_content(cell: Cell) -> dict[str, object]:
-    """A cell as JSON shows it."""
-    return {
-        "id": cell.id,
-        "project": cell.project,
-        "version": cell.version,
-        "python": str(cell.python),
-        "cuda": str(cell.cuda),
-        **torch_in_json(cell.torch),
-        "platform": str(cell.platform),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -19,6 +19,9 @@ from wheelmill.plan.targets import BuildTarget, Filters, PastBuilds, Plan, Skip
 
 _REASONS: Final = 3
 """How many reasons of a package stand in its line in full; more of them are put together by their kinds."""
+
+_EXPLAINED: Final = 12
+"""How many packages have their reasons in their lines; those of more are put together below them, to fit a screen."""
 
 _BASES: Final[Mapping[Basis, tuple[str, str]]] = {
     Basis.MEASURED: ("", "as published wheels took"),
@@ -38,13 +41,17 @@ def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool,
         wheels: whether to list what would be built.
         skips: whether to list the reasons for what would not be built.
     """
+    projects = tuple(_by_project(planned))
+    explained = len(projects) <= _EXPLAINED
     if not wheels and not skips:
-        _print_overview(planned, past)
+        _print_overview(projects, past, explained=explained)
     if wheels:
         _print_wheels(planned)
     if skips:
         _print_skips(planned)
-    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; cells skipped: {len(planned.skips)}")
+    why = "" if explained else f" ({_why(planned.skips)})"
+    skipped = f"cells skipped: {len(planned.skips)}{why}"
+    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; {skipped}")
     if planned.targets:
         total = f"estimate: {_in_words(cost.machine_hours)} machine hours, done in {_in_words(cost.hours)}"
         size = f", {cost.size / 1e9:.2f} GB of {cost.wheels} wheels" if cost.wheels else ""
@@ -55,18 +62,19 @@ def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool,
             STDOUT.print(f"  {mark}{_in_words(share.machine_hours)} of them for {share.wheels} wheels, {words}")
 
 
-def _print_overview(planned: Plan, past: PastBuilds) -> None:
-    """Print a line a package: its wheels and what they cost, and why there are no others."""
+def _print_overview(projects: Sequence[tuple[ProjectName, Plan]], past: PastBuilds, *, explained: bool) -> None:
+    """Print a line a package: its wheels and what they cost, and why there are no others where few are shown."""
     table = Table(box=None, pad_edge=False)
     for name in ("package", "wheels", "jobs", "hours", "newest torch"):
         table.add_column(name, justify="left" if name == "package" else "right", no_wrap=True)
-    table.add_column("why not the others")
-    for project, part in _by_project(planned):
+    if explained:
+        table.add_column("why not the others")
+    for project, part in projects:
         cost = estimate(part, past)
         marks = [_BASES[basis][0] for basis, share in cost.shares.items() if share.wheels]  # of a project one
         hours = f"{marks[0]}{_in_words(cost.machine_hours)}" if marks else "-"
         counts = (str(len(part.targets)), str(cost.jobs), hours, _newest_torch(part.targets))
-        table.add_row(project, *counts, escape(_why(part.skips)))
+        table.add_row(project, *counts, *([escape(_why(part.skips))] if explained else []))
     STDOUT.print(table)
 
 
@@ -113,11 +121,13 @@ def tell_skips(plan: Plan, filters: Filters) -> None:
 
 
 def _by_project(planned: Plan) -> Iterator[tuple[ProjectName, Plan]]:
-    planned_for = {target.cell.project for target in planned.targets} | {skip.cell.project for skip in planned.skips}
-    for project in sorted(planned_for):
-        targets = tuple(target for target in planned.targets if target.cell.project == project)
-        skips = tuple(skip for skip in planned.skips if skip.cell.project == project)
-        yield project, replace(planned, targets=targets, skips=skips)
+    targets, skips = defaultdict[ProjectName, list[BuildTarget]](list), defaultdict[ProjectName, list[Skip]](list)
+    for target in planned.targets:
+        targets[target.cell.project].append(target)
+    for skip in planned.skips:
+        skips[skip.cell.project].append(skip)
+    for project in sorted({*targets, *skips}):
+        yield project, replace(planned, targets=tuple(targets[project]), skips=tuple(skips[project]))
 
 
 def _why(skips: Sequence[Skip]) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Mapping
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,7 +17,14 @@ import typer
 
 from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
-from wheelmill.cli.factory.inputs import ConfigOption, StoreBesideOption, config_at, config_to_change, store_at
+from wheelmill.cli.factory.inputs import (
+    ConfigOption,
+    StoreBesideOption,
+    config_at,
+    config_to_change,
+    store_at,
+    use_clones,
+)
 from wheelmill.cli.factory.plan import plan_content
 from wheelmill.cli.factory.plan_tables import tell_skips
 from wheelmill.cli.factory.sandbox import BuildOptions, check_none_left, environments_in
@@ -24,9 +36,10 @@ from wheelmill.config.annotations import Unquoted
 from wheelmill.config.model import Config
 from wheelmill.config.upkeep.amend import amend
 from wheelmill.errors import BuildError, CompileError, ReleaseError, SmokeError
-from wheelmill.names import ProjectName, ReleaseTag
+from wheelmill.names import ProjectName, PythonVersion, ReleaseTag
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.required import find_missing
+from wheelmill.plan.sample import smallest_sample_of
 from wheelmill.plan.targets import Cell, FailureOf, Filters, Plan
 from wheelmill.release.ledger.releases import published
 
@@ -59,8 +72,16 @@ def run(
     until: Annotated[
         Until, typer.Option(help="The last stage; after smoke the tested wheels are in DIR/wheels.")
     ] = Until.INDEX,
+    sample: Annotated[
+        bool,
+        typer.Option(
+            "--sample",
+            help="Of each package one wheel for one GPU architecture, the newest that can be built here; into"
+            " DIR/sample, and never released.",
+        ),
+    ] = False,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Compile everything anew; write each package's seconds to packages.yml.")
+        bool, typer.Option("--measure", help="Compile everything anew; write what each package takes to packages.yml.")
     ] = False,
     output: Annotated[Path, typer.Option(help="Folder for wheels, releases and site.", metavar="DIR")] = Path("out"),
     as_json: JsonOption = False,
@@ -68,18 +89,20 @@ def run(
     """Plan, build, smoke, release and index: what is published already is not built again."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
-    wanted = filters.for_this_machine(projects)
+    wanted = where.narrow(filters.for_this_machine(projects))
+    releases = store_at(store or f"dir:{output / 'releases'}")
+    if sample or wanted.sample:
+        wanted, until, output = replace(wanted, sample=True), Until.SMOKE, output / "sample"
     policy = where.resolve_policy()
     configuration = config_to_change(config) if measure else config_at(config)
     if measure:
         os.environ["CCACHE_RECACHE"] = "1"  # what the compiler cache has would be too quick
-    releases = store_at(store or f"dir:{output / 'releases'}")
     builder = where.limited_builder(configuration)
     state = published(releases, say_warning)
     failed = known_failures(state.failures, builder.place, policy)
-    planned = plan_run(configuration, wanted, state.cells, failed)
+    planned = plan_run(configuration, wanted, state.cells, failed, smallest(where, configuration) if sample else None)
     publishes = until is Until.INDEX
-    with progress() as shown:
+    with use_clones(where.clone), progress() as shown:
         factory = pipeline.Factory(
             builder=builder,
             environments=environments_in(where.sandbox, configuration),
@@ -96,7 +119,7 @@ def run(
         print_json("wheelmill.run/1", **plan_content(planned), **_outcome_content(outcome))
     _say_what_came(outcome, output, publishes=publishes)
     if measure:
-        _write_seconds(outcome.built, configuration.file)
+        _write_costs(outcome.built, configuration.file)
     _raise_for(outcome, planned)
 
 
@@ -105,13 +128,34 @@ def _say_what_came(outcome: RunOutcome, output: Path, *, publishes: bool) -> Non
     say(f"wheels examined: {len(outcome.verdicts)}; failures: {len(outcome.failures)}; {place}")
 
 
-def plan_run(config: Config, wanted: Filters, published: Mapping[Cell, ReleaseTag], failed: FailureOf) -> Plan:
+def smallest(where: BuildOptions, config: Config) -> Callable[[Plan], Plan]:
+    """What leaves of a plan the smallest sample that this machine can build, with the Python that runs here."""
+    python = PythonVersion(sys.version_info.major, sys.version_info.minor)
+    return partial(smallest_sample_of, python=python, can_build=lambda target: where.can_build(target, config))
+
+
+def plan_run(
+    config: Config,
+    wanted: Filters,
+    published: Mapping[Cell, ReleaseTag],
+    failed: FailureOf,
+    sampled: Callable[[Plan], Plan] | None = None,
+) -> Plan:
     """Plan a run, and say what it leaves out and what its wheels cannot be tried without.
+
+    Args:
+        config: the packages, and the facts about what can exist.
+        wanted: the cells that are wanted.
+        published: the cells that a release already holds.
+        failed: looks up what became of the same build before.
+        sampled: leaves a few targets that stand for the others; None leaves all.
 
     Raises:
         BuildError: a package that another one requires is not published, and nobody asked for it.
     """
     planned = make_plan(config, wanted, published, failed)
+    if sampled:
+        planned = sampled(planned)
     tell_skips(planned, wanted)
     missing = find_missing(planned, published)
     if forgotten := [each for each in missing if each.requires not in wanted.projects]:
@@ -148,20 +192,24 @@ def _outcome_content(outcome: RunOutcome) -> dict[str, object]:
     }
 
 
-def _write_seconds(built: Iterable[Provenance], packages: Path) -> None:
-    """Write what the slowest build of each package took for each GPU architecture: further Pythons share its objects.
+def _write_costs(built: Iterable[Provenance], packages: Path) -> None:
+    """Write what the slowest build of each package took, and its largest compiler; further Pythons share objects.
 
     Raises:
         ConfigurationError: the file cannot be changed in place; then it stays as it was.
     """
-    slowest: dict[ProjectName, int] = {}
+    costs: dict[tuple[ProjectName, str], int] = defaultdict(int)
     for wheel in built:
-        seconds = max(1, round(wheel.seconds / len(wheel.architectures)))
-        slowest[wheel.cell.project] = max(seconds, slowest.get(wheel.cell.project, 0))
-    if slowest:
-        amend(packages, {("packages", name, "seconds"): Unquoted(str(seconds)) for name, seconds in slowest.items()})
-    for name, seconds in slowest.items():
-        say(f"{packages}: {name} takes {seconds} seconds for each GPU architecture")
+        measured = {"seconds": max(1, round(wheel.seconds / len(wheel.architectures)))}
+        if wheel.memory:
+            measured["memory_per_job"] = math.ceil(wheel.memory / (1 << 30))
+        for key, value in measured.items():
+            costs[wheel.cell.project, key] = max(value, costs[wheel.cell.project, key])
+    if costs:
+        amend(packages, {("packages", *key): Unquoted(str(value)) for key, value in costs.items()})
+    for (name, key), value in costs.items():
+        unit = "seconds for each GPU architecture" if key == "seconds" else "GB for each compiler"
+        say(f"{packages}: {name} takes {value} {unit}")
 
 
 def _raise_for(outcome: RunOutcome, planned: Plan) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wheelmill.cli.factory.filters import read_values
+from wheelmill.cli.factory.inputs import CloneOption
 from wheelmill.cli.shared.output import say
 from wheelmill.config.model import Config
 from wheelmill.errors import TimeOverError, UsageError
-from wheelmill.plan.targets import BuildTarget
+from wheelmill.names import Architecture
+from wheelmill.plan.targets import BuildTarget, Filters
 from wheelmill.system.sandbox import check_confinement
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.platforms import AUTO_POLICY, PUBLISHED_POLICY
@@ -83,6 +86,13 @@ class PlaceOptions:
         limits = Limits(memory=memory, cpus=cpus, network=self.network)
         return DockerBuilder(images=config.images, compatibility=config.compatibility, limits=limits)
 
+    def can_build(self, target: BuildTarget, config: Config) -> bool:
+        """Whether there is a compiler for a target."""
+        from wheelmill.build.toolkit import has_toolkit  # noqa: PLC0415 - part of the factory extra
+
+        cuda = target.cell.cuda
+        return has_toolkit(cuda, target.toolkit) if self.sandbox is SandboxKind.LOCAL else cuda in config.images.cuda
+
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions(PlaceOptions):
@@ -97,6 +107,15 @@ class BuildOptions(PlaceOptions):
         typer.Option(help="Processors that a build's container may use.", metavar="N", min=1, envvar="WHEELMILL_CPUS"),
     ] = None
 
+    arch: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Compile for these GPU architectures only: 9.0, 12.0+PTX. Such a wheel is tried, never released."
+            " Repeatable, commas allowed.",
+            metavar="X",
+        ),
+    ] = None
+    clone: CloneOption = None
     time_limit: Annotated[
         float | None,
         typer.Option(help="Stop builds after these minutes, keep what is done and exit with 3.", metavar="N", min=0),
@@ -110,6 +129,15 @@ class BuildOptions(PlaceOptions):
             file_okay=False,
         ),
     ] = None
+
+    def narrow(self, wanted: Filters) -> Filters:
+        """Leave out other GPU architectures than those that are named.
+
+        Raises:
+            UsageError: one of them is none.
+        """
+        architectures = read_values("--arch", self.arch, Architecture.parse)
+        return replace(wanted, sample=bool(architectures), architectures=architectures)
 
     @property
     def seconds(self) -> float | None:

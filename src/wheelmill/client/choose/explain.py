@@ -15,6 +15,8 @@ from wheelmill.client.choose.resolve import Search, open_finder
 from wheelmill.client.choose.suggest import cost_of
 from wheelmill.client.records import Candidate, Inside, Mismatch, Resolution, TargetEnvironment, Unresolved
 from wheelmill.client.source_records import SourceOutcome
+from wheelmill.names import ProjectName
+from wheelmill.system import resources
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +88,22 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
             warnings=found.warnings(outcomes),
             sources=outcomes,
         )
+
+
+def has_namesake(project: ProjectName) -> bool:
+    """Whether the package index is known to have another project of a name, by what ships of ``packages.yml``.
+
+    Only one key of the file is read: a client need not know what the others mean.
+    """
+    from wheelmill.config.document import read_document  # noqa: PLC0415 - other commands do without YAML
+    from wheelmill.config.load import PACKAGES  # noqa: PLC0415 - the same
+
+    match read_document(resources.CONFIG / PACKAGES).content:
+        case {"packages": {**packages}}:
+            entry = packages.get(project)
+            return isinstance(entry, dict) and entry.get("pypi") == "other"
+        case _:
+            return False
 
 
 def _distance(verdict: Assessment, target: TargetEnvironment) -> tuple[float, ...]:

@@ -16,24 +16,36 @@ from wheelmill.names import ProjectName
 
 if TYPE_CHECKING:
     from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
+    from wheelmill.config.model.git_source import GitSource
+    from wheelmill.config.model.gpus import DEFAULT_ARCHITECTURES, ArchitectureRule, ArchVariable
     from wheelmill.config.model.images import CudaImages, ImageReference, Images
     from wheelmill.config.model.listing import Listing, Removed, Status, StatusEntry, Yanked
     from wheelmill.config.model.lock import Lock, LockedCommit, LockedRequirement, LockedRequirements, LockedSdist
+    from wheelmill.config.model.matrix import MatrixRule, Part
     from wheelmill.config.model.packages import (
-        DEFAULT_ARCHITECTURES,
         EVERY_BUILD_NEEDS,
-        ArchVariable,
         Expectations,
-        GitSource,
-        MatrixRule,
+        NameElsewhere,
         Need,
         Package,
-        Part,
+        Topic,
         without_torch,
     )
-    from wheelmill.config.package_fields import MAX_JOBS, BuildArguments
+    from wheelmill.config.model.requires_dist import RequiresDist, projects_of
+    from wheelmill.config.model.system_packages import SystemPackages
+    from wheelmill.config.package_fields import (
+        ARCHITECTURES_IN,
+        MAX_JOBS,
+        ArchForm,
+        BuildArguments,
+        Component,
+        OwnWheel,
+    )
 else:
-    _HOMES = ("model.compatibility", "model.images", "model.listing", "package_fields", "model.packages", "model.lock")
+    _HOMES = (
+        *("model.compatibility", "model.images", "model.listing", "package_fields"),
+        *("model.gpus", "model.packages", "model.lock"),
+    )
 
     def __getattr__(name: str) -> object:
         """Find what is asked for in the module that has it."""
@@ -45,12 +57,16 @@ else:
 
 
 __all__ = [
+    "ARCHITECTURES_IN",
     "DEFAULT_ARCHITECTURES",
     "EVERY_BUILD_NEEDS",
     "MAX_JOBS",
+    "ArchForm",
     "ArchVariable",
+    "ArchitectureRule",
     "BuildArguments",
     "Compatibility",
+    "Component",
     "Config",
     "CudaFacts",
     "CudaImages",
@@ -66,15 +82,21 @@ __all__ = [
     "LockedRequirements",
     "LockedSdist",
     "MatrixRule",
+    "NameElsewhere",
     "Need",
+    "OwnWheel",
     "Package",
     "Part",
     "Removed",
+    "RequiresDist",
     "Status",
     "StatusEntry",
+    "SystemPackages",
+    "Topic",
     "TorchFacts",
     "TorchRelease",
     "Yanked",
+    "projects_of",
     "without_torch",
 ]
 

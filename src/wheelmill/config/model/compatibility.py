@@ -5,13 +5,22 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from wheelmill.config.annotations import After, ByVersion, ConfigFile, EachKeyOnce, Either, Entry, Items, KeyPath, Read
 from wheelmill.config.fields import KnownPlatform, Platforms, Text, VersionText, WholeNumber, text_of, text_that
-from wheelmill.names import Architecture, CudaTag, CudaVersion, Platform, PythonVersion, StableTorch, TorchVersion
+from wheelmill.names import (
+    Architecture,
+    CudaTag,
+    CudaVersion,
+    Platform,
+    PythonVersion,
+    StableTorch,
+    TorchNeed,
+    TorchVersion,
+)
 
 
 def _ascending(pythons: tuple[PythonVersion, ...], _above: object) -> tuple[PythonVersion, ...]:
@@ -160,11 +169,53 @@ class Compatibility(ConfigFile):
         cudas = {torch: frozenset[CudaVersion]().union(*release.cuda.values()) for torch, release in self.torch.items()}
         return {cuda: tuple(torch for torch, each in cudas.items() if cuda in each) for cuda in self.cuda}
 
+    @functools.cached_property
+    def why_unknown(self) -> Callable[[TorchNeed | None, CudaVersion, Platform, PythonVersion], str | None]:
+        """Says which value of a combination stands nowhere in the file. It keeps its answers: packages ask the same."""
+        return functools.cache(self._why_unknown)
+
+    @functools.cached_property
+    def why_unpublished(self) -> Callable[[TorchVersion, CudaVersion, Platform, PythonVersion], str | None]:
+        """Says why there is no torch for a combination, if there is none. It keeps its answers, too."""
+        return functools.cache(self._why_unpublished)
+
+    def _why_unknown(
+        self, torch: TorchNeed | None, cuda: CudaVersion, platform: Platform, python: PythonVersion
+    ) -> str | None:
+        if platform not in self.platforms:
+            return f"platform {platform} is not in compatibility.yml"
+        if cuda not in self.cuda:
+            return f"CUDA {cuda} is not in compatibility.yml"
+        if isinstance(torch, TorchVersion) and not self.torch.known(torch):
+            candidates = [str(each) for each in self.torch.candidates if str(each).startswith(f"{torch}rc")]
+            known = f"; its release candidate {candidates[-1]} is" if candidates else ""
+            return f"torch {torch} is not in compatibility.yml{known}"
+        if python not in (self.torch_pythons if torch else self.pythons):
+            return f"Python {python} is not in compatibility.yml"
+        return None
+
+    def _why_unpublished(
+        self, torch: TorchVersion, cuda: CudaVersion, platform: Platform, python: PythonVersion
+    ) -> str | None:
+        if (release := self.torch.known(torch)) is None:
+            return None
+        if cuda not in (published := release.cuda.get(platform, frozenset())):
+            others = ", ".join(map(str, sorted(published))) or "no CUDA"
+            return f"torch {torch} is not published for CUDA {cuda} on {platform} ({others} there)"
+        if python not in release.python[platform]:
+            elsewhere = any(python in pythons for pythons in release.python.values())
+            where = f" on {platform}" if elsewhere else ""
+            return f"torch {torch} is not published for Python {python}{where}"
+        return None
+
     def cxx_standard(self, torch: TorchVersion) -> int | None:
         """The C++ standard that the headers of a torch ask for; None where every source may choose."""
+        return max((standard for version, standard in self._cxx_standards if version <= torch), default=None)
+
+    @functools.cached_property
+    def _cxx_standards(self) -> tuple[tuple[TorchVersion, int], ...]:
         facts = {**self.torch, **self.torch.candidates}
-        asked = (release.cxx for version, release in facts.items() if version <= torch and release.cxx)
-        return max(asked, default=None)
+        return tuple((version, release.cxx) for version, release in facts.items() if release.cxx)
 
     def torch_place(self, torch: TorchVersion, cuda: CudaVersion, platform: Platform) -> str | None:
         """Where a build gets torch from: what uv calls the index of a CUDA, or the URL of the one of candidates."""

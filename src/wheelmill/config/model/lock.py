@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -24,7 +24,8 @@ from wheelmill.config.fields import (
     index_requirement,
     text_of,
 )
-from wheelmill.config.model.packages import GitSource, Package
+from wheelmill.config.model.git_source import GitSource
+from wheelmill.config.model.packages import Package
 from wheelmill.names import ProjectName, ProjectVersion, PythonVersion
 
 _ANY_PATCH: Final = 99
@@ -76,7 +77,7 @@ class LockedCommit(GitSource):
 
     def is_of(self, source: GitSource) -> bool:
         """Whether it was found there."""
-        return (self.git, self.ref, self.submodules) == (source.git, source.ref, source.submodules)
+        return all(getattr(self, key.name) == getattr(source, key.name) for key in fields(GitSource))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +118,10 @@ class Lock(ConfigFile):
                 return commit if commit and commit.is_of(source.at(version)) else None
             case folder:
                 return folder
+
+    def lacks_commit(self, package: Package, version: ProjectVersion) -> bool:
+        """Whether a version is built from git, and no commit of it is locked."""
+        return isinstance(package.source, GitSource) and self.source_of(package, version) is None
 
     def versions_in(self, project: ProjectName, versions: SpecifierSet) -> tuple[ProjectVersion, ...]:
         """The locked versions of a project that lie in a range, ascending."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 
 from wheelmill.config.annotations import After, ConfigFile, Either, Entry, Items, KeyPath
 from wheelmill.config.fields import (
-    Architectures,
     Name,
     Platforms,
     Range,
@@ -26,16 +22,20 @@ from wheelmill.config.fields import (
     UpstreamVersions,
     WholeNumber,
 )
+from wheelmill.config.model.git_source import GitSource
+from wheelmill.config.model.gpus import DEFAULT_ARCHITECTURES, ArchitecturesOrRules, ArchVariable
+from wheelmill.config.model.matrix import Defaults, MatrixRule, Part
+from wheelmill.config.model.requires_dist import RequiresDist, projects_of
+from wheelmill.config.model.system_packages import SystemPackages
 from wheelmill.config.package_fields import (
     ISOLATED,
     AllowedCode,
     Arguments,
+    Component,
     CxxStandard,
     File,
     Folder,
     Gigabytes,
-    GitRef,
-    GitUrl,
     Licence,
     Minutes,
     Modules,
@@ -43,21 +43,32 @@ from wheelmill.config.package_fields import (
     Runner,
     Script,
     Variable,
+    VariableText,
 )
-from wheelmill.names import Architecture, ProjectName, ProjectVersion, StableTorch, TorchVersion
+from wheelmill.names import ProjectName, ProjectVersion, StableTorch, TorchVersion
 from wheelmill.wheel.findings import Code
 from wheelmill.wheel.reserved import reservation
 
 EVERY_BUILD_NEEDS: Final = ("setuptools", "wheel")
 """Installed for every build: most have no isolation and take them for granted."""
 
-DEFAULT_ARCHITECTURES: Final = tuple(map(Architecture.parse, ("7.5", "8.0", "8.6", "9.0", "10.0", "12.0+PTX")))
-"""Turing to Blackwell, with PTX for what comes later; within a major, machine code runs on later minors."""
-
 _NO_AXIS: Final = "torch is no axis of a package with torch_abi; what it is for stands there"
+
+_NAME_UNSAID: Final = (
+    "is required of a git source, whose name may be another's: what the package index has under it, 'same', 'other' or "
+    "'absent'"
+)
 
 Need = Literal["torch", "cuda", "nvrtc", "driver"]
 """What a wheel is linked to or loads: torch, CUDA without torch, CUDA's run-time compiler, libcuda.so.1."""
+
+Topic = Literal[
+    "attention", "state-space", "graph", "3d", "quantization", "inference", "moe", "communication", "training"
+]
+"""What a package is for; pages for people are grouped by these, in this order."""
+
+NameElsewhere = Literal["same", "other", "absent"]
+"""What the package index has under a package's name: it, from the same home; another project; nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,73 +82,12 @@ class Expectations:
     requires: tuple[ProjectName, ...] = ()
     """Packages of ours that are installed beside it, and so built before it."""
     needs: tuple[Need, ...] = ()
+    import_needs: Literal["driver"] | None = None
+    """What its modules load when they are imported, so that a machine without it imports them beside a stub."""
     cudart: Literal["shared", "static"] | None = None
     """How it holds the CUDA runtime; None does not say."""
     allow: Mapping[Code, str] = field(default_factory=dict)
     """Faults that are no reason to refuse it, each with the reason why."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part(Entry):
-    """A part of the matrix: every axis that is given must match."""
-
-    version: Range | None = None
-    python: Range | None = None
-    cuda: Range | None = None
-    torch: Range | None = None
-    platform: Platforms | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Defaults(Entry):
-    """What is built of packages that say nothing of an axis. Whoever asks for a value gets it all the same."""
-
-    python: Range | None = None
-    """Pythons: ">=3.10"."""
-    cuda: Range | None = None
-    """CUDA releases: ">=12.6"."""
-    torch: Range | None = None
-    """torch minor releases: ">=2.10"."""
-    platforms: Platforms | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class MatrixRule(Part):
-    """A part of the matrix that is treated differently, and why."""
-
-    reason: Text
-    """Why; people who miss a wheel will read it."""
-    since: dt.date | None = None
-    """Since when. Must be there where the newest torch is left out, so that nobody forgets to look again."""
-
-    @property
-    def explained(self) -> str:
-        """``its code is for torch 2.8 (since 2026-11-21)``."""
-        return f"{self.reason} (since {self.since})" if self.since else self.reason
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArchVariable(Entry):
-    """A package's own variable for GPU architectures, where it does not read TORCH_CUDA_ARCH_LIST."""
-
-    name: Variable
-    form: Literal["dotted", "digits"]
-    """``dotted`` writes 8.0;9.0, ``digits`` writes 80;90."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GitSource(Entry):
-    """A git repository with the source."""
-
-    git: GitUrl
-    """https:// or file://, without a user."""
-    ref: GitRef
-    """A tag, a branch or a commit; {version} stands for the upstream version."""
-    submodules: Truth = False
-
-    def at(self, version: ProjectVersion) -> GitSource:
-        """The source of one version."""
-        return replace(self, ref=self.ref.replace("{version}", version))
 
 
 def _cuda_or_torch(needs: tuple[Need, ...], above: Mapping[str, Any]) -> tuple[Need, ...]:
@@ -150,6 +100,18 @@ def _of_listed_versions(source: object, above: Mapping[str, Any]) -> object:
     if source is not None and isinstance(above.get("versions"), SpecifierSet):
         raise ValueError("a range of versions is looked up in the package index; list the versions instead")
     return source
+
+
+def _as_its_source(claim: NameElsewhere | None, above: Mapping[str, Any]) -> NameElsewhere | None:
+    if claim not in (None, "same") and "source" in above and above["source"] is None:
+        raise ValueError(f"expected 'same', not '{claim}': its source distribution is of the package index")
+    return claim
+
+
+def _for_some_system(packages: SystemPackages | None, _above: object) -> SystemPackages | None:
+    if packages == SystemPackages():
+        raise ValueError("expected names under dnf, apt or both")
+    return packages
 
 
 def _beside_torch(abi: StableTorch | None, above: Mapping[str, Any]) -> StableTorch | None:
@@ -173,6 +135,8 @@ class PackageEntry(Entry):
     """One line."""
     licence: Licence | None = None
     """SPDX expression."""
+    tags: Annotated[tuple[Topic, ...], Items()] = ()
+    """What it is for: attention, state-space, graph, 3d, quantization, inference, moe, communication, training."""
     redistributable: Truth = True
     """Whether the licence lets others be given the wheels; if not, they are planned as skips."""
     source: Annotated[
@@ -180,12 +144,17 @@ class PackageEntry(Entry):
     ] = None
     """A folder inside the configuration folder, "." for that folder itself, or a git repository, instead of a source
     distribution."""
+    pypi: Annotated[NameElsewhere | None, After(_as_its_source)] = None
+    """What the package index has under its name: ``same``, it, from the same home; ``other``, another project;
+    ``absent``, nothing. A git source must say it; a source distribution of the package index is the same."""
     patches: tuple[File, ...] = ()
     """Patch files inside the configuration folder, applied in this order with one leading path part removed."""
     build_args: Arguments = ISOLATED
     """--no-build-isolation and --config-settings=KEY=VALUE."""
     extra_deps: Requirements = ()
     """Requirements of the build; torch among them makes torch an axis of the matrix."""
+    system_packages: Annotated[SystemPackages | None, After(_for_some_system)] = None
+    """Development packages of the operating system that the build needs: {dnf: [libaio-devel], apt: [libaio-dev]}."""
     requires: tuple[Name, ...] = ()
     """Packages of this file that are built before it and installed beside it."""
     abi: Literal["cpython", "abi3", "none"] = "cpython"
@@ -194,24 +163,38 @@ class PackageEntry(Entry):
     it requires Python 3.10, ``python: ">=3.10"`` says it."""
     needs: Annotated[tuple[Need, ...], Items(or_one=True), After(_cuda_or_torch)] = ()
     """What its wheels are linked to or load: torch (also when extra_deps has it), cuda alone, nvrtc, the driver."""
+    import_needs: Literal["driver"] | None = None
+    """Its modules load libcuda.so.1 when they are imported; where there is none, they are imported beside a stub."""
+    requires_dist: RequiresDist | None = None
+    """What its wheels require, where that differs from what the source says."""
     cudart: Literal["shared", "static"] | None = None
     """How its wheels hold the CUDA runtime; a wheel that differs is refused."""
     allow: Mapping[AllowedCode, Text] = field(default_factory=dict)
     """Codes of docs/smoke.md for which its wheels are not refused, each with the reason why."""
-    env: Annotated[Mapping[Variable, Text], After(_sorted)] = field(default_factory=dict)
-    """Environment variables of the build."""
+    env: Annotated[Mapping[Variable, VariableText], After(_sorted)] = field(default_factory=dict)
+    """Environment variables of the build. {architectures:dotted}, {architectures:digits} and {architectures:cmake} in
+    them stand for the GPU architectures in the forms of ``arch_variable``."""
     cxx_standard: CxxStandard | None = None
     """The C++ standard that a source which asks for an older one is compiled with; by default the one that torch's
     headers need. ``as-is`` leaves it to the source."""
-    architectures: Architectures = DEFAULT_ARCHITECTURES
-    """GPU architectures as TORCH_CUDA_ARCH_LIST writes them."""
+    architectures: ArchitecturesOrRules = DEFAULT_ARCHITECTURES
+    """GPU architectures as TORCH_CUDA_ARCH_LIST writes them, or rules for them of which the first that matches decides:
+    [{cuda: ">=12.9", platform: [linux_aarch64], list: ["10.0f"]}, {list: ["9.0"]}]."""
     arch_variable: ArchVariable | None = None
+    gencode: Literal["replace"] | None = None
+    """``replace`` puts these architectures in the place of those that the source hands to nvcc (-gencode, -arch,
+    -code), unless all of them are for one kind of GPU alone, as in sm_90a: such a file is written for it."""
+    gpu_probe: Literal["as-is"] | None = None
+    """By default torch tells a setup.py that asks that the build machine has a GPU of each of these architectures;
+    ``as-is`` leaves torch to say what is there."""
     python: Range | None = None
     """Pythons to build for: ">=3.10"."""
     cuda: Range | None = None
     """CUDA releases to build for: ">=12.4,<14"."""
     torch: Range | None = None
     """torch minor releases to build for: ">=2.6"."""
+    toolkit: Annotated[tuple[Component, ...], Items()] = ()
+    """What the build needs of NVIDIA's beside the compiler, the CUDA runtime and CCCL. torch brings most of it."""
     torch_abi: Annotated[StableTorch | None, After(_beside_torch)] = None
     """What its wheels link to is torch's stable ABI alone, as it is from one torch on: {stable: "2.10"}, or
     {stable: "2.10", below: "2.16"}. Torch is then no axis: one wheel serves every torch of the range."""
@@ -230,7 +213,7 @@ class PackageEntry(Entry):
     """Seconds that a wheel takes to build for each of its GPU architectures, until published wheels tell;
     `wheelmill run --measure` writes it."""
     memory_per_job: Gigabytes | None = None
-    """GB that one compiler takes at its peak."""
+    """GB that one compiler takes at its peak; `wheelmill run --measure` writes it."""
     shards_per_wheel: Parts | None = None
     """Jobs that compile a part of its source each, before one links them; by default as many as ``seconds`` asks for,
     which is none where one job has the time."""
@@ -259,11 +242,13 @@ class Package(PackageEntry):
     def expectations(self) -> Expectations:
         """What its wheels must do."""
         torch: set[Need] = {"torch"} if has_torch(self.extra_deps) else set()
+        driver: set[Need] = {self.import_needs} if self.import_needs else set()
         return Expectations(
             imports=self.test_import or (self.name.replace("-", "_"),),
             script=self.smoke_script,
             requires=self.requires,
-            needs=tuple(sorted(torch.union(self.needs))),
+            needs=tuple(sorted(torch.union(driver, self.needs))),
+            import_needs=self.import_needs,
             cudart=self.cudart,
             allow=self.allow,
         )
@@ -272,6 +257,15 @@ class Package(PackageEntry):
     def scope(self) -> Part:
         """What it is built for."""
         return Part(python=self.python, cuda=self.cuda, torch=self.torch, platform=self.platforms)
+
+    @property
+    def elsewhere(self) -> NameElsewhere | None:
+        """What the package index has under its name; None where nobody says it."""
+        return "same" if self.source is None else self.pypi
+
+    def place_of(self, key: str) -> str:
+        """Name a key of its entry the way that faults of the file do: ``packages.yml: packages.demo.source.ref``."""
+        return f"packages.yml: packages.{self.name}.{key}"
 
     @property
     def needs_torch(self) -> bool:
@@ -309,6 +303,8 @@ class Packages(ConfigFile):
                 yield ("packages", name), reason
             if entry.versions is None and not isinstance(entry.source, Path):
                 yield ("packages", name, "versions"), "is required"
+            if entry.pypi is None and isinstance(entry.source, GitSource):
+                yield ("packages", name, "pypi"), _NAME_UNSAID
             for place, required in enumerate(entry.requires):
                 if required not in self.packages:
                     yield ("packages", name, "requires", place), f"there is no package {required} in this file"
@@ -335,18 +331,17 @@ def _torch_keys(entry: PackageEntry) -> Iterator[KeyPath]:
         yield ("torch",)
     if entry.include:
         yield ("include",)
-    yield from (("exclude", place, "torch") for place, rule in enumerate(entry.exclude) if rule.torch is not None)
+    rules = (("exclude", entry.exclude), ("architectures", entry.architectures))
+    for key, listed in rules:
+        places = (place for place, rule in enumerate(listed) if isinstance(rule, Part) and rule.torch is not None)
+        yield from ((key, place, "torch") for place in places)
 
 
 def without_torch(requirements: Iterable[str]) -> tuple[str, ...]:
     """Leave out torch: the target decides its version."""
-    return tuple(text for text in requirements if _project_of(text) != "torch")
+    return tuple(text for text in requirements if not has_torch([text]))
 
 
 def has_torch(requirements: Iterable[str]) -> bool:
     """Whether torch is among requirements."""
-    return any(_project_of(text) == "torch" for text in requirements)
-
-
-def _project_of(requirement: str) -> str:
-    return canonicalize_name(Requirement(requirement).name)
+    return "torch" in projects_of(requirements)

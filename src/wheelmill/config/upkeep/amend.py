@@ -23,9 +23,9 @@ Edit = tuple[int, int, str]
 def amend(path: Path, values: Mapping[KeyPath, Any]) -> None:
     """Set values and keep every other byte.
 
-    A value that is there is replaced where it stands; it must be a scalar or stand in brackets. A key that is not there
-    is added below the others of its mapping, with keys and values of its own or with a single value, which may also
-    stand in brackets.
+    A value that is there is replaced where it stands, a mapping with the comments in it; a list must stand in brackets.
+    A key that is not there is added below the others of its mapping, with keys and values of its own or with a single
+    value, which may also stand in brackets.
 
     Raises:
         ConfigurationError: the file cannot be read, or would not say just this afterwards; then it stays as it was.
@@ -46,7 +46,10 @@ def _edit(text: str, root: yaml.MappingNode, key_path: KeyPath, value: Any) -> E
     mapping = root
     for key in parents:
         mapping = _children(mapping)[key]
-    if node := _children(mapping).get(last):
+    if (node := _children(mapping).get(last)) and isinstance(value, dict) and not node.flow_style:
+        lines = _lines(value, "\n" + " " * node.start_mark.column)
+        return node.start_mark.index, _end_of_line(text, node), lines.lstrip()
+    if node:
         written = value if isinstance(value, str) and node.style is None else _flow(value)
         return node.start_mark.index, node.end_mark.index, written
     single = "" if isinstance(value, dict) else f"{last}: {_flow(value)}"
@@ -61,8 +64,17 @@ def _edit(text: str, root: yaml.MappingNode, key_path: KeyPath, value: Any) -> E
     indent = "\n" + " " * column
     if single:
         return start, end, f"{indent}{single}"
-    lines = (f"{indent}  {key}: {_flow(item)}" for key, item in value.items())
-    return start, end, "".join([f"{indent}{json.dumps(last)}:", *lines])
+    return start, end, f"{indent}{json.dumps(last)}:{_lines(value, f'{indent}  ')}"
+
+
+def entry_text(name: str, entry: Mapping[str, Any]) -> str:
+    """What `amend` writes of an entry."""
+    return f"  {json.dumps(name)}:{_lines(entry, chr(10) + ' ' * 4)}"
+
+
+def _lines(mapping: Mapping[str, Any], indent: str) -> str:
+    """Keys and values, a line each, with what each of them begins with."""
+    return "".join(f"{indent}{key}: {_flow(item)}" for key, item in mapping.items())
 
 
 def _children(mapping: yaml.MappingNode) -> dict[str | int, Any]:

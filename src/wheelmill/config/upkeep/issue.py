@@ -1,13 +1,15 @@
 """A package request: the answers to an issue form, as an entry of ``packages.yml``.
 
 The form is ``.github/ISSUE_TEMPLATE/package-request.yml``. GitHub writes every question as a heading and
-the answer below it; whoever may open an issue may write anything there instead.
+the answer below it; whoever may open an issue may write anything there instead. Nothing of it is dropped in silence.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -33,26 +35,55 @@ def _versions(answer: str) -> str | list[str]:
 
 
 def _build_args(answer: str) -> str | None:
-    return "--no-build-isolation" if answer.startswith("No:") else None
+    if answer.startswith("Yes:"):
+        return None
+    return "--no-build-isolation" if answer.startswith("No:") else answer
+
+
+def _git(answer: str) -> dict[str, str]:
+    git, _, ref = answer.rpartition("@")
+    return {"git": git, "ref": ref}
 
 
 QUESTIONS: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
     "Versions": ("versions", _versions),
+    "Git repository": ("source", _git),
+    "Its name on the package index": ("pypi", lambda answer: answer.partition(":")[0]),
     "Description": ("description", str),
     "Licence": ("licence", str),
     "Is it built in isolation?": ("build_args", _build_args),
     "Build requirements": ("extra_deps", _words),
+    "NVIDIA's libraries": ("toolkit", _words),
     "GPU architectures": ("architectures", _words),
     "Modules to import": ("test_import", _words),
 }
 """Questions of the form that become keys of the entry, and how their answers become values."""
 
+_REST: Final = "Anything else"
+_CHECKED: Final = "Checked"
+BOXES: Final = (
+    "Its licence lets others be given the wheels",
+    "It has compiled CUDA code; a pure Python package needs no wheels from here",
+)
+"""What has to be ticked."""
 
-def entry_from(issue: Path) -> tuple[str, dict[str, object]]:
+_TICKED: Final = re.compile(r"- \[[xX]\] (.*)")
+_ASSIGNMENT: Final = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageRequest:
+    """What an issue asks for."""
+
+    name: str
+    entry: Mapping[str, object]
+    """As `amend` takes it."""
+    left: tuple[str, ...]
+    """Lines that no program understands, for a person to read."""
+
+
+def read_request(issue: Path) -> PackageRequest:
     """Read the text of an issue.
-
-    Returns:
-        The name of the package, and its entry as `amend` takes it.
 
     Raises:
         ConfigurationError: it does not answer the form, or with something that may not stand in ``packages.yml``.
@@ -60,18 +91,41 @@ def entry_from(issue: Path) -> tuple[str, dict[str, object]]:
     answers = _answers_in(issue)
     name = answers.get(_NAME, (1, ""))[1]
     given = {key: read(answers[question][1]) for question, (key, read) in QUESTIONS.items() if question in answers}
-    entry = {key: value for key, value in given.items() if value is not None}
+    env, left = _variables_in(answers.get(_REST, (1, ""))[1])
+    entry = {key: value for key, value in given.items() if value is not None} | ({"env": env} if env else {})
     _, found = validate({"packages": {name: entry}}, Packages, issue.parent)
-    questions = {key: question for question, (key, _) in QUESTIONS.items()}
+    questions = {key: question for question, (key, _) in QUESTIONS.items()} | {"env": _REST}
     faults = []
     for key_path, message in found:
         keys = key_path[2:]  # behind "packages" and the name
-        question = questions[str(keys[0])] if keys else _NAME
-        line = answers.get(question, (1, ""))[0]
-        faults.append(phrase_fault(issue, (line, 1), (question,), message))
+        key = str(keys[0]) if keys else ""
+        faults.append((questions.get(key, key or _NAME), message))
+    faults += _refusals(answers)
     if faults:
-        raise ConfigurationError(tuple(dict.fromkeys(faults)))
-    return name, entry
+        lines = (phrase_fault(issue, (answers.get(asked, (1, ""))[0], 1), (asked,), text) for asked, text in faults)
+        raise ConfigurationError(tuple(dict.fromkeys(lines)))
+    return PackageRequest(name=name, entry=entry, left=left)
+
+
+def _refusals(answers: Mapping[str, tuple[int, str]]) -> Iterator[tuple[str, str]]:
+    """What is wrong with an issue beside the entry: a heading with a message each."""
+    for heading in answers.keys() - {_NAME, *QUESTIONS, _REST, _CHECKED}:
+        yield heading, "is no question of the form"
+    ticked = _TICKED.findall(answers.get(_CHECKED, (1, ""))[1])
+    yield from ((_CHECKED, f"is not ticked: {box}") for box in BOXES if box not in ticked)
+
+
+def _variables_in(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The environment variables that lines such as ``FORCE_CUDA=1`` set, and all other lines."""
+    env: dict[str, str] = {}
+    left = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        words = line.removeprefix("- ").replace("`", "").removeprefix("export ").split()
+        if all(map(_ASSIGNMENT.fullmatch, words)):
+            env |= dict(word.split("=", 1) for word in words)
+        else:
+            left.append(line)
+    return env, tuple(left)
 
 
 def _answers_in(issue: Path) -> dict[str, tuple[int, str]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,6 +10,8 @@ from typing import Final
 from wheelmill.config.model import Compatibility, without_torch
 from wheelmill.config.model.packages import has_torch
 from wheelmill.config.pyproject import Pyproject
+from wheelmill.config.survey.setup_script import SetupScript
+from wheelmill.config.survey.source_tree import SourceTree
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, ProjectVersion, project_name, project_version
 
@@ -19,7 +19,6 @@ WORKFLOW: Final = Path(".github", "workflows", "wheels.yml")
 TORCHES: Final = 3
 """How many of the newest torches are built for until somebody says otherwise."""
 
-_SETUP: Final = "setup.py"
 _CUDA: Final = ">=12"
 _PYTHON: Final = ">=3.10"
 
@@ -99,12 +98,12 @@ def read_own_package(folder: Path, *, name: str | None = None, version: str | No
         UsageError: they cannot be read, or do not say the name or the version; or what was given is neither.
     """
     pyproject = Pyproject.read(folder)
-    setup = _SetupCall.read(folder / _SETUP)
-    said = name or pyproject.name or setup.text("name")
+    setup = SetupScript.read(SourceTree(folder))
+    said = name or pyproject.name or next(iter(setup.argument("name")), None)
     if not said:
         unnamed = f"no pyproject.toml or setup.py in {folder} says the package's name"
         raise UsageError(unnamed, hint="say it: --name NAME")
-    written = version or (None if pyproject.version else setup.text("version"))
+    written = version or (None if pyproject.version else next(iter(setup.argument("version")), None))
     if not written and not pyproject.version:
         hint = "say the one that the next tag has: --version 1.2.3"
         raise UsageError(f"no pyproject.toml or setup.py in {folder} says the version of {said}", hint=hint)
@@ -117,7 +116,7 @@ def read_own_package(folder: Path, *, name: str | None = None, version: str | No
         name=found[0],
         version=found[1],
         requires=pyproject.requires,
-        needs_torch=has_torch(requirements) or setup.imports_torch,
+        needs_torch=has_torch(requirements) or "torch" in setup.imports,
     )
 
 
@@ -129,50 +128,3 @@ def workflow_text(repository: str, reference: str) -> str:
         reference: the commit, tag or branch of it.
     """
     return _WORKFLOW_TEXT.replace(_CALLED, f"{repository}/.github/workflows/package.yml@{reference}")
-
-
-class _SetupCall:
-    """The call of ``setup()`` in a ``setup.py``, as far as it is plain text."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self._tree = tree
-
-    @classmethod
-    def read(cls, path: Path) -> _SetupCall:
-        """Read a file; where there is none, it says nothing.
-
-        Raises:
-            UsageError: it is no Python.
-        """
-        try:
-            return cls(ast.parse(path.read_bytes() if path.is_file() else b""))
-        except (SyntaxError, ValueError, RecursionError) as error:
-            raise UsageError(f"{path} is no Python: {error}") from None
-
-    def text(self, argument: str) -> str | None:
-        """What is given for an argument; None where that is computed."""
-        return next(
-            (
-                keyword.value.value
-                for call in self._calls()
-                for keyword in call.keywords
-                if keyword.arg == argument
-                and isinstance(keyword.value, ast.Constant)
-                and isinstance(keyword.value.value, str)
-            ),
-            None,
-        )
-
-    @property
-    def imports_torch(self) -> bool:
-        """Whether it builds with torch."""
-        imported = [
-            *(alias.name for node in ast.walk(self._tree) if isinstance(node, ast.Import) for alias in node.names),
-            *(node.module or "" for node in ast.walk(self._tree) if isinstance(node, ast.ImportFrom)),
-        ]
-        return any(name.partition(".")[0] == "torch" for name in imported)
-
-    def _calls(self) -> Iterator[ast.Call]:
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "setup":
-                yield node

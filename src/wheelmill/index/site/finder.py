@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypedDict, TypeVar
 
-from wheelmill.config.model import Package
+from wheelmill.config.model import NameElsewhere
+from wheelmill.index.site.installing import dependencies_of, names_elsewhere, required_here
 from wheelmill.index.site.pythons import covered_pythons
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue
@@ -48,8 +49,12 @@ class FinderData(TypedDict):
     """The oldest NVIDIA driver for each CUDA."""
     requires: dict[str, list[str]]
     """Projects of this index that others need beside them."""
+    elsewhere: dict[str, NameElsewhere]
+    """What the package index has under the names of projects, where that is known."""
+    dependencies: list[list[str]]
+    """What wheels require beside torch and projects of this index."""
     rows: list[list[int | list[int]]]
-    """Project, version, exact version, CUDA, torch, platform, GPU code, Pythons.
+    """Project, version, exact version, CUDA, torch, platform, GPU code, dependencies, Pythons.
 
     A row for wheels that differ in Python only. Those of a project stand together, the newest version first; -1 is
     none. CUDA and torch are a list where any of several will do. Wheels for no CUDA, such as ROCm's, have no row.
@@ -77,6 +82,7 @@ def finder_data(
     exact_versions = _numbers_of(group.kind.exact_version for group in every_group)
     platforms = _numbers_of((group.kind.platform, group.kind.glibc) for group in every_group)
     codes = _numbers_of((group.kind.sass, group.kind.ptx) for group in every_group)
+    dependencies = _numbers_of(dependencies_of(group, groups) for group in every_group)
     rows: list[list[int | list[int]]] = [
         [
             number,
@@ -86,6 +92,7 @@ def finder_data(
             _torch_column([torches[torch] for torch in _torches_for(group, trees)], kind.torch),
             platforms[kind.platform, kind.glibc],
             codes[kind.sass, kind.ptx],
+            dependencies[dependencies_of(group, groups)],
             [pythons[python] for python in covered_pythons(tuple(pythons), group.pythons)],
         ]
         for number, of_project in enumerate(shown.values())
@@ -102,7 +109,9 @@ def finder_data(
         platforms=list(platforms),
         code=[_gpu_code(sass, ptx) for sass, ptx in codes],
         drivers={str(cuda): drivers[cuda] for cuda in cudas if cuda in drivers},
-        requires=_requirements(catalogue.packages) if catalogue else {},
+        requires={project: list(required) for project, required in required_here(groups, catalogue).items()},
+        elsewhere={str(project): claim for project, claim in names_elsewhere(catalogue).items()},
+        dependencies=[list(texts) for texts in dependencies],
         rows=rows,
     )
 
@@ -146,19 +155,6 @@ def _gpu_code(sass: Sequence[Architecture], ptx: Sequence[Architecture]) -> GpuC
         ptx=[each.capability for each in ptx],
         runs={gpu.capability: code_for(gpu, sass, ptx) for gpu in CARDS} if sass or ptx else {},
     )
-
-
-def _requirements(packages: Mapping[ProjectName, Package]) -> dict[str, list[str]]:
-    """What packages require of each other, and what that requires in its turn."""
-    direct = {name: package.expectations.requires for name, package in packages.items()}
-    return {name: [*_beneath(name, direct)] for name in direct if direct[name]}
-
-
-def _beneath(name: ProjectName, direct: Mapping[ProjectName, Sequence[ProjectName]]) -> dict[ProjectName, None]:
-    found: dict[ProjectName, None] = {}
-    for required in direct.get(name, ()):
-        found |= {required: None} | _beneath(required, direct)
-    return found
 
 
 def _numbers_of(values: Iterable[Value]) -> dict[Value, int]:

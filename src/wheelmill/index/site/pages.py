@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
@@ -14,7 +15,7 @@ from wheelmill.index.render import Page, site_templates
 from wheelmill.index.rows import href, rows_for_page
 from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.finder import finder_data
-from wheelmill.index.site.packages import PackagePage, package_page
+from wheelmill.index.site.packages import PackagePage, by_topic, package_pages
 from wheelmill.index.site.wheels import SiteWheel, wheel_groups
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.release.manifest import MANIFEST
@@ -38,7 +39,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         project: wheel_groups(file for file in site.projects.get(project, ()) if file.yanked is None)
         for project in projects
     }
-    packages = [package_page(project, site, groups[project], coverage, catalogue) for project in projects]
+    packages = list(package_pages(site, groups, coverage, catalogue))
     every_file = list(chain(*site.projects.values()))
     certified = all(file.certificate for file in every_file)
     templates = _templates()
@@ -46,6 +47,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
         root="./",
         certified=certified,
         packages=packages,
+        topics=by_topic(packages),
         wheel_count=sum(package.wheel_count for package in packages),
         updated=max((file.uploaded_at for file in every_file if file.uploaded_at), default=None),
         families=site.torches,
@@ -75,6 +77,7 @@ def _templates() -> Environment:
     templates = site_templates()
     cell = templates.get_template("site/cell.html")
     templates.filters |= {
+        "quote": shlex.quote,
         "date": lambda moment: f"{moment:%Y-%m-%d}",
         "cell": cache(lambda outcome: Markup(cell.render(outcome=outcome))),  # noqa: S704 - a template escapes
         "duration": duration,

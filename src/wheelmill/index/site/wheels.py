@@ -138,6 +138,11 @@ class WheelGroup:
         return self.wheels[0].file.certificate
 
     @property
+    def requires_dist(self) -> tuple[str, ...]:
+        """What METADATA requires, which is the same in all wheels of one version."""
+        return next((wheel.file.requires_dist for wheel in self.wheels), ())
+
+    @property
     def planned_torch(self) -> TorchNeed | None:
         """What they were built for; where upstream has bounds of its own, METADATA admits less."""
         made = self.certificate.provenance if self.certificate else None

@@ -58,11 +58,10 @@ def architectures_are_complete(contents: Contents) -> Iterator[Finding]:
     missing = [a.sm for a in wanted if a.sm not in contents.evidence.sass]
     missing += [a.compute for a in wanted if a.ptx and a.compute not in contents.evidence.ptx]
     if missing:
-        present = (*contents.evidence.sass, *contents.evidence.ptx)
-        yield Finding(
-            code=Code.ARCHITECTURES,
-            detail=f"no code for {', '.join(missing)}; it has {', '.join(present) or 'none'}",
-        )
+        present = ", ".join((*contents.evidence.sass, *contents.evidence.ptx))
+        lacks = f"no code for {', '.join(missing)}; it has {present}"
+        none = "no code for any GPU: nvcc compiled nothing of it, so it is for the CPU only"
+        yield Finding(code=Code.ARCHITECTURES, detail=lacks if present else none)
 
 
 def requirements_are_of_an_index(contents: Contents) -> Iterator[Finding]:

@@ -4,13 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PACKAGE, PY_12, TORCH_11, V1, X86
-from wheelmill.cli.factory.run import plan_run
+from tests.unit.plan.examples import BLACKWELL, CONFIG, CUDA_13, DEMO, PACKAGE, PY_12, TORCH_11, V1, X86
+from wheelmill.cli.factory.run import plan_run, smallest
+from wheelmill.cli.factory.sandbox import BuildOptions, SandboxKind
 from wheelmill.errors import BuildError
 from wheelmill.names import project_name
 from wheelmill.plan.targets import Filters
 
 USER = project_name("user")
+
+
+def test_a_sample_is_of_the_newest_cuda_that_can_be_built_and_one_architecture() -> None:
+    any_of_it = Filters(projects=(DEMO,), platforms=(X86,), sample=True)
+    where = BuildOptions(sandbox=SandboxKind.LOCAL)
+    planned = plan_run(CONFIG, any_of_it, {}, lambda _target: None, smallest(where, CONFIG))
+    assert [(each.cell.cuda, each.architectures, each.sample) for each in planned.targets] == [
+        (CUDA_13, (BLACKWELL,), True)
+    ]
 
 
 def test_a_required_package_that_was_asked_for_and_is_skipped_does_not_hold_up_the_others() -> None:

@@ -6,21 +6,24 @@ from typing import Any
 import pytest
 import yaml
 
-from wheelmill.config.upkeep.issue import MAX_BYTES, QUESTIONS, entry_from
+from wheelmill.config.upkeep.issue import BOXES, MAX_BYTES, QUESTIONS, read_request
 from wheelmill.errors import ConfigurationError
 
 FORM = Path(__file__).parents[4] / ".github" / "ISSUE_TEMPLATE" / "package-request.yml"
 ANSWERS = {
     "Project": "torch-scatter",
     "Versions": "2.1.2, 2.1.1",
+    "Git repository": "_No response_",
+    "Its name on the package index": "_No response_",
     "Description": "Scatter operations",
     "Licence": "MIT",
     "Is it built in isolation?": "No: it needs --no-build-isolation",
     "Build requirements": "setuptools, wheel, torch",
+    "NVIDIA's libraries": "_No response_",
     "GPU architectures": "_No response_",
     "Modules to import": "torch, torch_scatter",
-    "Anything else": '`FORCE_CUDA=1` $(id) is needed\n\n- "quotes"',
-    "Checked": "- [X] Its licence lets others be given the wheels",
+    "Anything else": '`FORCE_CUDA=1`\n$(id) is needed\n\n- "quotes"\n- export A_B=x=y C=2',
+    "Checked": "\n".join(f"- [X] {box}" for box in BOXES),
 }
 ENTRY = {
     "versions": ["2.1.2", "2.1.1"],
@@ -29,6 +32,7 @@ ENTRY = {
     "build_args": "--no-build-isolation",
     "extra_deps": ["setuptools", "wheel", "torch"],
     "test_import": ["torch", "torch_scatter"],
+    "env": {"FORCE_CUDA": "1", "A_B": "x=y", "C": "2"},
 }
 
 
@@ -40,18 +44,41 @@ def issue(folder: Path, **changed: str) -> Path:
     return path
 
 
-def test_answers_become_an_entry(tmp_path: Path) -> None:
-    assert entry_from(issue(tmp_path)) == ("torch-scatter", ENTRY)
+def test_answers_become_an_entry_and_the_rest_is_for_a_person(tmp_path: Path) -> None:
+    request = read_request(issue(tmp_path))
+    assert (request.name, request.entry) == ("torch-scatter", ENTRY)
+    assert request.left == ("$(id) is needed", '- "quotes"')
+
+
+def test_a_repository_and_libraries_become_keys(tmp_path: Path) -> None:
+    changed = {
+        "Git_repository": "https://git.example/o/r@v{version}",
+        "Its_name_on_the_package_index": "other: it is another project's, or a placeholder",
+        "NVIDIA's_libraries": "cublas, nccl",
+    }
+    entry = read_request(issue(tmp_path, **changed)).entry
+    assert entry["pypi"] == "other"
+    assert entry["source"] == {"git": "https://git.example/o/r", "ref": "v{version}"}
+    assert entry["toolkit"] == ["cublas", "nccl"]
+
+
+@pytest.mark.parametrize("ticked", [0, 1])
+def test_a_box_that_is_not_ticked_is_refused_by_name(ticked: int, tmp_path: Path) -> None:
+    boxes = "\n".join(f"- [{'x' if place == ticked else ' '}] {box}" for place, box in enumerate(BOXES))
+    with pytest.raises(ConfigurationError) as refused:
+        read_request(issue(tmp_path, Checked=boxes))
+    (fault,) = refused.value.faults
+    assert fault.endswith(f": Checked: is not ticked: {BOXES[1 - ticked]}")
 
 
 def test_a_range_of_versions_stays_one(tmp_path: Path) -> None:
-    assert entry_from(issue(tmp_path, Versions=">=2.1,<3"))[1]["versions"] == ">=2.1,<3"
+    assert read_request(issue(tmp_path, Versions=">=2.1,<3")).entry["versions"] == ">=2.1,<3"
 
 
 def test_lines_may_end_as_windows_ends_them(tmp_path: Path) -> None:
     path = issue(tmp_path)
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert entry_from(path)[1] == ENTRY
+    assert read_request(path).entry == ENTRY
 
 
 def test_the_form_asks_what_is_read() -> None:
@@ -59,6 +86,8 @@ def test_the_form_asks_what_is_read() -> None:
     labels = [part["attributes"]["label"] for part in form["body"] if part["type"] != "markdown"]
     assert labels == [*ANSWERS]
     assert {*QUESTIONS} < {*labels}
+    (boxes,) = (part["attributes"]["options"] for part in form["body"] if part["type"] == "checkboxes")
+    assert [box["label"] for box in boxes] == [*BOXES]
 
 
 @pytest.mark.parametrize(
@@ -79,13 +108,19 @@ def test_the_form_asks_what_is_read() -> None:
         ({"Build_requirements": "torch @ https://example.org/x"}, "Build requirements", "not from a URL"),
         ({"GPU_architectures": "all"}, "GPU architectures", "expected a compute capability"),
         ({"Modules_to_import": "os; import sys"}, "Modules to import", "expected a module"),
+        ({"Is it built in isolation?": "perhaps"}, "Is it built in isolation?", "expected"),
+        ({"Git_repository": "https://git.example/o/r@1"}, "Its name on the package index", "same"),
+        ({"Git_repository": "git.example/o/r"}, "Git repository", "the https:// or file:// address"),
+        ({"Anything_else": "PATH=/tmp"}, "Anything else", "PATH"),
+        ({"Anything_else": "X=$(id)"}, "Anything else", "expected plain text without $"),
+        ({"Colour": "green"}, "Colour", "is no question of the form"),
     ],
 )
 def test_hostile_and_wrong_answers_are_refused_by_question(
     tmp_path: Path, changed: dict[str, str], question: str, message: str
 ) -> None:
     with pytest.raises(ConfigurationError) as refused:
-        entry_from(issue(tmp_path, **changed))
+        read_request(issue(tmp_path, **changed))
     assert any(
         fault.startswith("issue.md:") and f": {question}: " in fault and message in fault
         for fault in refused.value.faults
@@ -94,16 +129,16 @@ def test_hostile_and_wrong_answers_are_refused_by_question(
 
 def test_an_answer_cannot_bring_a_question_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="Licence: is answered twice"):
-        entry_from(issue(tmp_path, Anything_else="x\n\n### Licence\n\nGPL-3.0-only"))
+        read_request(issue(tmp_path, Anything_else="x\n\n### Licence\n\nGPL-3.0-only"))
 
 
 @pytest.mark.parametrize("content", [b"", b"please add flash-attn", b"\xff\xfe", b"#" * (MAX_BYTES + 1)])
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "issue.md").write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"issue\.md:1:1: "):
-        entry_from(tmp_path / "issue.md")
+        read_request(tmp_path / "issue.md")
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read"):
-        entry_from(tmp_path / "issue.md")
+        read_request(tmp_path / "issue.md")

@@ -1,0 +1,63 @@
+// What people type to install a wheel. No page is touched here.
+"use strict";
+
+// What is said of names that the package index has from another home, or that are free there.
+function notesOnNames(row, choice, wheels) {
+  const required = wheels.required(row.project);
+  if (wheels.areShared([row.project, ...required])) return [];
+  const whose = {
+    other: `The package index has another project named ${row.project}`,
+    absent: `The package index has no ${row.project}, and anybody could put one there`,
+  }[wheels.data.elsewhere[row.project]];
+  const there = wheels.beside(row, choice).map((each) => each.project);
+  return [
+    `${whose ?? "The package index may have other projects with these names"}: these commands ask this index alone.`,
+    ...required.filter((project) => !there.includes(project)).map((project) => `It needs ${project}, of which this index has no wheel that fits.`),
+  ];
+}
+
+// Commands, and the lines of a pyproject.toml. pip takes the highest version that any of its indexes has, and uv the
+// first index that has the name: so only what both indexes have from the same home is looked for in both.
+function commands(row, choice, wheels, address) {
+  const required = wheels.required(row.project);
+  const projects = [row.project, ...required];
+  const shared = wheels.areShared(projects);
+  const requirement = `${row.project}==${choice.pin || !shared ? row.exactVersion : row.version}`;
+  const binary = projects.map((project) => `--only-binary ${project}`).join(" ");
+  const both = [`--extra-index-url ${quote(address)} ${binary} ${quote(requirement)}`];
+  const lines = (option) => (shared ? both : fromHereAlone(row, choice, wheels, `${option} ${quote(address)}`));
+  const name = row.cuda === null ? "wheels" : tagOf(row.cuda) + (row.torches ? `-torch${choice.torch}` : "");
+  return {
+    pip: lines("--index-url").map((options) => `pip install ${options}`).join("\n"),
+    uv: lines("--default-index").map((options) => `uv pip install ${options}`).join("\n"),
+    pyproject: [
+      "[project]",
+      `dependencies = ${JSON.stringify([requirement, ...required])}`,
+      "",
+      "[tool.uv]",
+      `no-build-package = ${JSON.stringify(projects)}`,
+      "",
+      "[[tool.uv.index]]",
+      `name = ${JSON.stringify(name)}`,
+      `url = ${JSON.stringify(address)}`,
+      "explicit = true",
+      "",
+      "[tool.uv.sources]",
+      ...projects.map((project) => `${project} = { index = ${JSON.stringify(name)} }`),
+    ].join("\n"),
+  };
+}
+
+// The package index gives what they require; this index alone gives them, by labels that nobody else's versions have.
+function fromHereAlone(row, choice, wheels, index) {
+  const rows = [row, ...wheels.beside(row, choice)];
+  const dependencies = [...new Set(rows.flatMap((each) => each.dependencies))];
+  const pins = rows.map((each) => quote(`${each.project}==${each.exactVersion}`));
+  const first = dependencies.length ? [dependencies.map(quote).join(" ")] : [];
+  return [...first, `${index} --no-deps ${pins.join(" ")}`];
+}
+
+// For a shell, where it is not plain.
+function quote(text) {
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

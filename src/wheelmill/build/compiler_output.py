@@ -1,0 +1,204 @@
+"""What builds print: the unit that compiles, the first error, and whether a compiler refused the source."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+from wheelmill.build.known_causes import DISK, MEMORY, NETWORK, any_of, hint_for
+from wheelmill.build.parts import UNITS
+from wheelmill.config.model import Package
+from wheelmill.errors import BuildError, CompileError, ProcessError
+from wheelmill.system.output import MAX_LINE, printable
+
+_REFUSAL: Final = re.compile(
+    r"""
+        [^\s:()][^:()]*(:\d+(:\d+)?|\(\d+\)):\s*error(\s\#[\w-]+)?:\s  # GCC, Clang; the front end of nvcc
+      | ptxas\s.*\b(error|fatal)\s*:\s                                   # the assembler for GPUs
+    """,
+    re.VERBOSE,
+)
+_COMPILER_ERROR: Final = re.compile(
+    rf"""{_REFUSAL.pattern}
+      | [^\s:()][^:()]*(:\d+(:\d+)?|\(\d+\)):\s*(fatal|catastrophic|internal(\scompiler)?)\serror[\s:]
+      | (\S*/)?[\w+.-]+:\s(fatal|internal\scompiler)\serror:\s           # cc1plus: fatal error: ...
+      | (nvcc|cicc|nvlink|fatbinary|cudafe\+\+)\s.*\b(error|fatal)\s*:
+      | (\S*/)?ld(\.\w+)?:\s(?!warning)
+    """,
+    re.VERBOSE,
+)
+_TOOL_ERROR: Final = re.compile(
+    r"""CMake\sError | ninja:\serror: | make(\[\d+\])?:\s\*\*\* | curl:\s\(\d+\) | ERROR:\sCould\snot
+      | fatal:\s(?!not\sa\sgit\srepository)                            # git; setup.py may ask it for a version in vain
+    """,
+    re.VERBOSE,
+)
+_LEAD: Final = re.compile(r"In file included from |from \S+:\d|\S+: In |.*: required from ")
+"""What compilers print before an error to say where it is."""
+_END: Final = re.compile(
+    r"""\[\d+/\d+\]\s | ninja:\sbuild\sstopped | make(\[\d+\])?:\s | Traceback\s | error:\s(command|subprocess)
+      | [+]\s | --\s | \*\*\*\s | note:\sThis\serror\soriginates | \[end\sof\soutput\] | CMake\s(Generate|Error)
+    """,
+    re.VERBOSE,
+)
+"""What follows an error and is no part of it."""
+_BACKEND: Final = re.compile(r'File "[^"]*/(setuptools|pyproject_hooks|scikit_build_core|mesonpy|hatchling)/')
+"""Frames of tracebacks that are the same whatever fails."""
+_EXCUSES: Final = (
+    *("fatal error", "catastrophic error", "internal error", "internal compiler error", "timed out"),
+    *("died due to signal", "terminated signal"),
+    *("input/output error", "too many open files", "permission denied", *MEMORY, *NETWORK, *DISK),
+    "would build wheel with unsupported tag",  # the Python is too old
+)
+"""Phrases of what may be the machine's fault, among it headers that are not there; all in lower case."""
+_EXCUSE: Final = re.compile(any_of(_EXCUSES), re.IGNORECASE)
+_MARKS: Final = ("rror", "ERROR", "fatal", "ld: ", "***", "curl: ")
+"""One of them is in every line that tells an error; they are found sooner than a pattern is."""
+
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_LONGEST: Final = 300
+"""Characters of a line that are kept: foreign text, which pages show."""
+_READ: Final = 1000
+"""Characters of a line in which an error, and what helps, is looked for."""
+_BEFORE, _AFTER, _FRAMES = 3, 12, 6
+"""Lines that are shown before an error and after it, and of the frames of a traceback."""
+_TRACEBACK: Final = 1000
+"""Lines of a traceback that are kept until it ends."""
+
+
+class _Rank(IntEnum):
+    """How much an error says of why a build failed. Of two with one rank the first counts, of exceptions the last."""
+
+    NONE = 0
+    RAISED = 1
+    """By Python: often because of what a tool said before."""
+    TOLD = 2
+    """By a compiler or another tool; it may have been a mere try."""
+    OF_FAILED_UNIT = 3
+    """By a compiler, after ninja said that a unit failed."""
+
+
+@dataclass(kw_only=True)
+class _FirstError:
+    """Finds the error that made a build fail, with the lines around it."""
+
+    lines: list[str] = field(default_factory=list)
+    line: str = ""
+    """The error itself."""
+    rank: _Rank = _Rank.NONE
+    _room: int = 0
+    _unit_failed: bool = False
+    _before: deque[str] = field(default_factory=lambda: deque(maxlen=_BEFORE))
+    _traceback: list[str] | None = None
+
+    def take(self, text: str) -> None:
+        """Take the next line."""
+        text = text[:_READ]
+        bare = text.strip()
+        self._unit_failed = self._unit_failed or bare.startswith("FAILED: ")
+        rank = self._rank_of(text, bare)
+        if rank > self.rank or rank == self.rank == _Rank.RAISED:
+            lead = _own_frames(self._traceback or ()) if rank == _Rank.RAISED else self._before
+            self.rank, self.line, self.lines, self._room = rank, bare, [*lead, text], _AFTER
+        elif self._room and not _END.match(bare) and (bare or self.rank != _Rank.RAISED):
+            self.lines.append(text)
+            self._room -= 1
+        else:
+            self._room = 0
+        self._follow(text, bare)
+
+    def _rank_of(self, text: str, bare: str) -> _Rank:
+        if any(mark in bare for mark in _MARKS):
+            if _COMPILER_ERROR.match(bare):
+                return _Rank.OF_FAILED_UNIT if self._unit_failed else _Rank.TOLD
+            if _TOOL_ERROR.match(bare):
+                return _Rank.TOLD
+        if self._traceback and bare and _indent(text) <= _indent(self._traceback[0]):
+            return _Rank.RAISED  # what stands behind the frames
+        return _Rank.NONE
+
+    def _follow(self, text: str, bare: str) -> None:
+        """Keep what may turn out to lead to an error."""
+        if _LEAD.match(bare):
+            self._before.append(text)
+        else:
+            self._before.clear()
+        if bare.startswith("Traceback (most recent call last)"):
+            self._traceback = [text]
+        elif self._traceback and (not bare or _indent(text) <= _indent(self._traceback[0])):
+            self._traceback = None
+        elif self._traceback and len(self._traceback) < _TRACEBACK:
+            self._traceback.append(text)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _own_frames(traceback: Sequence[str]) -> Sequence[str]:
+    """The frames of a traceback that are not the build backend's."""
+    last = max((place for place, text in enumerate(traceback) if _BACKEND.match(text.lstrip())), default=0)
+    own = (place for place in range(last + 1, len(traceback)) if traceback[place].lstrip().startswith('File "'))
+    first = next(own, len(traceback))
+    return traceback[first : first + _FRAMES]
+
+
+def unit_in(line: str) -> str:
+    """Say of a compiler's command what it compiles, and ninja's count of it; other lines stay as they are."""
+    words = line.split()
+    if "-c" not in words or not (units := [word for word in words if word.endswith(UNITS)]):
+        return line
+    count = f"{words[0]} " if words[0].startswith("[") and words[0].endswith("]") else ""
+    return f"{count}{units[-1]}"
+
+
+def explain_failure(
+    what: str, failure: ProcessError, log: Path, *, package: Package, source: Path, seen: str
+) -> BuildError:
+    """Say why a build failed: by the first error in its log, and by what is known to help.
+
+    A source that the compiler refuses is told from a build that failed for another reason: only the former is worth
+    remembering. Where both may be true, the machine is blamed: a needless try costs time, a needless skip a wheel.
+
+    Args:
+        what: the first line of what people are told.
+        failure: how the build ended, and the last lines it printed, which are shown where no error is found.
+        log: everything that it printed.
+        package: whose build it was.
+        source: the folder of the source.
+        seen: the same folder, as the build saw it; paths are shown without it.
+
+    Returns:
+        A `CompileError` when the compiler refused the source and nothing in the log could be the machine's fault.
+    """
+    first, excuse = _FirstError(), ""
+    if log.exists():  # else it failed before anything was started
+        with log.open(encoding="utf-8", errors="replace") as lines:
+            while text := lines.readline(MAX_LINE):
+                plain = _COLOURS.sub("", text.rstrip()).replace(f"{seen.rstrip('/')}/", "")
+                first.take(plain)
+                excuse = excuse or _excuse_in(plain)
+    message = f"{what}:\n{_shown(first.lines) or failure.tail}\n{failure}\n(the whole log: {log})"
+    told = ("\n".join(first.lines) or failure.tail, excuse)
+    hint = next(filter(None, (hint_for(text, package, source) for text in told)), None)
+    if excuse or not _REFUSAL.match(first.line):
+        return BuildError(message, hint=hint)
+    return CompileError(message, line=first.line[:_LONGEST], hint=hint)
+
+
+def _excuse_in(line: str) -> str:
+    """The line, where it says what may be the machine's fault."""
+    lowered = line.lower()  # a phrase is found in a fraction of the time that the expression takes
+    return line if any(phrase in lowered for phrase in _EXCUSES) and _EXCUSE.search(line) else ""
+
+
+def _shown(lines: Iterable[str]) -> str:
+    """Foreign lines as people are shown them."""
+    cut = (printable(line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ...") for line in lines)
+    return textwrap.dedent("\n".join(cut)).strip("\n")

@@ -1,0 +1,131 @@
+"""Where a source comes from: the newest source distribution of a project, or a commit of a git repository."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
+from packaging.version import Version
+from pydantic import TypeAdapter, ValidationError
+
+from wheelmill.config.lock import offered_sdists
+from wheelmill.config.package_fields import GitRef, GitUrl
+from wheelmill.errors import ProcessError, UsageError
+from wheelmill.installers.mirror import cached_sdist
+from wheelmill.installers.package_index import files_of, open_index
+from wheelmill.installers.sdist import unpack_sdist
+from wheelmill.names import ProjectName, project_name, project_version
+from wheelmill.system.git import fetch_commit, find_commit
+from wheelmill.wheel.reserved import reservation
+
+_SHOWN_REF: Final = 12
+"""Digits of a commit that a person reads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """A source on this disk, and what its entry says of where it is from."""
+
+    folder: Path
+    name: str
+    version: str | None
+    source: dict[str, object] = field(default_factory=dict)
+    """The key ``source``; empty for a source distribution."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of it."""
+
+
+def fetch_origin(text: str, version: str | None, subdirectory: str | None, destination: Path) -> Origin:
+    """Fetch a source.
+
+    Args:
+        text: a project of the package index, or the address of a git repository with ``@REF`` behind it.
+        version: the version that is wanted; None takes the newest, or what the source of a repository says.
+        subdirectory: the folder of a repository that is built; None for all of it.
+        destination: an empty folder.
+
+    Raises:
+        UsageError: it is neither, or does not have this.
+        NetworkError: the package index does not answer.
+        UnreadableError: the source cannot be unpacked.
+    """
+    if ":" in text or "/" in text:
+        return _from_git(text, version, subdirectory, destination)
+    if subdirectory:
+        raise UsageError("--subdirectory is of a git repository; a source distribution is built as it is")
+    try:
+        project = project_name(text)
+        wanted = project_version(version) if version else None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if reason := reservation(project):
+        raise UsageError(reason)
+    return _from_index(project, wanted, destination)
+
+
+def _from_index(project: ProjectName, version: str | None, destination: Path) -> Origin:
+    offered, yanked = offered_sdists(project)
+    others = released(project)
+    final = [each for each in others if not each.is_prerelease and each not in yanked]
+    newest = Version(version) if version else max(final or offered, default=None)
+    if newest is None or newest not in offered:
+        older = max((each for each in offered if not each.is_prerelease), default=None)
+        why = "has no such project" if not others else f"has no source distribution of {project} {newest}"
+        why = f"has {project} {newest} as yanked: {yanked[newest]}" if newest in yanked else why
+        raise UsageError(
+            f"the package index {why}" + (f"; the newest of which it has one is {older}" if older else ""),
+            hint="name its git repository: wheelmill config add https://HOST/OWNER/NAME@TAG",
+        )
+    sdist = offered[newest]
+    archive = cached_sdist(project, sdist.sdist, sdist.sha256)
+    return Origin(folder=unpack_sdist(archive, destination), name=project, version=str(newest))
+
+
+def released(project: ProjectName) -> list[Version]:
+    """Look up the versions that the package index has files of, the oldest first.
+
+    Raises:
+        NetworkError: it does not answer.
+    """
+    with open_index() as web:
+        names = [file.filename for file in files_of(project, web)]
+    versions = set()
+    for name in names:
+        with suppress(InvalidSdistFilename, InvalidWheelFilename):
+            versions.add((parse_wheel_filename if name.endswith(".whl") else parse_sdist_filename)(name)[1])
+    return sorted(versions)
+
+
+def _from_git(text: str, version: str | None, subdirectory: str | None, destination: Path) -> Origin:
+    scheme, colon, rest = text.partition("://")
+    address, _, ref = rest.partition("@")
+    url = f"{scheme}{colon}{address}"
+    try:
+        TypeAdapter(GitUrl).validate_python(url)
+        TypeAdapter(GitRef).validate_python(ref or "main")
+    except ValidationError as error:
+        reason = str(error.errors()[0]["ctx"]["error"])
+        raise UsageError(f"{reason}; a tag, branch or commit may follow: URL@REF") from None
+    try:
+        commit = ref if _is_commit(ref) else find_commit(url, ref or "HEAD")
+        if commit is None:
+            raise UsageError(f"{url} has no tag or branch {ref}")
+        folder = destination / "source"
+        fetch_commit(url, commit, folder, submodules=False)
+    except ProcessError as error:
+        raise UsageError(f"{url} does not give {ref or 'its newest commit'}:\n{error.tail}") from None
+    name = address.rstrip("/").rpartition("/")[2].removesuffix(".git")
+    source: dict[str, object] = {"git": url, "ref": ref or commit}
+    if (folder / ".gitmodules").is_file():
+        source["submodules"] = True
+    if subdirectory:
+        source["subdirectory"] = subdirectory
+    notes = () if ref else (f"no REF was given: {commit[:_SHOWN_REF]} is the newest commit",)
+    return Origin(folder=folder, name=name, version=version, source=source, notes=notes)
+
+
+def _is_commit(ref: str) -> bool:
+    return len(ref) == 40 and not set(ref) - set("0123456789abcdef")  # noqa: PLR2004 - as SHA-1 has

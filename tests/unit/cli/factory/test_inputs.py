@@ -1,0 +1,41 @@
+"""What options say of the inputs of a command."""
+
+from pathlib import Path
+
+import pytest
+
+from wheelmill.cli.factory.inputs import use_clones
+from wheelmill.errors import BuildError, UsageError
+from wheelmill.system import git
+
+URL = "https://git.example/demo"
+
+
+@pytest.mark.parametrize(
+    ("texts", "fault"),
+    [
+        ([URL], f"--clone: expected URL=FOLDER, not '{URL}'"),
+        (["=."], "--clone: expected URL=FOLDER, not '=.'"),
+        ([f"{URL}=nowhere"], "--clone: there is no folder nowhere"),
+        ([f"{URL}=.", f"{URL}=.."], f"--clone: {URL} has two folders, . and .."),
+    ],
+)
+def test_a_clone_that_means_nothing_is_refused(texts: list[str], fault: str) -> None:
+    with pytest.raises(UsageError) as refusal, use_clones(texts):
+        pytest.fail("it went on")
+    assert str(refusal.value) == fault
+
+
+def test_a_clone_that_nothing_asked_for_is_named_also_after_a_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(BuildError), use_clones([f"{URL}={tmp_path}"]):
+        raise BuildError("another address is in packages.yml")
+    assert capsys.readouterr().err == f"warning: --clone {URL}: no source and no submodule has this address\n"
+
+
+def test_what_was_asked_for_is_not_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    git.run_git(tmp_path, "init", "--quiet")
+    with use_clones([f"{URL}.git={tmp_path}"]):
+        assert git.find_commit(URL, "v1") is None
+    assert capsys.readouterr().err == ""

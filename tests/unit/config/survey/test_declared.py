@@ -1,0 +1,54 @@
+"""What a source declares: in PKG-INFO, else in what that would be made of."""
+
+import pytest
+
+from tests.unit.config.survey.conftest import CUDA_SETUP, Source
+from wheelmill.config.survey.entry import guess_entry
+from wheelmill.errors import UsageError
+
+INFO = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nSummary: a demo\nRequires-Dist: numpy\n"
+PROJECT = '[project]\nname = "demo"\nversion = "1.0"\ndescription = "a demo"\ndependencies = ["numpy"]\n'
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"PKG-INFO": INFO},
+        {"pyproject.toml": PROJECT},
+        {"setup.py": "setup(name='demo', version='1.0', description='a demo', install_requires=['numpy'])"},
+        {"setup.cfg": "[metadata]\nname = demo\nversion = 1.0\ndescription = a demo\n"},
+    ],
+    ids=lambda files: next(iter(files)),
+)
+def test_each_file_says_it_alone(files: dict[str, str], source: Source) -> None:
+    declared = source(**files).declared
+    assert (declared.name, declared.version, declared.summary) == ("demo", "1.0", "a demo")
+    assert declared.requires == (() if "setup.cfg" in files else ("numpy",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'build-system = 1\nproject = "x"\n',
+        'project = {name = 1, version = [], description = {}, license = 3, classifiers = "x", urls = 1}\n',
+        "[project]\ndependencies = 4\nurls = {a = 1}\nlicense = {text = 1}\n",
+    ],
+)
+def test_odd_types_say_nothing(text: str, source: Source) -> None:
+    facts = source(**{"pyproject.toml": text})
+    assert (facts.declared.name, facts.declared.requires, facts.build_file) == (None, (), None)
+
+
+def test_build_requirements_of_an_odd_type_are_refused(source: Source) -> None:
+    facts = source(**{"pyproject.toml": "[build-system]\nrequires = 1\n", "setup.py": CUDA_SETUP})
+    with pytest.raises(UsageError, match=r"pyproject\.toml of demo-1\.0 does not say what its build requires"):
+        list(guess_entry(facts))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("pyproject.toml", "x = ["), ("setup.cfg", "no section"), ("PKG-INFO", "A: b\n" * 100_000)],
+)
+def test_a_file_that_cannot_be_read_is_named(name: str, text: str, source: Source) -> None:
+    with pytest.raises(UsageError, match=name):
+        source(**{name: text})

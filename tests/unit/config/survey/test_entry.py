@@ -1,0 +1,147 @@
+"""Each key of an entry comes from a line of the source, and says which."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.config.survey.conftest import CUDA_SETUP, Source
+from wheelmill.config.survey.entry import guess_entry
+from wheelmill.config.survey.facts import Facts
+from wheelmill.errors import UsageError
+
+KERNEL = "#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}\n"
+MIT = "Permission is hereby granted, free of charge, to any person obtaining a copy"
+
+
+def entry(facts: Facts) -> dict[str, Any]:
+    return {guess.key: guess.value for guess in guess_entry(facts) if guess.key}
+
+
+def said(facts: Facts) -> list[str]:
+    return [str(guess) for guess in guess_entry(facts)]
+
+
+def test_a_plain_extension_of_torch(source: Source) -> None:
+    facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, "LICENSE": MIT})
+    assert entry(facts) == {
+        "licence": "MIT",
+        "build_args": "--no-build-isolation",
+        "extra_deps": ["setuptools", "ninja", "wheel", "torch"],
+        "test_import": ["torch", "demo._C"],
+    }
+    assert "setup.py:1: imports torch: the target says which one" in said(facts)
+    assert "setup.py:8: the names of its extensions" in said(facts)
+
+
+def test_build_requirements_are_kept_but_for_torch_and_imports_are_added(source: Source) -> None:
+    build = '[build-system]\nrequires = ["setuptools>=61", "torch<2.8"]\n'
+    setup = f"import packaging\nimport pkg_resources\nimport own, _hidden, na\u00efve\n{CUDA_SETUP}"
+    facts = source(**{"setup.py": setup, "own.py": "", "pyproject.toml": build, "csrc/ops.cu": KERNEL})
+    assert entry(facts)["extra_deps"] == ["packaging", "setuptools>=61", "ninja", "wheel", "torch"]
+
+
+@pytest.mark.parametrize(
+    ("line", "env"),
+    [
+        ('os.getenv("FORCE_CUDA", "0") == "1"', {"FORCE_CUDA": "1"}),
+        ('os.getenv("DEMO_FORCE_BUILD", "FALSE") == "TRUE"', {"DEMO_FORCE_BUILD": "TRUE"}),
+        ('os.environ.get("DEMO_BUILD_LEGACY_CUDA") != "1"', {"DEMO_BUILD_LEGACY_CUDA": "1"}),
+        ('os.getenv("DEMO_SKIP_CUDA_BUILD", "FALSE") == "TRUE"', None),
+        ('os.getenv("FORCE_ONLY_CPU", "0") == "1"', None),
+        ('os.getenv("CUDA_HOME")', None),
+    ],
+)
+def test_variables_that_switch_the_extension_on_are_set(line: str, env: dict[str, str] | None, source: Source) -> None:
+    facts = source(**{"setup.py": f"import os\nX = {line}\n{CUDA_SETUP}", "csrc/ops.cu": KERNEL})
+    assert entry(facts).get("env") == env
+    if env:
+        assert any(text.startswith(f"setup.py:2: reads {next(iter(env))}") for text in said(facts))
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "value"),
+    [
+        ('os.getenv("DEMO_CUDA_ARCHS", "80;90")', "arch_variable", {"name": "DEMO_CUDA_ARCHS", "form": "digits"}),
+        ('os.getenv("DEMO_CUDA_ARCH", "8.0")', "arch_variable", {"name": "DEMO_CUDA_ARCH", "form": "dotted"}),
+        ('"-gencode=arch=compute_80,code=sm_80"', "gencode", "replace"),
+        ('os.getenv("TORCH_CUDA_ARCH_LIST") or "-gencode=arch=compute_80,code=sm_80"', "gencode", None),
+    ],
+)
+def test_architectures_come_from_a_variable_or_take_the_place_of_the_source_s_own(
+    line: str, key: str, value: object, source: Source
+) -> None:
+    facts = source(**{"setup.py": f"import os\nX = {line}\n{CUDA_SETUP}", "csrc/ops.cu": KERNEL})
+    assert entry(facts).get(key) == value
+
+
+def test_the_stable_abis_of_python_and_torch_are_seen(source: Source) -> None:
+    flags = (
+        'CUDAExtension("demo._C", ["csrc/ops.cu"], ["-DTORCH_TARGET_VERSION=0x020a000000000000"], py_limited_api=True)'
+    )
+    facts = source(**{"setup.py": f"import torch\n{flags}", "csrc/ops.cu": KERNEL})
+    assert {key: entry(facts)[key] for key in ("abi", "torch_abi")} == {"abi": "abi3", "torch_abi": {"stable": "2.10"}}
+
+
+def test_operators_of_torch_are_no_module(source: Source) -> None:
+    kernel = "#include <torch/library.h>\nTORCH_LIBRARY(demo, m) {}\n"
+    facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": kernel, "demo/__init__.py": ""})
+    assert entry(facts)["test_import"] == ["torch", "demo"]
+
+
+def test_cuda_without_torch_says_which_components_it_includes(source: Source) -> None:
+    build = '[build-system]\nrequires = ["scikit-build-core"]\nbuild-backend = "scikit_build_core.build"\n'
+    cmake = (
+        "project(demo LANGUAGES CXX CUDA)\npybind11_add_module(_core a.cu)\ninstall(TARGETS _core DESTINATION demo)\n"
+    )
+    facts = source(**{"pyproject.toml": build, "CMakeLists.txt": cmake, "a.cu": "#include <cublas_v2.h>\n"})
+    found = entry(facts)
+    assert (found["needs"], found["toolkit"]) == ("cuda", ["cublas"])
+    assert found["test_import"] == ["demo._core"]
+    assert "build_args" not in found
+
+
+def test_what_torch_does_not_bring_is_a_component_beside_it(source: Source) -> None:
+    kernel = f"#include <cublas_v2.h>\n#include <curand_kernel.h>\n{KERNEL}"
+    facts = source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": kernel})
+    assert entry(facts)["toolkit"] == ["curand"]
+    assert "csrc/ops.cu:2: includes headers of curand" in said(facts)
+
+
+def test_headers_of_others_beside_it_count_for_nothing(source: Source) -> None:
+    facts = source(
+        **{"setup.py": "Extension('demo', ['a.cu'])", "a.cu": "", "third_party/x/b.cu": "#include <cublas_v2.h>\n"}
+    )
+    assert "toolkit" not in entry(facts)
+
+
+def test_architectures_that_cmake_writes_down_are_replaced(source: Source) -> None:
+    build = '[build-system]\nrequires = []\nbuild-backend = "scikit_build_core.build"\n'
+    cmake = "project(demo LANGUAGES CXX CUDA)\nset(CMAKE_CUDA_ARCHITECTURES 80;90)\nExternalProject_Add(eigen)\n"
+    facts = source(**{"pyproject.toml": build, "CMakeLists.txt": cmake, "a.cu": ""})
+    assert entry(facts)["gencode"] == "replace"
+    assert any(text.startswith("CMakeLists.txt:3: downloads something") for text in said(facts))
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        (MIT, {"licence": "MIT"}),
+        ("Attribution-NonCommercial 4.0 International", {"licence": "CC-BY-NC-4.0", "redistributable": False}),
+        ("for non-commercial research only", {"licence": "LicenseRef-NonCommercial", "redistributable": False}),
+        ("all rights reserved", {"redistributable": False}),
+    ],
+)
+def test_a_licence_says_whether_others_may_be_given_wheels(text: str, keys: dict[str, object], source: Source) -> None:
+    found = entry(source(**{"setup.py": CUDA_SETUP, "csrc/ops.cu": KERNEL, "LICENSE": text}))
+    assert {key: found[key] for key in ("licence", "redistributable") if key in found} == keys
+
+
+def test_a_subdirectory_that_is_not_there_is_refused(source: Source) -> None:
+    with pytest.raises(UsageError, match="the source has no folder lost"):
+        source("lost", **{"setup.py": CUDA_SETUP})
+
+
+def test_a_build_in_a_subdirectory_is_described_from_there(source: Source) -> None:
+    facts = source("hopper", **{"hopper/setup.py": CUDA_SETUP, "hopper/csrc/ops.cu": KERNEL, "setup.py": "x ="})
+    assert entry(facts)["test_import"] == ["torch", "demo._C"]
+    assert "hopper/setup.py:1: imports torch: the target says which one" in said(facts)

@@ -1,0 +1,93 @@
+"""What people are told to type: a package that the package index has from another home is asked of this index alone."""
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import pytest
+
+from tests.unit.index.conftest import Release
+from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
+from wheelmill.config.model import GitSource, NameElsewhere
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.site.finder import finder_data
+from wheelmill.index.site.pages import site_pages
+from wheelmill.index.site.wheels import wheel_groups
+from wheelmill.index.tree import Catalogue, Site
+from wheelmill.names import ProjectName
+from wheelmill.plan.targets import Plan
+
+WHEEL = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
+ABOVE = "plain-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
+REQUIRES = ("torch==2.11.*", "einops>=0.8; python_version < '3.13'", "black; extra == 'dev'", "plain")
+
+
+def catalogue(**claims: NameElsewhere | None) -> Catalogue:
+    """Packages from git, with what the package index is said to have under their names."""
+    source = GitSource(git="https://git.example/demo", ref="main")
+    packages = {
+        ProjectName(name): replace(CONFIG.packages[DEMO], name=ProjectName(name), source=source, pypi=claim)
+        for name, claim in claims.items()
+    }
+    return Catalogue(packages=packages, plan=Plan(targets=(), skips=()), drivers={})
+
+
+def commands(site: Site, known: Catalogue | None, project: str = "demo") -> list[str]:
+    """What a page of a package tells people to type."""
+    pages = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, known)}
+    shown = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", pages[f"packages/{project}/index.html"], re.DOTALL)
+    assert "--extra-index-url" not in pages["index.html"]
+    return [line for text in shown for line in unescape(text).splitlines()]
+
+
+@pytest.mark.parametrize("claim", ["other", "absent", None])
+def test_a_name_that_may_be_anothers_is_asked_of_this_index_alone(
+    claim: NameElsewhere | None, release: Release
+) -> None:
+    site = site_of_releases(release(WHEEL, requires=REQUIRES[:3]), "")
+    assert commands(site, catalogue(demo=claim)) == [
+        "pip install 'einops>=0.8; python_version < \"3.13\"'",
+        "pip install --index-url ADDRESS --no-deps demo==1.0+cu130torch2.11",
+    ]
+
+
+def test_what_the_package_index_has_from_the_same_home_may_be_looked_for_in_both(release: Release) -> None:
+    site = site_of_releases(release(WHEEL), "")
+    both = ["pip install --extra-index-url ADDRESS --only-binary demo demo"]
+    assert commands(site, catalogue(demo="same")) == both
+    sdist = Catalogue(packages={DEMO: CONFIG.packages[DEMO]}, plan=Plan(targets=(), skips=()), drivers={})
+    assert commands(site, sdist) == both
+
+
+def test_wheels_of_which_no_entry_tells_are_asked_of_this_index_alone(release: Release) -> None:
+    (only,) = commands(site_of_releases(release(WHEEL), ""), None)
+    assert only == "pip install --index-url ADDRESS --no-deps demo==1.0+cu130torch2.11"
+
+
+def test_a_package_that_requires_such_a_name_is_asked_of_this_index_alone_too(release: Release) -> None:
+    site = site_of_releases(release(WHEEL, ABOVE, requires=REQUIRES), "")
+    known = catalogue(demo="same", plain="other")
+    assert [line for line in commands(site, known) if "plain" in line or "--extra-index-url" in line] == []
+    groups = {project: wheel_groups(files) for project, files in site.projects.items()}
+    found = finder_data(groups, {}, known)
+    assert (found["requires"], found["elsewhere"]) == ({"demo": ["plain"]}, {"demo": "same", "plain": "other"})
+    assert found["dependencies"] == [['einops>=0.8; python_version < "3.13"']]
+
+
+def test_pages_say_whose_the_name_is(release: Release) -> None:
+    site = site_of_releases(release(WHEEL), "")
+    pages = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, catalogue(demo="other"))}
+    assert "The package index has another project named demo." in pages["packages/demo/index.html"]
+
+
+def test_the_first_page_groups_packages_by_what_they_are_for(release: Release) -> None:
+    packages = dict(CONFIG.packages) | {DEMO: replace(CONFIG.packages[DEMO], tags=("3d", "graph"))}
+    known = Catalogue(packages=packages, plan=Plan(targets=(), skips=()), drivers={})
+    site = site_of_releases(release(WHEEL), "")
+    first = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, known)}["index.html"]
+    assert re.findall(r"<h3>(3D|Graphs|Others)</h3>|<li><a href=\"packages/(\w+)/\"", first) == [
+        ("3D", ""),
+        ("", DEMO),
+        ("Others", ""),
+        ("", PLAIN),
+    ]
