@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,23 @@ def test_an_entry_is_replaced_only_where_that_is_said(python: Command, config: P
     ]
     text = (config / "packages.yml").read_text()
     assert text == f'packages:\n{ENTRY}\n  other: {{versions: ["1.0"]}}\n'
+
+
+def test_an_entry_that_is_added_while_another_is_loses_neither(
+    python: Command, config: Path, index: Path, tmp_path: Path
+) -> None:
+    publish(index, "demo-1.0.tar.gz", SOURCE)
+    issue = tmp_path / "issue.md"
+    issue.write_text(ISSUE)
+    adds: tuple[tuple[str | Path, ...], ...] = (("demo",), ("--from-issue", issue))
+    with ThreadPoolExecutor() as pool:
+        list(
+            pool.map(
+                lambda add: python("-m", "wheelmill", "config", "add", *add, "--config", config, exit_code=0), adds
+            )
+        )
+    assert set(load_config(config).packages) == {"other", "demo", "torch-demo"}
+    assert {each.name for each in config.iterdir()} == {"packages.yml", "packages.lock"}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from wheelmill.cli.factory.inputs import (
     ConfigOption,
     config_at,
     config_to_change,
+    hold_config,
     place_at,
     use_clones,
 )
@@ -75,14 +76,14 @@ def lock(
 
     A package that fails keeps what is locked of it; the others are written, and the exit code is that of the failure.
     """
-    config = config_to_change(directory)
-    with use_clones(clone):
-        locking = lock_packages(config, FilterOptions().of(projects or ()).projects, upgrade=upgrade)
-    newer = newer_versions(config, locking.locked) if upgrade else ()
-    news = [*lock_changes(config.lock, locking.lock), *newer]
-    if locking.locked or not locking.failures:
-        write_lock(locking.lock, lock_path(config.file))
-        say(f"{lock_path(config.file)}: {_contents(locking.lock)}")
+    with hold_config(directory) as config:
+        with use_clones(clone):
+            locking = lock_packages(config, FilterOptions().of(projects or ()).projects, upgrade=upgrade)
+        newer = newer_versions(config, locking.locked) if upgrade else ()
+        news = [*lock_changes(config.lock, locking.lock), *newer]
+        if locking.locked or not locking.failures:
+            write_lock(locking.lock, lock_path(config.file))
+            say(f"{lock_path(config.file)}: {_contents(locking.lock)}")
     for line in news:
         say(line)
     for name, error in locking.failures.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wheelmill.cli.factory.inputs import CloneOption, ConfigOption, config_to_change, use_clones
+from wheelmill.cli.factory.inputs import CloneOption, ConfigOption, config_to_change, hold_config, use_clones
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.config.load import lock_path
 from wheelmill.config.lock import lock_packages, write_lock
@@ -57,10 +57,11 @@ def add(
 
     if bool(project) == bool(issue):
         raise UsageError("name a project or a git repository, or an issue with --from-issue")
-    config = config_to_change(directory)
+    config_to_change(directory)  # a configuration with faults is refused before a source is fetched
     if issue:
         request = read_request(issue)
-        _write(config, request.name, request.entry, replaces=replace)
+        with hold_config(directory) as config:
+            _write(config, request.name, request.entry, replaces=replace)
         say(f"now run: wheelmill config lock {request.name}")
         for line in request.left:
             say(f"not in the entry, for you to read: {line}")
@@ -74,8 +75,9 @@ def add(
         elif dry_run:
             typer.echo(entry_text(found.name, found.entry))
         if not dry_run:
-            _write(config, found.name, found.entry, replaces=replace)
-            write_lock(lock_packages(config_to_change(directory), {found.name}).whole(), lock_path(config.file))
+            with hold_config(directory) as config:
+                _write(config, found.name, found.entry, replaces=replace)
+                write_lock(lock_packages(config_to_change(directory), {found.name}).whole(), lock_path(config.file))
             say(f"{lock_path(config.file)}: locked {found.name}; now try it: wheelmill run {found.name} --sample")
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from wheelmill.cli.shared.options import CONFIG_VARIABLE, attestation_option
-from wheelmill.cli.shared.output import say_warning
+from wheelmill.cli.shared.output import say, say_warning
 from wheelmill.config.load import OWN, PACKAGES, is_file_of_packages, load_config
 from wheelmill.config.model import Config
 from wheelmill.errors import UsageError
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.store import Store
-from wheelmill.system import git, resources
+from wheelmill.system import git, locks, resources
 
 if TYPE_CHECKING:
     from wheelmill.release.github import JobArtifacts
@@ -64,9 +64,29 @@ def config_to_change(named: Path | None) -> Config:
     Raises:
         UsageError: none was named, and there is none here.
     """
-    if named is None and place_at(None) == resources.CONFIG:
+    return load_config(_place_to_change(named))
+
+
+@contextmanager
+def hold_config(named: Path | None) -> Iterator[Config]:
+    """Load a configuration that will be written to; others that hold it wait until the context has ended.
+
+    Raises:
+        UsageError: none was named, and there is none here, or what was named is not there.
+    """
+    place = _place_to_change(named)
+    if not place.exists():
+        raise UsageError(f"there is no {place}")
+    folder = place.parent if is_file_of_packages(place) else place
+    with locks.hold(folder / ".lock", wait=lambda holder: say(f"waiting for {holder}")):
+        yield load_config(place)
+
+
+def _place_to_change(named: Path | None) -> Path:
+    place = place_at(named)
+    if named is None and place == resources.CONFIG:
         raise UsageError("there is no folder ./config", hint="name another one with --config")
-    return config_at(named)
+    return place
 
 
 def own_config_at(named: Path | None) -> Config | None:
