@@ -18,7 +18,7 @@ from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.conformance.folder import ORIGIN
 from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS, LIST_CHECKS, RULES
 from wheelmill.conformance.served import ProjectDetail, ProjectList
-from wheelmill.conformance.violation import ConformanceReport, Violation
+from wheelmill.conformance.violation import ConformanceReport, Observation, Violation
 from wheelmill.errors import NetworkError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of
 from wheelmill.names import ProjectName
@@ -35,6 +35,7 @@ _UNBOUNDED: Final = 1e6
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+_Told = TypeVar("_Told", Violation, Observation)
 
 
 def check_url(
@@ -85,13 +86,17 @@ def check_folder(directory: Path, *, everything: bool = False, progress: Progres
     lists = [f"{ORIGIN}/{quote(path)}/" for path in below]
     with Fetcher(ORIGIN, folder=root, politeness=Politeness(rate=_UNBOUNDED)) as fetcher:
         report = _Survey(fetcher, everything, progress or Progress()).run(lists)
-    return replace(report, violations=tuple(_without_origin(violation) for violation in report.violations))
+    return replace(
+        report,
+        violations=tuple(map(_without_origin, report.violations)),
+        observations=tuple(map(_without_origin, report.observations)),
+    )
 
 
-def _without_origin(violation: Violation) -> Violation:
+def _without_origin(told: _Told) -> _Told:
     """Name pages by their paths in the folder."""
-    url, message = (text.replace(f"{ORIGIN}/", "") for text in (violation.url, violation.message))
-    return replace(violation, url=url, message=message)
+    url, message = (text.replace(f"{ORIGIN}/", "") for text in (told.url, told.message))
+    return replace(told, url=url, message=message)
 
 
 @dataclass(frozen=True)

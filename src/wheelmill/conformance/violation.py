@@ -87,6 +87,17 @@ class Violation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Observation:
+    """What an index or its host does that no rule asks for: people are told, and it is no finding."""
+
+    topic: str
+    """What it is about, the same word for the same question: ``compression``."""
+    url: str
+    """Of the page or the file that was asked for. Without credentials."""
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConformanceReport:
     """What a check read, and what it found."""
 
@@ -100,3 +111,5 @@ class ConformanceReport:
     """That those pages list."""
     examined: int
     """Files that were asked for."""
+    observations: tuple[Observation, ...] = ()
+    """By topic and URL."""

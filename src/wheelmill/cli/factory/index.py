@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -77,6 +78,7 @@ def check(
             pages=report.pages,
             files=report.files,
             examined=report.examined,
+            observations=list(map(asdict, report.observations)),
         )
     else:
         _print_report(report)
@@ -108,6 +110,8 @@ def _print_report(report: ConformanceReport) -> None:
         table.add_row(rule.number, rule.severity, str(len(findings)), str(rule.pip), str(rule.uv))
     if report.violations:
         STDOUT.print(table)
+    for observation in report.observations:
+        say(f"{observation.topic}: {_printable(observation.url)}: {_printable(observation.message)}")
     say(
         f"findings: {len(report.violations)}; read: {report.pages} of {report.projects} project pages,"
         f" {report.examined} of {report.files} files"
