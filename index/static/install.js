@@ -22,13 +22,19 @@ function commands(row, choice, wheels, address) {
   const required = wheels.required(row.project);
   const projects = [row.project, ...required];
   const shared = wheels.areShared(projects);
-  const requirement = `${row.project}==${choice.pin || !shared ? row.exactVersion : row.version}`;
+  const version = `==${choice.pin || !shared ? row.exactVersion : row.version}`;
+  const requirement = row.project + version;
   const binary = projects.map((project) => `--only-binary ${project}`).join(" ");
   const both = [`--extra-index-url ${quote(address)} ${binary} ${quote(requirement)}`];
   const lines = (option) => (shared ? both : fromHereAlone(row, choice, wheels, `${option} ${quote(address)}`));
   const name = row.cuda === null ? "wheels" : tagOf(row.cuda) + (row.torches ? `-torch${choice.torch}` : "");
+  const pip = lines("--index-url");
+  const requirements = { [row.project]: version, ...Object.fromEntries(required.map((project) => [project, ""])) };
   return {
-    pip: lines("--index-url").map((options) => `pip install ${options}`).join("\n"),
+    ...projectFiles({ requirements, name, address, pip }),
+    dockerfile: `RUN ${pip.map((options) => `pip install --no-cache-dir ${options}`).join(" \\\n && ")}`,
+    jupyter: pip.map((options) => `%pip install ${options}`).join("\n"),
+    pip: pip.map((options) => `pip install ${options}`).join("\n"),
     uv: lines("--default-index").map((options) => `uv pip install ${options}`).join("\n"),
     pyproject: [
       "[project]",

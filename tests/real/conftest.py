@@ -14,9 +14,13 @@ import pytest
 
 from tests.real.stand_in_images import with_stand_ins
 from wheelmill.config.load import load_images
+from wheelmill.installers.uv import own_uv
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "tests" / "data" / "demo"
+BASE = Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info)
+TOOLS = ("poetry==2.5.1", "pdm[locked]==2.29.3", "hatch==1.17.1")
+"""Each in an environment of its own: they do not fit together."""
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -133,3 +137,19 @@ def docker_config(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with poetry, pdm and hatch, and the wheels that a project with hatchling is built with."""
+    folder = tmp_path_factory.mktemp("tools")
+    uv = own_uv()
+    (folder / "bin").mkdir()
+    for tool in TOOLS:
+        name = tool.partition("=")[0].partition("[")[0]
+        subprocess.run([uv, "venv", "--quiet", "--python", BASE, folder / name], check=True)
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", folder / name, tool], check=True)
+        (folder / "bin" / name).symlink_to(folder / name / "bin" / name)
+    wheels = ("hatchling", "editables")
+    subprocess.run([BASE, "-m", "pip", "download", "--quiet", "--dest", folder / "wheels", *wheels], check=True)
+    return folder

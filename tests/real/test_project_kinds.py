@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.real.conftest import BASE
 from tests.wheel_site import add_wheel, links, write_site
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
@@ -25,9 +26,6 @@ pytestmark = pytest.mark.real
 
 PYTHON = PythonVersion(*sys.version_info[:2])
 TAG = f"{PYTHON.interpreter}-{PYTHON.abi}-linux_{platform.machine()}"
-BASE = Path(sys.base_prefix) / "bin" / f"python{PYTHON}"
-TOOLS = ("poetry==2.5.1", "pdm[locked]==2.29.3", "hatch==1.17.1")
-"""Each in an environment of its own: they do not fit together."""
 TARGET = ("--torch", "2.11", "--cuda", "13.0")
 
 PROJECT = f"""\
@@ -115,22 +113,6 @@ KINDS = {
         edited=".venv/wheelmill-requirements.txt",
     ),
 }
-
-
-@pytest.fixture(scope="session")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with poetry, pdm and hatch, and the wheels that a project with hatchling is built with."""
-    folder = tmp_path_factory.mktemp("tools")
-    uv = own_uv()
-    (folder / "bin").mkdir()
-    for tool in TOOLS:
-        name = tool.partition("=")[0].partition("[")[0]
-        subprocess.run([uv, "venv", "--quiet", "--python", BASE, folder / name], check=True)
-        subprocess.run([uv, "pip", "install", "--quiet", "--python", folder / name, tool], check=True)
-        (folder / "bin" / name).symlink_to(folder / name / "bin" / name)
-    wheels = ("hatchling", "editables")
-    subprocess.run([BASE, "-m", "pip", "download", "--quiet", "--dest", folder / "wheels", *wheels], check=True)
-    return folder
 
 
 @pytest.fixture

@@ -1,0 +1,208 @@
+"""The lines that the finder gives for other tools, each taken by the tool itself.
+
+Another index has each name too: nothing of it may be installed, whether it is the same package without CUDA or another
+one with a higher version.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import BASE
+from tests.releases import manifests_in
+from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
+from tests.unit.release.conftest import NOW, certified_wheel
+from tests.wheel_site import add_wheel
+from wheelmill import pipeline
+from wheelmill.config.model import Listing, NameElsewhere
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.serve import serve_folder
+from wheelmill.index.site.finder import finder_data
+from wheelmill.index.site.wheels import wheel_groups
+from wheelmill.installers.uv import own_uv
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+from wheelmill.system import resources
+
+pytestmark = pytest.mark.real
+
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+TAGS = f"cp{PYTHON.replace('.', '')}-cp{PYTHON.replace('.', '')}-manylinux_2_28_{platform.machine()}"
+OURS = {"demo": "1.0+cu130torch2.11", "plain": "2.0+cu130"}
+PROJECT = f'[project]\nname = "mine"\nversion = "1"\nrequires-python = "=={PYTHON}.*"\n'
+SCRIPTS = ("match.js", "projects.js", "install.js")
+STATIC = resources.INDEX / "static"
+PROGRAM = """
+const { data, choice, root } = JSON.parse(require("fs").readFileSync(0));
+const wheels = new Wheels(data);
+const [row] = wheels.fitting(choice);
+console.log(JSON.stringify(commands(row, choice, wheels, root + treeOf(row, choice.torch))));
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """The snippets for plain, which needs demo, and an environment in which the other index is the usual one."""
+
+    snippets: dict[str, str]
+    other: str
+    variables: dict[str, str]
+    folder: Path
+
+    def project(self, text: str) -> Path:
+        """A project of a file."""
+        folder = self.folder / "project"
+        folder.mkdir()
+        (folder / "pyproject.toml").write_text(text)
+        return folder
+
+    def run(self, *argv: str | Path, within: Path) -> str:
+        done = subprocess.run(argv, env=self.variables, cwd=within, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture(params=["same", "other"])
+def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterator[World]:
+    """Where the package index has the same projects, and where it has others of these names."""
+    elsewhere: NameElsewhere = request.param
+    host = tmp_path / "host"
+    store = DirectoryStore(directory=host / "releases")
+    names = [f"{project}-{version}-{TAGS}.whl" for project, version in OURS.items()]
+    requires = {"demo": ("filelock>=3",), "plain": ("demo",)}
+    publish(
+        store,
+        [certified_wheel(host / "wheels" / each, requires=requires[each.split("-")[0]]) for each in names],
+        now=NOW,
+    )
+    packages = {
+        DEMO: replace(CONFIG.packages[DEMO], pypi=elsewhere),
+        PLAIN: replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi=elsewhere),
+    }
+    catalogue = pipeline.catalogue_of(replace(CONFIG, packages=packages), {})
+    pipeline.build_index(
+        store, Listing(), CONFIG.compatibility, base_url="../releases", output=host / "site", catalogue=catalogue
+    )
+    site = site_of_releases(manifests_in(store), "")
+    data = finder_data({each: wheel_groups(site.projects[each]) for each in OURS}, site.torches, catalogue)
+    theirs = ("demo-1.0", "plain-2.0") if elsewhere == "same" else ("demo-9.0", "plain-9.0")
+    for wheel in (*theirs, "filelock-3.20.0"):
+        add_wheel(host / "pypi", f"{wheel}-py3-none-any.whl")
+    choice = {
+        "project": "plain",
+        "version": "",
+        "python": PYTHON,
+        "cuda": "13.0",
+        "torch": "2.11",
+        "platform": f"linux_{platform.machine()}",
+        "gpu": "",
+        "pin": "",
+    }
+    with serve_folder(host) as url:
+        program = "\n".join((STATIC / script).read_text() for script in SCRIPTS) + PROGRAM
+        asked = json.dumps({"data": data, "choice": choice, "root": f"{url}site/"})
+        said = subprocess.run(["node", "--eval", program], input=asked, capture_output=True, text=True, check=True)
+        yield World(
+            snippets=json.loads(said.stdout),
+            other=f"{url}pypi/simple/",
+            folder=tmp_path,
+            variables=variables(f"{url}pypi/simple/", tools, tmp_path),
+        )
+
+
+def variables(other: str, tools: Path, caches: Path) -> dict[str, str]:
+    foreign = ("UV_", "PIP_", "VIRTUAL_", "CONDA_", "POETRY_", "PDM_", "HATCH_")
+    path = (tools / "bin", own_uv().parent, BASE.parent, "/usr/bin", "/bin")
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith(foreign)},
+        "PATH": os.pathsep.join(map(str, path)),
+        "PIP_INDEX_URL": other,
+        "PIP_FIND_LINKS": str(tools / "wheels"),
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "POETRY_VIRTUALENVS_IN_PROJECT": "true",
+        "POETRY_CACHE_DIR": str(caches / "poetry-cache"),
+        "PDM_CHECK_UPDATE": "0",
+        "PDM_CACHE_DIR": str(caches / "pdm-cache"),
+        "HATCH_DATA_DIR": str(caches / "hatch-data"),
+        "XDG_CACHE_HOME": str(caches / "cache"),
+        "XDG_STATE_HOME": str(caches / "state"),
+    }
+
+
+def versions_in(environment: Path) -> dict[str, str]:
+    code = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+    done = subprocess.run([environment / "bin" / "python", "-c", code], capture_output=True, text=True, check=True)
+    installed: dict[str, str] = json.loads(done.stdout)
+    assert "filelock" in installed
+    return {project: installed[project] for project in OURS}
+
+
+def test_poetry(world: World) -> None:
+    folder = world.project(
+        world.snippets["poetry"].replace("[project]\n", PROJECT)
+        + f'\n\n[[tool.poetry.source]]\nname = "other"\nurl = "{world.other}"\n\n[tool.poetry]\npackage-mode = false\n'
+    )
+    world.run("poetry", "install", within=folder)
+    assert versions_in(folder / ".venv") == OURS
+    world.run("poetry", "check", "--lock", within=folder)
+
+
+def test_pdm(world: World) -> None:
+    folder = world.project(
+        world.snippets["pdm"].replace("[project]\n", PROJECT)
+        + f'\n\n[[tool.pdm.source]]\nname = "pypi"\nurl = "{world.other}"\n\n[tool.pdm]\ndistribution = false\n'
+    )
+    world.run("pdm", "use", BASE, within=folder)
+    world.run("pdm", "install", within=folder)
+    assert versions_in(folder / ".venv") == OURS
+
+
+def test_hatch(world: World) -> None:
+    """Hatch runs the commands before it installs the project, whose own requirement they fulfil."""
+    requires = (
+        'dependencies = ["plain"]\n\n[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+    )
+    folder = world.project(f'{PROJECT}{requires}\n{world.snippets["hatch"]}\npath = ".venv"\n')
+    (folder / "mine.py").write_text("")
+    world.run("hatch", "env", "create", within=folder)
+    assert versions_in(folder / ".venv") == OURS
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    subprocess.run([BASE, "-m", "venv", tmp_path / "environment"], check=True)
+    return tmp_path / "environment"
+
+
+def test_a_dockerfile(world: World, environment: Path) -> None:
+    """Docker gives a shell what stands behind RUN, with its lines joined."""
+    instruction, _, command = world.snippets["dockerfile"].partition(" ")
+    assert instruction == "RUN"
+    world.variables["PATH"] = f"{environment / 'bin'}:{world.variables['PATH']}"
+    world.run("/bin/sh", "-c", command.replace("\\\n", ""), within=environment)
+    assert versions_in(environment) == OURS
+
+
+def test_jupyter(world: World, environment: Path) -> None:
+    """The magic command of IPython, which runs what stands in a cell."""
+    python = environment / "bin" / "python"
+    subprocess.run([own_uv(), "pip", "install", "--quiet", "--python", python, "ipython"], check=True)
+    cell = environment / "cell.ipy"
+    cell.write_text(world.snippets["jupyter"])
+    world.run(python, "-m", "IPython", "--no-banner", "--colors=NoColor", cell, within=environment)
+    assert versions_in(environment) == OURS
+
+
+def test_pixi_is_told_of_the_index_for_each_package(world: World) -> None:
+    said = tomllib.loads(world.snippets["pixi"])["pypi-dependencies"]
+    assert said.keys() == OURS.keys()
+    assert all(each["index"].endswith("/site/cu130/simple/") for each in said.values())
