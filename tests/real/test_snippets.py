@@ -92,7 +92,7 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
         store, Listing(), CONFIG.compatibility, base_url="../releases", output=host / "site", catalogue=catalogue
     )
     site = site_of_releases(manifests_in(store), "")
-    data = finder_data({each: wheel_groups(site.projects[each]) for each in OURS}, site.torches, catalogue)
+    data = finder_data({each: wheel_groups(site.projects[each]) for each in (DEMO, PLAIN)}, site.torches, catalogue)
     theirs = ("demo-1.0", "plain-2.0") if elsewhere == "same" else ("demo-9.0", "plain-9.0")
     for wheel in (*theirs, "filelock-3.20.0"):
         add_wheel(host / "pypi", f"{wheel}-py3-none-any.whl")
