@@ -77,10 +77,14 @@ class Finder {
     this.show();
   }
 
-  take(changes) {
-    for (const [name, value] of Object.entries(changes)) this.set(name, value);
+  change(changes) {
+    for (const [name, value] of Object.entries(changes)) if (value !== undefined) this.set(name, value);
     this.write();
     this.show();
+  }
+
+  take(changes) {
+    this.change(changes);
     this.verdict.focus();
   }
 
@@ -189,4 +193,4 @@ function item(text) {
   return place;
 }
 
-new Finder(document.getElementById("finder"), new Wheels(JSON.parse(document.getElementById("wheels").textContent)));
+const finder = new Finder(document.getElementById("finder"), new Wheels(JSON.parse(document.getElementById("wheels").textContent)));

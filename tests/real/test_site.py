@@ -232,6 +232,24 @@ def test_a_gpu_is_checked_against_the_code_in_the_wheel(gpu: str, text: str, pag
     expect(page.locator("#finder")).to_contain_text(text)
 
 
+PASTED = """\
+| NVIDIA-SMI 570.86.10              Driver Version: 570.86.10      CUDA Version: 12.8     |
+|   0  NVIDIA H200                    On  |   00000000:03:00.0 Off |                    0 |
+"""
+
+
+def test_what_nvidia_smi_prints_is_answered(page: Page) -> None:
+    page.get_by_text("Paste what your machine says").click()
+    page.get_by_label("All that nvidia-smi").fill("no table")
+    expect(page.locator(".said")).to_contain_text("Expected all that nvidia-smi")
+    page.get_by_label("All that nvidia-smi").fill(PASTED)
+    expect(page.locator(".said")).to_have_text(
+        "Read: NVIDIA H200 (9.0); driver 570.86.10, which knows CUDA up to 12.8."
+    )
+    expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu128torch2.10 fits")
+    expect(page.locator("#finder")).to_contain_text("It has machine code for compute capability 9.0.")
+
+
 def test_the_address_keeps_the_choice(page: Page, site: str) -> None:
     choose(page, project="demo", cuda="12.8", torch="2.10", gpu="9.0")
     kept, verdict = page.url, page.locator(".verdict").inner_text()
@@ -293,7 +311,7 @@ def test_the_keyboard_reaches_a_command(page: Page) -> None:
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     expect(page.get_by_role("combobox", name="Package")).to_be_focused()
-    for _ in range(8):
+    for _ in range(9):
         page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Copy pip")).to_be_focused()
     page.keyboard.press("Enter")

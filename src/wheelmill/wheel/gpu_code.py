@@ -36,6 +36,11 @@ CARDS: Final = {
 """What people may have, by compute capability: https://developer.nvidia.com/cuda-gpus"""
 _ALWAYS_SAID: Final = frozenset({"nvidia", "geforce", "tesla", "jetson"})
 """Words that tell no card from another."""
+CARD_WORDS: Final = {
+    gpu: tuple(" ".join(word for word in card.lower().split() if word not in _ALWAYS_SAID) for card in cards)
+    for gpu, cards in CARDS.items()
+}
+"""The words that tell each card; of a series, only its number does."""
 _TEGRA: Final = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
 """Jetson's GPUs: https://developer.nvidia.com/cuda-legacy-gpus; Thor was 10.1 until CUDA 13."""
 
@@ -55,7 +60,7 @@ def read_gpu(text: str) -> Architecture:
         return Architecture.parse(number)
     written = text.lower().replace("rtx", " rtx ").replace("gtx", " gtx ").replace("-", " ").replace("_", " ")
     said = frozenset(written.split())
-    found = [gpu for gpu, cards in CARDS.items() if any(_is_card(card, said) for card in cards)]
+    found = [gpu for gpu, cards in CARD_WORDS.items() if any(_is_card(card, said) for card in cards)]
     if len(found) != 1:
         raise ValueError(f"expected a GPU such as h100 or 'rtx 4090', or its compute capability, 9.0, not {text!r}")
     return found[0]
@@ -63,14 +68,14 @@ def read_gpu(text: str) -> Architecture:
 
 def _is_card(card: str, said: frozenset[str]) -> bool:
     """Whether words name a card. Of a series it is the number that counts: 4090, 4070ti, but 6000 is of no series."""
-    *_, last = words = card.lower().split()
+    *_, last = words = card.split()
     if last == "series":
         numbers = (word.rstrip("abcdefghijklmnopqrstuvwxyz") for word in said)
         return any(
             len(number) == 4 and number.startswith(words[-2]) and not number.endswith("00")  # noqa: PLR2004
             for number in numbers
         )
-    return _ALWAYS_SAID.union(said).issuperset(words)
+    return said.issuperset(words)
 
 
 def runs_on(code: Architecture, gpu: Architecture) -> bool:

@@ -11,7 +11,7 @@ from wheelmill.index.site.pythons import covered_pythons
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
-from wheelmill.wheel.gpu_code import CARDS, code_for
+from wheelmill.wheel.gpu_code import CARD_WORDS, CARDS, code_for
 from wheelmill.wheel.label import BuiltFor
 
 Value = TypeVar("Value", bound=Hashable)
@@ -47,6 +47,8 @@ class FinderData(TypedDict):
     code: list[GpuCode]
     drivers: dict[str, str]
     """The oldest NVIDIA driver for each CUDA."""
+    cards: dict[str, Sequence[str]]
+    """The words that tell each card, by compute capability."""
     requires: dict[str, list[str]]
     """Projects of this index that others need beside them."""
     elsewhere: dict[str, NameElsewhere]
@@ -109,6 +111,7 @@ def finder_data(
         platforms=list(platforms),
         code=[_gpu_code(sass, ptx) for sass, ptx in codes],
         drivers={str(cuda): drivers[cuda] for cuda in cudas if cuda in drivers},
+        cards={gpu.capability: words for gpu, words in CARD_WORDS.items()},
         requires={project: list(required) for project, required in required_here(groups, catalogue).items()},
         elsewhere={str(project): claim for project, claim in names_elsewhere(catalogue).items()},
         dependencies=[list(texts) for texts in dependencies],

@@ -1,0 +1,270 @@
+"""What the site's script reads of a machine: the tables of nvidia-smi as drivers from 418 to 610 lay them out."""
+
+import json
+import subprocess
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.releases import manifests_in
+from tests.unit.client.conftest import TARGET
+from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.cli.client.environment import environment_content
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.site.finder import FinderData, finder_data
+from wheelmill.index.site.wheels import wheel_groups
+from wheelmill.index.tree import Catalogue
+from wheelmill.names import Architecture, CudaVersion, Gpu, project_name
+from wheelmill.plan.targets import Plan
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+from wheelmill.system import resources
+from wheelmill.wheel.gpu_code import read_gpu
+
+pytestmark = pytest.mark.real
+
+DEMO = project_name("demo")
+STATIC = resources.INDEX / "static"
+
+OLD = """\
+Thu Sep 23 12:42:56 2021
++-----------------------------------------------------------------------------+
+| NVIDIA-SMI 470.57.02    Driver Version: 470.57.02    CUDA Version: 11.4     |
+|-------------------------------+----------------------+----------------------+
+| GPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp  Perf  Pwr:Usage/Cap|         Memory-Usage | GPU-Util  Compute M. |
+|                               |                      |               MIG M. |
+|===============================+======================+======================|
+|   0  Tesla V100-SXM2...  On   | 00000000:1A:00.0 Off |                    0 |
+| N/A   33C    P0    41W / 300W |      0MiB / 16160MiB |      0%      Default |
+|                               |                      |                  N/A |
++-------------------------------+----------------------+----------------------+
+|   1  NVIDIA GeForce ...  Off  | 00000000:41:00.0 Off |                  N/A |
+"""
+OLDEST = """\
+| NVIDIA-SMI 418.87.00    Driver Version: 418.87.00    CUDA Version: 10.1     |
+|   0  Tesla T4            Off  | 00000000:00:1E.0 Off |                    0 |
+"""
+WINDOWS = """\
+| NVIDIA-SMI 546.12                 Driver Version: 546.12       CUDA Version: 12.3     |
+|-----------------------------------------+----------------------+----------------------+
+| GPU  Name                     TCC/WDDM  | Bus-Id        Disp.A | Volatile Uncorr. ECC |
+|=========================================+======================+======================|
+|   0  NVIDIA GeForce RTX 3050 ...  WDDM  | 00000000:01:00.0 Off |                  N/A |
+| N/A   52C    P0               7W /  60W |      0MiB /  4096MiB |      0%      Default |
+"""
+WIDE = """\
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
++-----------------------------------------+------------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|=========================================+========================+======================|
+|   0  NVIDIA H200                    On  |   00000000:03:00.0 Off |                    0 |
+| N/A   28C    P0             77W /  700W |       1MiB / 143771MiB |      0%      Default |
++-----------------------------------------+------------------------+----------------------+
++-----------------------------------------------------------------------------------------+
+| Processes:                                                                              |
+|  GPU   GI   CI              PID   Type   Process name                        GPU Memory |
+|=========================================================================================|
+|    0   N/A  N/A            1437      C   /usr/bin/python3                        520MiB |
+"""
+TWO_HALVES = """\
+| NVIDIA-SMI 610.43.02              KMD Version: 610.43.02     CUDA UMD Version: 13.3     |
++-----------------------------------------+------------------------+----------------------+
+|   0  NVIDIA B200                    On  |   00000000:63:00.0 Off |                    0 |
+|   1  NVIDIA B200                    On  |   00000000:68:00.0 Off |                    0 |
+"""
+NO_CUDA = """\
+| NVIDIA-SMI 575.64.03              Driver Version: 575.64.03      CUDA Version: N/A      |
+|   0  NVIDIA GeForce RTX 5070        Off |   00000000:02:00.0  On |                  N/A |
+"""
+SHARED_MEMORY = """\
+| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
+|   0  NVIDIA GB10                    On  |   0000000F:01:00.0 Off |                  N/A |
+| N/A   36C    P8              3W /  N/A  | Not Supported          |      0%      Default |
+"""
+LIST = "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-5c2c4b4f-0000-1111-2222-333344445555)\n"
+
+READ: dict[str, tuple[str, list[str | None], str | None, str | None]] = {
+    OLDEST: ("418.87.00", ["7.5"], "10.1", None),
+    OLD: ("470.57.02", ["7.0", None], "11.4", None),
+    WINDOWS: ("546.12", ["8.6"], "12.3", "win_amd64"),
+    WIDE: ("580.95.05", ["9.0"], "13.0", None),
+    TWO_HALVES: ("610.43.02", ["10.0", "10.0"], "13.3", None),
+    NO_CUDA: ("575.64.03", ["12.0"], None, None),
+    SHARED_MEMORY: ("580.95.05", ["12.1"], "13.0", None),
+}
+NAMES = (
+    *("Tesla V100-SXM2-32GB", "NVIDIA A100-SXM4-40GB", "NVIDIA A100 80GB PCIe", "NVIDIA GeForce RTX 4090 Laptop GPU"),
+    *(
+        "NVIDIA GeForce RTX 3060 Ti",
+        "NVIDIA RTX A6000",
+        "NVIDIA RTX 6000 Ada Generation",
+        "Quadro RTX 8000",
+        "NVIDIA L40S",
+    ),
+    *("NVIDIA GeForce GTX 1660 SUPER", "NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "NVIDIA GB200", "NVIDIA H20-3e"),
+    *("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "NVIDIA GeForce RTX 5090 D", "NVIDIA TITAN V", "TITAN RTX"),
+    *(
+        "NVIDIA GeForce ...",
+        "NVIDIA CMP 170HX",
+        "NVIDIA GeForce GTX 1070",
+        "NVIDIA RTX 40...",
+        "Orin (nvgpu)",
+        "NVIDIA Thor",
+    ),
+    *("NVIDIA Jetson Thor", "NVIDIA A10G", "NVIDIA A16-2Q", "Graphics Device", "__proto__", "constructor"),
+)
+
+
+def answer(expression: str, **given: Any) -> Any:
+    scripts = "\n".join((STATIC / name).read_text() for name in ("match.js", "machine.js"))
+    program = f"{scripts}\nconst given = JSON.parse(require('fs').readFileSync(0));\n"
+    program += "const wheels = new Wheels(given.data), cards = given.data.cards;\n"
+    program += (
+        "function tried(text) { try { return readMachine(text, cards); } catch (error) { return error.message; } }\n"
+    )
+    program += f"console.log(JSON.stringify({expression}));"
+    done = subprocess.run(
+        ["node", "--eval", program], input=json.dumps(given), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> FinderData:
+    """Wheels for two CUDAs: with machine code for Hopper, and portable code of it."""
+    folder = tmp_path_factory.mktemp("store")
+    store = DirectoryStore(directory=folder / "releases")
+    wheels = []
+    for label, python in (
+        ("cu130torch2.11", 312),
+        ("cu130torch2.11", 311),
+        ("cu128torch2.10", 312),
+        ("cu118torch2.6", 312),
+    ):
+        wheel = certified_wheel(folder / f"demo-1.0+{label}-cp{python}-cp{python}-manylinux_2_28_x86_64.whl")
+        sass = ("sm_70", "sm_80", "sm_90") if label.startswith("cu11") else ("sm_80", "sm_90")
+        evidence = replace(wheel.certificate.evidence, sass=sass, ptx=("compute_90",))
+        wheels.append(replace(wheel, certificate=replace(wheel.certificate, evidence=evidence)))
+    publish(store, wheels, now=NOW)
+    site = site_of_releases(manifests_in(store), "")
+    drivers = {CudaVersion(13, 0): "580.65.06", CudaVersion(12, 8): "525.60.13", CudaVersion(11, 8): "450.80.02"}
+    catalogue = Catalogue(packages={}, plan=Plan(targets=(), skips=()), drivers=drivers)
+    return finder_data({DEMO: wheel_groups(site.projects[DEMO])}, site.torches, catalogue)
+
+
+def test_every_layout_is_read(data: FinderData) -> None:
+    said = answer("given.texts.map(tried)", data=data, texts=list(READ))
+    read = [
+        (each["driver"], [gpu["capability"] for gpu in each["gpus"]], each["driverCuda"], each["platform"])
+        for each in said
+    ]
+    assert read == list(READ.values())
+
+
+def test_the_list_of_gpus_says_nothing_of_the_driver(data: FinderData) -> None:
+    said = answer("tried(given.text)", data=data, text=LIST)
+    assert said["gpus"] == [{"name": "NVIDIA A100-SXM4-80GB", "capability": "8.0"}]
+    assert said["driver"] is None
+
+
+def test_gpus_have_the_names_that_commands_know(data: FinderData) -> None:
+    def read(name: str) -> str | None:
+        try:
+            return read_gpu(name).capability
+        except ValueError:
+            return None
+
+    said = answer("given.names.map((name) => capabilityOf(name, cards))", data=data, names=NAMES)
+    assert dict(zip(NAMES, said, strict=True)) == {name: read(name) for name in NAMES}
+
+
+def test_the_json_of_environment_is_read(data: FinderData) -> None:
+    target = replace(
+        TARGET,
+        driver="580.65.06",
+        driver_cuda=CudaVersion(13, 0),
+        gpus=(Gpu(name="H200", capability=Architecture(9, 0)),),
+    )
+    content = {"schema": "wheelmill.environment/1", **environment_content(target)}
+    said = answer("tried(given.text)", data=data, text=json.dumps(content))
+    assert said["gpus"] == [{"name": "H200", "capability": "9.0"}]
+    assert [said[key] for key in ("python", "cuda", "torch", "platform", "driverCuda")] == [
+        *(str(each) for each in (target.python, target.cuda, target.torch, target.platform, target.driver_cuda)),
+    ]
+
+
+BROKEN = (
+    *("", "hello", "{", "{}", "[1]", '{"schema": 1}', '{"schema": "wheelmill.environment/2"}', "NVIDIA-SMI has failed"),
+    *("\0", "<script>", "| NVIDIA-SMI 580.95.05 Driver Version: 580.95.05 CUDA Version: 13.0 |", "x" * (1 << 21)),
+    *(WIDE[:length] for length in range(0, 600, 60)),
+)
+
+
+def test_what_is_something_else_is_refused_in_words(data: FinderData) -> None:
+    said = answer("given.texts.map(tried)", data=data, texts=BROKEN)
+    assert [each for each in said if not (isinstance(each, str) and each.endswith("."))] == []
+
+
+@pytest.mark.parametrize(
+    "value", [None, 1, [], {}, True, "<b>", "9" * 1000, [None], [{}], [{"capability": 9.0}], {"a": []}]
+)
+def test_json_with_other_values_says_nothing(value: object, data: FinderData) -> None:
+    keys = ("driver", "driver_cuda", "gpus", "python", "cuda", "torch", "platform")
+    content = {"schema": "wheelmill.environment/1", **dict.fromkeys(keys, value)}
+    said = answer("tried(given.text)", data=data, text=json.dumps(content))
+    assert [said[key] for key in ("driver", "driverCuda", "python", "cuda", "torch", "platform")] == [None] * 6
+    assert [gpu["capability"] for gpu in said["gpus"]] in ([], [None])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(WIDE, ("13.0", "2.11", "9.0"), id="newest"),
+        pytest.param(WIDE.replace("H200", "H200 ").replace("13.0 ", "12.8 ").replace("580.95.05", "570.86.10"),
+                     ("12.8", "2.10", "9.0"), id="older driver"),
+        pytest.param(OLD, ("11.8", "2.6", "7.0"), id="older GPU, by the oldest driver of a CUDA"),
+        pytest.param(TWO_HALVES, ("13.0", "2.11", "10.0"), id="portable code that the driver knows"),
+        pytest.param(WIDE.replace("CUDA Version: 13.0", "CUDA Version: 12.0").replace("580.95.05", "525.60.13")
+                     .replace("H200", "B200"), ("11.8", "2.6", "10.0"), id="portable code of what the driver knows"),
+        pytest.param(LIST, ("13.0", "2.11", "8.0"), id="no driver"),
+    ],
+)  # fmt: skip
+def test_the_newest_wheel_that_runs_is_chosen(
+    text: str, expected: tuple[str, str | None, str], data: FinderData
+) -> None:
+    choice = {"project": "demo", "platform": "linux_x86_64", "python": "3.11"}
+    said = answer("choiceFor(tried(given.text), given.choice, wheels)", data=data, text=text, choice=choice)
+    assert (said["cuda"], said.get("torch"), said["gpu"]) == expected
+
+
+def test_what_environment_says_is_kept(data: FinderData) -> None:
+    content = {"schema": "wheelmill.environment/1", "python": "3.12", "cuda": "12.8", "torch": "2.10",
+               "platform": "linux_x86_64"}  # fmt: skip
+    choice = {"project": "demo", "platform": "win_amd64", "python": "3.11"}
+    said = answer(
+        "choiceFor(tried(given.text), given.choice, wheels)", data=data, text=json.dumps(content), choice=choice
+    )
+    assert said == {
+        "version": "1.0",
+        "cuda": "12.8",
+        "torch": "2.10",
+        "python": "3.12",
+        "platform": "linux_x86_64",
+        "gpu": "",
+    }
+
+
+def test_one_wheel_must_run_on_every_gpu(data: FinderData) -> None:
+    both = WIDE + "|   1  NVIDIA A100-SXM4-80GB          On  |   00000000:04:00.0 Off |                    0 |\n"
+    neither = WIDE + "|   1  Jetson Orin                    On  |   00000000:04:00.0 Off |                    0 |\n"
+    choice = {"project": "demo", "platform": "linux_x86_64", "python": "3.12"}
+    said = answer(
+        "given.texts.map((text) => choiceFor(tried(text), given.choice, wheels).version ?? null)",
+        data=data, texts=[both, neither], choice=choice,
+    )  # fmt: skip
+    assert said == ["1.0", None]
