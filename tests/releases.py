@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from wheelmill.release.ledger.releases import Releases, manifests_of, published
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.manifest import ListedRelease
 
 
-def manifests_in(store: Releases, warn: Callable[[str], None] | None = None) -> tuple[Manifest, ...]:
+def manifests_in(store: Releases, warn: Callable[[str], None] | None = None) -> tuple[ListedRelease, ...]:
     """The manifests of all releases; what is wrong with one is an error where nobody is told of it."""
 
     def refuse(text: str) -> None:

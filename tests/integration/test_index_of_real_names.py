@@ -12,27 +12,29 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.index.test_render import entry_named
-from tests.unit.release.conftest import NOW
+from tests.unit.index.test_render import entry_named, release_of
 from wheelmill.config.model import Listing, Removed
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
-from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest import Manifest
+from wheelmill.names import Sha256
+from wheelmill.release.manifest import ListedRelease
 
 ASSETS = (Path(__file__).parents[1] / "data" / "flash-attn-wheel-assets.txt").read_text().splitlines()
 NAMES = [asset.partition("/")[2] for asset in ASSETS]
 REPEATED = {name: count for name, count in Counter(NAMES).items() if count > 1}
 
 
-def manifests() -> list[Manifest]:
+def manifests() -> list[ListedRelease]:
     """What the releases' manifests would say."""
     by_tag = defaultdict(list)
     for asset in ASSETS:
         tag, _, name = asset.partition("/")
         sha256 = Sha256(hashlib.sha256(asset.encode()).hexdigest())
-        by_tag[tag].append(replace(entry_named(name), sha256=sha256, requires_dist=("einops", "torch")))
-    return [Manifest(tag=ReleaseTag(tag), published_at=NOW, wheels=tuple(entries)) for tag, entries in by_tag.items()]
+        entry = entry_named(name)
+        certificate = replace(entry.certificate, sha256=sha256)
+        entry = replace(entry, sha256=sha256, certificate=certificate, requires_dist=("einops", "torch"))
+        by_tag[tag].append(entry)
+    return [release_of(tag, entries) for tag, entries in by_tag.items()]
 
 
 def trees_named_by(filename: str) -> set[str]:

@@ -19,7 +19,7 @@ from wheelmill.index.render import pages_of
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Site
 from wheelmill.names import ReleaseTag, Sha256, project_name
-from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.release.manifest import ListedRelease, Manifest, ManifestEntry, listed_of
 from wheelmill.smoke.verdict import Certificate, Evidence
 from wheelmill.wheel.name import WheelName
 
@@ -67,16 +67,16 @@ entries = st.lists(names, max_size=12, unique_by=lambda name: name.filename).fla
 )
 
 
+def manifest_of(wheels: tuple[ManifestEntry, ...], day: int) -> ListedRelease:
+    published = datetime(2026, 11, 20 + day, tzinfo=UTC)
+    return listed_of(Manifest(tag=ReleaseTag(f"v2026-11-2{day}"), published_at=published, wheels=wheels))
+
+
 def site_of(wheels: tuple[ManifestEntry, ...], listing: Listing) -> Site:
     """The site of two releases that share these wheels."""
     halves = (wheels[::2], wheels[1::2])
     return site_of_releases(
-        [
-            Manifest(
-                tag=ReleaseTag(f"v2026-11-2{day}"), published_at=datetime(2026, 11, 20 + day, tzinfo=UTC), wheels=half
-            )
-            for day, half in enumerate(halves)
-        ],
+        [manifest_of(half, day) for day, half in enumerate(halves)],
         BASE,
         listing,
     )
@@ -139,9 +139,7 @@ def test_trees_part_the_wheels_by_their_labels(wheels: tuple[ManifestEntry, ...]
 @given(entries)
 @settings(max_examples=settings().max_examples // 4)
 def test_the_order_of_releases_and_wheels_does_not_matter(wheels: tuple[ManifestEntry, ...]) -> None:
-    manifest = Manifest(tag=ReleaseTag("v2026-11-21"), published_at=datetime(2026, 11, 21, tzinfo=UTC), wheels=wheels)
-    reverse = Manifest(tag=manifest.tag, published_at=manifest.published_at, wheels=wheels[::-1])
-    sites = [site_of_releases([each], BASE) for each in (manifest, reverse)]
+    sites = [site_of_releases([manifest_of(each, 1)], BASE) for each in (wheels, wheels[::-1])]
     assert rendered(sites[0]) == rendered(sites[1])
     people = [{path: b"".join(pieces) for path, pieces in site_pages(site)} for site in sites]
     assert people[0] == people[1]

@@ -18,7 +18,7 @@ from wheelmill.errors import SiteError
 from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
 from wheelmill.index.tree import IndexFile, Site, Tree
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion
-from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive
@@ -37,7 +37,7 @@ NOTHING_DEPLOYED: Final[Mapping[str, Sha256]] = MappingProxyType({})
 
 
 def site_of_releases(
-    manifests: Sequence[Manifest],
+    manifests: Sequence[ListedRelease],
     base_url: str,
     listing: Listing = NOTHING_SAID,
     *,
@@ -83,7 +83,7 @@ def site_of_releases(
     return site_of(files, faults, listing, torches, hint="publish the right file, or give the reason in removed.yml")
 
 
-def _file_of(entry: ManifestEntry, name: WheelName, manifest: Manifest, folder: str, listing: Listing) -> IndexFile:
+def _file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folder: str, listing: Listing) -> IndexFile:
     return IndexFile(
         name=name,
         filename=entry.filename,

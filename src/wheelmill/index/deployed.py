@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.manifest import Manifest, manifest_from
+from wheelmill.release.manifest import SCHEMA, ListedRelease, manifest_from
 from wheelmill.web.origin import without_credentials
 from wheelmill.wheel.attestation import ATTESTATIONS
 
@@ -28,7 +28,7 @@ class Deployed:
 
     hashes: Mapping[str, Sha256] = field(default_factory=dict)
     """Of every wheel, by file name."""
-    unread: tuple[Manifest, ...] = ()
+    unread: tuple[ListedRelease, ...] = ()
     """What it says of the releases whose own manifests could not be read."""
 
 
@@ -75,7 +75,7 @@ def deployed_wheels(
     return Deployed(hashes=hashes, unread=tuple(_manifests_of(content, tags, place)) if tags else ())
 
 
-def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> Iterator[Manifest]:
+def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> Iterator[ListedRelease]:
     """Make manifests of releases again, from what a site lists of them.
 
     Raises:
@@ -85,7 +85,12 @@ def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> I
         rows = [row for row in json.loads(content)["wheels"] if row.get("release") in tags]
         for tag, own in groupby(sorted(rows, key=itemgetter("release")), key=itemgetter("release")):
             wheels = list(own)
-            made = {"tag": tag, "published_at": wheels[0].get("uploaded_at"), "wheels": list(map(_entry_of, wheels))}
+            made = {
+                "schema": SCHEMA,
+                "tag": tag,
+                "published_at": wheels[0].get("uploaded_at"),
+                "wheels": list(map(_entry_of, wheels)),
+            }
             yield manifest_from(json.dumps(made).encode(), tag=tag, source=f"{WHEELS_JSON} of {place}: {tag}")
     except (ReleaseError, ValueError) as error:  # a number of thousands of digits
         raise SiteError(str(error)) from None
@@ -93,14 +98,17 @@ def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> I
 
 def _entry_of(row: Mapping[str, Any]) -> dict[str, object]:
     """An entry of a manifest, in JSON, to be checked; of how the wheel was built and tried a site does not tell all."""
-    evidence, label = row.get("evidence"), row.get("label")
-    if isinstance(evidence, dict):
-        evidence = {**evidence, "undefined_symbols": 0}
+    label = row.get("label")
     return {
         **{key: row.get(key) for key in _KEPT},
         "name": row.get("project"),
         "version": f"{row.get('version')}+{label}" if label else row.get("version"),
-        "certificate": {"sha256": row["sha256"], "evidence": evidence, "clean_rooms": [], "provenance": None},
+        "certificate": {
+            "sha256": row["sha256"],
+            "evidence": row.get("evidence"),
+            "clean_rooms": [],
+            "provenance": None,
+        },
         "attested": str(row.get("attestation")).endswith(f"/{ATTESTATIONS}"),
     }
 

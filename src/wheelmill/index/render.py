@@ -22,7 +22,7 @@ from pydantic_core import to_json
 from wheelmill.index.rows import html_row, in_utc, json_row, rows_for_page
 from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree
 from wheelmill.names import ProjectName
-from wheelmill.smoke.verdict import Certificate
+from wheelmill.release.manifest import ListedCertificate
 from wheelmill.system import resources
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.label import Label
@@ -179,7 +179,7 @@ def _texts(tags: frozenset[Tag]) -> list[str]:
     return sorted(map(str, tags))
 
 
-def _facts_of_certificate(certificate: Certificate | None) -> dict[str, object]:
+def _facts_of_certificate(certificate: ListedCertificate | None) -> dict[str, object]:
     """What smoke saw in a wheel and how it was built, without the lists of what stood beside it."""
     if certificate is None:
         return {"evidence": None, "tried": [], "built": None}

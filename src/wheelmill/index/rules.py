@@ -17,7 +17,7 @@ from packaging.version import Version
 from wheelmill.config.model import Listing
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, ProjectName, Sha256, read_range, read_requirement
-from wheelmill.release.manifest import ManifestEntry
+from wheelmill.release.manifest import ListedWheel
 from wheelmill.web.pages import MAX_DIGITS, SIDECAR_SUFFIX
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.reserved import reservation
@@ -25,7 +25,7 @@ from wheelmill.wheel.reserved import reservation
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
-def faults_of_entry(entry: ManifestEntry, name: WheelName, absent: Container[str]) -> list[str]:
+def faults_of_entry(entry: ListedWheel, name: WheelName, absent: Container[str]) -> list[str]:
     """What is wrong with one entry of a manifest by itself, and with the files of its release.
 
     PEP 658: a sidecar that an index names must be there, or pip and uv cannot install the wheel.

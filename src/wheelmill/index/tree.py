@@ -11,7 +11,7 @@ from typing import Final
 from wheelmill.config.model import Package, Status, StatusEntry
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Plan
-from wheelmill.smoke.verdict import Certificate
+from wheelmill.release.manifest import ListedCertificate
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch, runs_beside
@@ -46,7 +46,7 @@ class IndexFile:
     uploaded_at: datetime | None = None
     release: ReleaseTag | None = None
     """None for a wheel of a folder, which no release has."""
-    certificate: Certificate | None = None
+    certificate: ListedCertificate | None = None
     """What smoke saw, and how the wheel was built; None for a wheel of a folder."""
     attestation: str | None = None
     """The address of the attestation of who built it."""

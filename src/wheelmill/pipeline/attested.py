@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wheelmill.names import Sha256
 from wheelmill.pipeline.gate import delivered_in, subjects_of
-from wheelmill.release.manifest import MANIFEST, Manifest
+from wheelmill.release.manifest import MANIFEST, ListedRelease, Manifest
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes, write_bytes
 from wheelmill.system.record_files import record_bytes
@@ -42,7 +43,9 @@ def attested_in(directory: Path, signer: Signer) -> Attested:
     return verify_bundles((path.read_bytes() for path in paths), signer, WHEELS_WORKFLOW)
 
 
-def attested_part(manifest: Manifest, bundles: bytes, signer: Signer, warn: Callable[[str], None]) -> Manifest:
+def attested_part(
+    manifest: ListedRelease, bundles: bytes, signer: Signer, warn: Callable[[str], None]
+) -> ListedRelease:
     """Leave out the wheels of a release that are not attested, each with its sidecar.
 
     Args:

@@ -29,7 +29,7 @@ from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.ledger.records import LedgerRelease
 from wheelmill.release.ledger.releases import absent_files, manifests_of, published
-from wheelmill.release.manifest import MANIFEST, Manifest
+from wheelmill.release.manifest import MANIFEST, ListedRelease
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.system.files import write_bytes
@@ -131,8 +131,8 @@ def _without_cycles() -> Iterator[None]:
 
 
 def _attested(
-    store: Store, manifests: Sequence[Manifest], signer: Signer, warn: Callable[[str], None]
-) -> Iterator[Manifest]:
+    store: Store, manifests: Sequence[ListedRelease], signer: Signer, warn: Callable[[str], None]
+) -> Iterator[ListedRelease]:
     """Leave out wheels that nothing attests.
 
     Raises:

@@ -11,9 +11,12 @@ from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.records import LedgerRelease
 from wheelmill.release.ledger.releases import line_of, published, with_releases
+from wheelmill.release.manifest import listed_of
 from wheelmill.release.store import Publication, Publisher, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Progress
+from wheelmill.system.record_files import record_bytes
 
 _Published = Mapping[str, tuple[Sha256, ReleaseTag]]
 """The hash of every published wheel and the release that has it, by file name."""
@@ -82,7 +85,10 @@ def _finish(
 ) -> Publication:
     """Publish a release, and write down what was published now and before: the ledger may lack some of it."""
     publication = publisher.publish()
-    new = {manifest.tag: line_of(manifest) for manifest in publication.releases}
+    new = {
+        manifest.tag: line_of(listed_of(manifest), sha256_of_bytes(record_bytes(manifest)))
+        for manifest in publication.releases
+    }
     try:
         store.ledger.change(f"{', '.join(new)} published", lambda state: with_releases(state, {**known, **new}))
     except (NetworkError, ReleaseError) as error:

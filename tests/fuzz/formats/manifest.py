@@ -49,7 +49,7 @@ WORDS += [b"9" * 5000, b"[" * 500, b"(" * 900, b"\xff"]
 
 def read(content: bytes) -> None:
     manifest = manifest_from(content, tag=TAG, source="manifest.json")
-    state = with_releases(LedgerState(), {TAG: line_of(manifest)})
+    state = with_releases(LedgerState(), {TAG: line_of(manifest, Sha256("c" * 64))})
     assert (state.cells, state.past_builds) == ({}, {}) or state.published
     for _path, pieces in pages_of(site_of_releases([manifest], "https://files.example")):
         b"".join(pieces)

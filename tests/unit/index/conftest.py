@@ -12,10 +12,10 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.index.render import pages_of
 from wheelmill.index.tree import Site
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.manifest import ListedRelease
 from wheelmill.release.publish import publish
 
-Release = Callable[..., tuple[Manifest, ...]]
+Release = Callable[..., tuple[ListedRelease, ...]]
 
 EVERY_KIND: Final = (
     "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl",
@@ -38,7 +38,7 @@ def release(tmp_path: Path) -> Release:
         requires_python: str | None = None,
         requires: tuple[str, ...] = (),
         now: datetime = NOW,
-    ) -> tuple[Manifest, ...]:
+    ) -> tuple[ListedRelease, ...]:
         releases = DirectoryStore(directory=tmp_path / store)
         wheels = [
             certified_wheel(

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import subprocess
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -21,7 +22,7 @@ from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.write import write_site
 from wheelmill.names import ReleaseTag, Sha256, TorchVersion, project_name
-from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.release.manifest import ListedRelease, Manifest, ManifestEntry, listed_of
 from wheelmill.smoke.verdict import Certificate, Evidence
 
 NO_TORCH = EVERY_KIND[3]
@@ -236,13 +237,17 @@ def test_a_page_of_500_wheels_is_small() -> None:
             ("x86_64", "aarch64"),
         )
     ][:500]
-    manifest = Manifest(tag=ReleaseTag("v2026-11-21"), published_at=NOW, wheels=tuple(map(entry_named, names)))
+    manifest = release_of("v2026-11-21", map(entry_named, names))
     page = rendered(site_of_releases([manifest], "https://github.com/owner/name/releases/download"))[
         "cu128/torch2.8/simple/flash-attn/index.html"
     ]
     assert page.count(b"<a ") == 500
     assert len(gzip.compress(page, 9)) < 29_100
     assert len(gzip.compress(page, 6)) < 30_200
+
+
+def release_of(tag: str, entries: Iterable[ManifestEntry]) -> ListedRelease:
+    return listed_of(Manifest(tag=ReleaseTag(tag), published_at=NOW, wheels=tuple(entries)))
 
 
 def entry_named(filename: str) -> ManifestEntry:

@@ -1,12 +1,12 @@
 """What an index must not list: all of it is named at once, with both sides."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.release.conftest import NOW
@@ -15,7 +15,7 @@ from wheelmill.config.model import Listing, Removed, Status, StatusEntry, Yanked
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.names import Sha256, project_name
-from wheelmill.release.manifest import Manifest, ManifestEntry
+from wheelmill.release.manifest import ListedRelease, ListedWheel
 
 TORCH_211, TORCH_210, _, NO_TORCH, _ = EVERY_KIND
 WINDOWS = "demo-1.0+cu130torch2.11-cp311-cp311-win_amd64.whl"
@@ -24,17 +24,17 @@ PLAIN = project_name("plain-cuda")
 
 
 @pytest.fixture
-def entry_with(release: Release) -> Callable[..., Manifest]:
+def entry_with(release: Release) -> Callable[..., ListedRelease]:
     """The manifest of a release of one wheel, with other words in its entry."""
 
-    def make(**changes: Any) -> Manifest:
+    def make(**changes: Any) -> ListedRelease:
         (manifest,) = release(NO_TORCH)
         return replace(manifest, wheels=(replace(manifest.wheels[0], **changes),))
 
     return make
 
 
-def faults_of(*manifests: Manifest, **options: Any) -> list[str]:
+def faults_of(*manifests: ListedRelease, **options: Any) -> list[str]:
     with pytest.raises(SiteError) as refusal:
         site_of_releases(manifests, "https://example.org", **options)
     return str(refusal.value).splitlines()
@@ -74,7 +74,7 @@ REQUIRES = "its manifest says what it requires: "
     ],
 )
 def test_an_entry_that_installers_could_not_use_is_named(
-    changes: dict[str, object], fault: str, entry_with: Callable[..., Manifest]
+    changes: dict[str, object], fault: str, entry_with: Callable[..., ListedRelease]
 ) -> None:
     assert faults_of(entry_with(**changes)) == [f"v2026-11-21/{NO_TORCH}: {fault}"]
 
@@ -90,18 +90,18 @@ def test_code_for_what_is_no_gpu_is_named(release: Release) -> None:
 
 
 @pytest.mark.parametrize("name", ["Plain.CUDA", "plain-cuda"])
-def test_any_spelling_of_the_project_will_do(name: str, entry_with: Callable[..., Manifest]) -> None:
+def test_any_spelling_of_the_project_will_do(name: str, entry_with: Callable[..., ListedRelease]) -> None:
     assert list(site_of_releases([entry_with(name=name)], "").projects) == ["plain-cuda"]
 
 
-def test_a_name_that_is_no_wheels_is_refused(entry_with: Callable[..., Manifest]) -> None:
+def test_a_name_that_is_no_wheels_is_refused(entry_with: Callable[..., ListedRelease]) -> None:
     (fault,) = faults_of(entry_with(filename="../demo.whl"))
     assert fault == "v2026-11-21/../demo.whl: expected a file name, not a path: '../demo.whl'"
 
 
 @pytest.mark.parametrize("label", ["CU130torch2.11", "cu130TORCH2.11", "cu130_torch2.11"])
 def test_a_label_that_installers_would_write_differently_is_refused(
-    label: str, entry_with: Callable[..., Manifest]
+    label: str, entry_with: Callable[..., ListedRelease]
 ) -> None:
     filename = f"plain_cuda-2.0+{label}-py3-none-any.whl"
     normal = label.lower().replace("_", ".")
@@ -148,7 +148,7 @@ def test_the_order_of_requirements_does_not_matter(release: Release) -> None:
 
 def test_versions_of_different_labels_may_require_different_things(release: Release) -> None:
     (manifest,) = release(TORCH_211, TORCH_210)
-    pinned: list[ManifestEntry] = [
+    pinned: list[ListedWheel] = [
         replace(entry, requires_dist=(f"torch=={entry.version.partition('torch')[2]}.*",)) for entry in manifest.wheels
     ]
     site_of_releases([replace(manifest, wheels=tuple(pinned))], "")
@@ -191,7 +191,7 @@ def test_what_removed_yml_names_is_listed_no_more_and_may_vanish(release: Releas
     assert list(site.projects) == ["demo"]
 
 
-def test_what_removed_yml_names_holds_up_nothing(entry_with: Callable[..., Manifest]) -> None:
+def test_what_removed_yml_names_holds_up_nothing(entry_with: Callable[..., ListedRelease]) -> None:
     listing = Listing(removed=Removed(wheels={NO_TORCH: "its manifest is broken"}))
     assert site_of_releases([entry_with(sha256="")], "", listing).projects == {}
 

@@ -17,6 +17,7 @@ from wheelmill.errors import ReleaseError
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.release.ledger.releases import published, rebuild
+from wheelmill.release.manifest import listed_of
 from wheelmill.release.publish import publish
 
 NAME = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
@@ -80,7 +81,7 @@ def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: P
 
 def test_manifests_are_read_as_they_were_published(store: DirectoryStore, tmp_path: Path) -> None:
     manifests = publish(store, [certified_wheel(tmp_path / NAME, provenance=PROVENANCE)], now=NOW).releases
-    assert manifests_in(store) == manifests
+    assert manifests_in(store) == tuple(map(listed_of, manifests))
 
 
 def test_everybody_may_read_a_release(store: DirectoryStore, tmp_path: Path) -> None:
@@ -157,7 +158,7 @@ def test_a_release_without_a_readable_manifest_stops_nobody(
     (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
     warnings: list[str] = []
     assert list(published(store, warnings.append).releases) == [manifest.tag]
-    assert manifests_in(store, warnings.append) == (manifest,)
+    assert manifests_in(store, warnings.append) == (listed_of(manifest),)
     assert len(warnings) == 2
     assert all("gh release delete v2026-11-20 --cleanup-tag" in text for text in warnings)
 
@@ -189,4 +190,4 @@ def test_a_ledger_that_cannot_be_written_fails_no_release(
 
     monkeypatch.setattr("wheelmill.release.ledger.folder.write_bytes", full)
     (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
-    assert manifests_in(store) == (manifest,)
+    assert manifests_in(store) == (listed_of(manifest),)

@@ -26,7 +26,7 @@ from wheelmill.wheel.label import Label
 from wheelmill.wheel.limits import MAX_METADATA
 
 if TYPE_CHECKING:
-    from wheelmill.release.manifest import ManifestEntry
+    from wheelmill.release.manifest import ListedWheel
     from wheelmill.web.client import Web
     from wheelmill.wheel.elf import SharedObject
     from wheelmill.wheel.torch_window import TorchWindow
@@ -155,19 +155,18 @@ def _look_into_manifest(candidate: Candidate, web: Web) -> Inside | None:
     labelled = Label.parse(candidate.version.local or "") is not None
     if not (labelled and candidate.sha256 and candidate.source.kind is SourceKind.SIMPLE):
         return None
-    from wheelmill.release.manifest import MANIFEST, Manifest  # noqa: PLC0415 - not for what the cache has
-    from wheelmill.system.record_files import record_from  # noqa: PLC0415 - the same
+    from wheelmill.release.manifest import MANIFEST, manifest_from  # noqa: PLC0415 - not for what the cache has
 
     url = urljoin(candidate.url, MANIFEST)
     try:
         answer = web.get(url)
-        wheels = record_from(answer.content, Manifest, source=url).wheels if answer.ok else ()
+        wheels = manifest_from(answer.content, source=url).wheels if answer.ok else ()
         return next((inside_of_entry(each) for each in wheels if each.sha256 == candidate.sha256), None)
     except (WheelmillError, ValueError):
         return None
 
 
-def inside_of_entry(entry: ManifestEntry) -> Inside:
+def inside_of_entry(entry: ListedWheel) -> Inside:
     """What an entry says, in the client's words.
 
     Raises:

@@ -15,7 +15,7 @@ from packaging.version import Version
 from wheelmill.index.site.pythons import Pythons, pythons_of
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture, Platform, TorchNeed
-from wheelmill.smoke.verdict import Certificate
+from wheelmill.release.manifest import ListedCertificate
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.label import BuiltFor, Label
 from wheelmill.wheel.torch_need import age_of
@@ -133,7 +133,7 @@ class WheelGroup:
         return tuple(wheel.pythons for wheel in self.wheels)
 
     @property
-    def certificate(self) -> Certificate | None:
+    def certificate(self) -> ListedCertificate | None:
         """What was seen in the first of them, which stands for all: they were made alike."""
         return self.wheels[0].file.certificate
 

@@ -11,12 +11,11 @@ from http import HTTPStatus
 from typing import Final, Protocol
 
 from wheelmill.errors import NetworkError, ReleaseError, WheelmillError
-from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.names import PythonVersion, ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel
-from wheelmill.release.manifest import MANIFEST, Manifest, ManifestEntry, manifest_from
+from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, manifest_from
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.system.record_files import record_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 
 Warn = Callable[[str], None]
@@ -69,22 +68,22 @@ class Releases(Protocol):
         """
 
 
-def line_of(manifest: Manifest, sha256: Sha256 | None = None) -> LedgerRelease:
+def line_of(manifest: ListedRelease, sha256: Sha256) -> LedgerRelease:
     """What the ledger says of a release.
 
     Args:
         manifest: what the release says of itself.
-        sha256: of the bytes of its manifest; None for one that was made here and is written as we write it.
+        sha256: of the bytes of its manifest.
     """
     return LedgerRelease(
         tag=manifest.tag,
-        manifest=sha256 or sha256_of_bytes(record_bytes(manifest)),
+        manifest=sha256,
         published_at=manifest.published_at,
         wheels=tuple(map(_wheel_of, manifest.wheels)),
     )
 
 
-def _wheel_of(entry: ManifestEntry) -> ReleasedWheel:
+def _wheel_of(entry: ListedWheel) -> ReleasedWheel:
     wheel = ReleasedWheel(filename=entry.filename, sha256=entry.sha256, size=entry.size)
     provenance = entry.certificate.provenance
     if provenance is None:
@@ -92,7 +91,7 @@ def _wheel_of(entry: ManifestEntry) -> ReleasedWheel:
     return replace(
         wheel,
         cell=provenance.cell,
-        pythons=provenance.pythons,
+        pythons=tuple(map(PythonVersion.parse, provenance.pythons)),
         requires=provenance.expectations.requires,
         seconds=provenance.seconds,
     )
@@ -159,7 +158,7 @@ def absent_files(store: Releases, releases: Mapping[ReleaseTag, LedgerRelease]) 
     return {tag: names for tag, names in absent.items() if names}
 
 
-def manifests_of(store: Releases, releases: Mapping[ReleaseTag, LedgerRelease], warn: Warn) -> Iterator[Manifest]:
+def manifests_of(store: Releases, releases: Mapping[ReleaseTag, LedgerRelease], warn: Warn) -> Iterator[ListedRelease]:
     """Read the manifests of releases that the ledger knows.
 
     Args:
@@ -195,7 +194,7 @@ def _unknown(store: Releases, tags: Iterable[ReleaseTag], warn: Warn) -> dict[Re
     return found
 
 
-def _manifest_in(tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[Manifest, Sha256]:
+def _manifest_in(tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[ListedRelease, Sha256]:
     """Read what came in the place of a manifest; returns its hash, too.
 
     Raises:

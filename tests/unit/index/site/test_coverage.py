@@ -14,7 +14,7 @@ from wheelmill.index.tree import Catalogue
 from wheelmill.names import Platform, ProjectName, StableTorch
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import BuildTarget, Filters, KnownFailure, KnownFailures
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.manifest import ListedRelease
 
 BUILT = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
 NOTHING: KnownFailures = {}
@@ -34,7 +34,7 @@ def catalogue(config: Config = CONFIG, failures: KnownFailures = NOTHING) -> Cat
 
 
 def grids(
-    manifests: tuple[Manifest, ...], planned: Catalogue | None, project: ProjectName = DEMO, version: str = V1
+    manifests: tuple[ListedRelease, ...], planned: Catalogue | None, project: ProjectName = DEMO, version: str = V1
 ) -> dict[Platform, Grid]:
     files = site_of_releases(manifests, "").trees[0].projects.get(project, ())
     every = grids_of(project, version, wheel_groups(files), planned_coverage(planned))

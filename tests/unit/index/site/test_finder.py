@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PLAIN
 from wheelmill.index.collect import site_of_releases
@@ -11,14 +13,14 @@ from wheelmill.index.tree import Catalogue
 from wheelmill.names import TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.manifest import ListedRelease
 
 TORCHES = {CUDA_13: [TorchVersion(2, minor) for minor in (9, 10, 11)]}
 TOP = project_name("top")
 CATALOGUE = Catalogue(packages=CONFIG.packages, plan=make_plan(CONFIG, Filters(), {}), drivers={CUDA_13: "580.65.06"})
 
 
-def data(manifests: tuple[Manifest, ...], catalogue: Catalogue | None = None) -> FinderData:
+def data(manifests: tuple[ListedRelease, ...], catalogue: Catalogue | None = None) -> FinderData:
     site = site_of_releases(manifests, "", torches=TORCHES)
     groups = {project: wheel_groups(files) for project, files in site.projects.items()}
     return finder_data(groups, site.torches, catalogue)
@@ -85,9 +87,9 @@ def test_wheels_that_differ_in_python_share_a_row(release: Release) -> None:
 def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0])
     (entry,) = manifest.wheels
-    evidence = replace(entry.certificate.evidence, sass=("sm_120", "sm_90a"), ptx=("compute_120",))
-    entry = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
-    found = data((replace(manifest, wheels=(entry,)),))
+    evidence = structs.replace(entry.certificate.evidence, sass=("sm_120", "sm_90a"), ptx=("compute_120",))
+    entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
+    found = data((structs.replace(manifest, wheels=(entry,)),))
     (code,) = found["code"]
     assert (code["sass"], code["ptx"]) == (["9.0a", "12.0"], ["12.0"])
     runs = {gpu: how for gpu, how in code["runs"].items() if how}
@@ -97,9 +99,9 @@ def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None
 def test_of_wheels_that_nobody_looked_into_no_gpu_is_known(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0])
     (entry,) = manifest.wheels
-    evidence = replace(entry.certificate.evidence, sass=(), ptx=())
-    entry = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
-    (code,) = data((replace(manifest, wheels=(entry,)),))["code"]
+    evidence = structs.replace(entry.certificate.evidence, sass=(), ptx=())
+    entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
+    (code,) = data((structs.replace(manifest, wheels=(entry,)),))["code"]
     assert code["runs"] == {}
 
 
@@ -128,7 +130,9 @@ def test_ten_thousand_wheels_are_small(release: Release) -> None:
         for python in range(9, 14)
     ]
     assert len(names) == 10_000
-    wheels = tuple(replace(entry, filename=name, name=name.split("-")[0], version=name.split("-")[1]) for name in names)
-    found = data((replace(manifest, wheels=wheels),))
+    wheels = tuple(
+        structs.replace(entry, filename=name, name=name.split("-")[0], version=name.split("-")[1]) for name in names
+    )
+    found = data((structs.replace(manifest, wheels=wheels),))
     assert len(found["rows"]) == 2_000
     assert len(str(found)) < 100_000

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 from markupsafe import escape
+from msgspec import structs
 
 from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
@@ -54,10 +55,10 @@ def test_a_hostile_description_stays_text(release: Release) -> None:
 def test_hostile_reasons_and_evidence_stay_text(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0])
     (entry,) = manifest.wheels
-    evidence = replace(entry.certificate.evidence, needed=(HOSTILE,))
-    entry = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
+    evidence = structs.replace(entry.certificate.evidence, needed=(HOSTILE,))
+    entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
     package = replace(CONFIG.packages[DEMO], redistributable=False, licence=HOSTILE)
-    site = site_of_releases((replace(manifest, wheels=(entry,)),), "")
+    site = site_of_releases((structs.replace(manifest, wheels=(entry,)),), "")
     planned = catalogue(replace(CONFIG, packages={DEMO: package}))
     text = people(site, planned)["packages/demo/index.html"].decode()
     assert unescape(text).count(HOSTILE) >= 3
@@ -66,7 +67,7 @@ def test_hostile_reasons_and_evidence_stay_text(release: Release) -> None:
 
 def test_attestations_that_a_release_has_are_linked_beside_its_wheels(release: Release) -> None:
     (manifest,) = release(*EVERY_KIND)
-    kept = replace(manifest, wheels=tuple(replace(entry, attested=True) for entry in manifest.wheels))
+    kept = structs.replace(manifest, wheels=tuple(structs.replace(entry, attested=True) for entry in manifest.wheels))
     (first, *_) = site_of_releases([kept], "https://example.org/files").projects[project_name("demo")]
     assert first.attestation == f"https://example.org/files/{manifest.tag}/attestations.jsonl"
 
@@ -75,7 +76,9 @@ def test_attestations_are_linked_and_in_wheels_json(release: Release) -> None:
     (manifest,) = release(*EVERY_KIND[:2])
     url = "https://example.org/attestations/1?a&b"
     attested, other = manifest.wheels
-    site = site_of_releases((replace(manifest, wheels=(replace(attested, attestation=url), other)),), "")
+    site = site_of_releases(
+        (structs.replace(manifest, wheels=(structs.replace(attested, attestation=url), other)),), ""
+    )
     page = people(site)["packages/demo/index.html"].decode()
     assert page.count(f'<a href="{escape(url)}">') == 1
     wheels = json.loads(rendered(site)["wheels.json"])["wheels"]
@@ -96,8 +99,8 @@ def test_data_for_the_finder_cannot_end_its_element(release: Release) -> None:
     (manifest,) = release(EVERY_KIND[0])
     (entry,) = manifest.wheels
     tag = "manylinux_2_28_x86_64</script>"
-    wheel = replace(entry, filename=f"demo-1.0+cu130torch2.11-cp311-cp311-{tag.replace('/', '')}.whl")
-    text = people(site_of_releases((replace(manifest, wheels=(wheel,)),), ""))["index.html"].decode()
+    wheel = structs.replace(entry, filename=f"demo-1.0+cu130torch2.11-cp311-cp311-{tag.replace('/', '')}.whl")
+    text = people(site_of_releases((structs.replace(manifest, wheels=(wheel,)),), ""))["index.html"].decode()
     (content,) = re.findall(r'<script id="wheels" type="application/json">(.*?)</script>', text)
     assert json.loads(content)["projects"] == ["demo"]
     assert "<" not in content

@@ -8,10 +8,10 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.pythons import Pythons
 from wheelmill.index.site.wheels import WheelGroup, wheel_groups
 from wheelmill.names import PythonVersion
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.manifest import ListedRelease
 
 
-def groups(manifests: tuple[Manifest, ...]) -> tuple[WheelGroup, ...]:
+def groups(manifests: tuple[ListedRelease, ...]) -> tuple[WheelGroup, ...]:
     (files,) = site_of_releases(manifests, "").trees[0].projects.values()
     return wheel_groups(files)
 

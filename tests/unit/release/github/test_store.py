@@ -16,7 +16,7 @@ from wheelmill.errors import NetworkError, ReleaseError, UsageError
 from wheelmill.release.github import GitHubStore, Repository
 from wheelmill.release.github import assets as wanted
 from wheelmill.release.github.store import MAX_WHEELS
-from wheelmill.release.manifest import Manifest
+from wheelmill.release.manifest import Manifest, listed_of
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.record_files import record_from
@@ -40,7 +40,7 @@ def test_a_release_has_wheels_what_lies_beside_them_and_a_manifest(
     assert {name: files[name] for name in NAMES} == {wheel.file.filename: wheel.file.sha256 for wheel in wheels}
     (content,) = (asset.content for asset in github.releases[0].assets if asset.name == "manifest.json")
     assert record_from(content, Manifest, source="the release") == manifest
-    assert manifests_in(store) == (manifest,)
+    assert manifests_in(store) == (listed_of(manifest),)
 
 
 def test_a_packages_own_release_stays_the_latest(store: GitHubStore, github: GitHub, wheels: list[TestedWheel]) -> None:
@@ -249,9 +249,9 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("tampering", "message"),
     [
-        (("v2026-11-21", "v2026-11-22"), "is the manifest of v2026-11-22, not of v2026-11-21"),
-        ((NAMES[0], f"../{NAMES[0]}"), r"manifest\.json: .*\.\./"),
-        (("{", "["), "is not a Manifest"),
+        (("v2026-11-21", "v2026-11-22"), "tag: it is the manifest of 'v2026-11-22', not of v2026-11-21"),
+        ((NAMES[0], f"../{NAMES[0]}"), r"manifest\.json: wheels\[0\]\.filename: .*\.\./"),
+        (("{", "["), "v2026-11-21/manifest.json: it is no manifest: "),
     ],
 )
 @pytest.mark.usefixtures("empty_cache")

@@ -1,27 +1,23 @@
-"""The manifest of a release: made when it is published, and read as something that may have been changed since."""
+"""A manifest as it is written: everything that is known of the wheels of a release."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import AwareDatetime
 
-from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.manifest.listed import Schema
 from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.system.record_files import record_from
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
-from wheelmill.wheel.name import WheelName
 
 MANIFEST: Final = "manifest.json"
 SBOM_SUFFIX: Final = ".cdx.json"
 """A wheel's bill of materials lies beside it; https://cyclonedx.org/specification/overview/#recognized-file-patterns"""
-
-Schema = Literal["wheelmill.manifest/1"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,25 +78,3 @@ def entry_of(wheel: TestedWheel) -> ManifestEntry:
         attestation=wheel.attestation,
         attested=bool(wheel.bundles),
     )
-
-
-def manifest_from(content: bytes, *, tag: str, source: str) -> Manifest:
-    """Read the manifest of a release.
-
-    Args:
-        content: the bytes of ``manifest.json``.
-        tag: of the release that it was found in.
-        source: the path or URL that errors name.
-
-    Raises:
-        ReleaseError: it is no manifest, it is another release's, or it names files that are not wheels.
-    """
-    try:
-        manifest = record_from(content, Manifest, source=source)
-        for entry in manifest.wheels:
-            WheelName.parse(entry.filename)
-    except (IntegrityError, ValueError) as error:
-        raise ReleaseError(f"{source}: {error}" if isinstance(error, ValueError) else str(error)) from None
-    if manifest.tag != tag:
-        raise ReleaseError(f"{source} is the manifest of {manifest.tag}, not of {tag}")
-    return manifest

@@ -1,0 +1,31 @@
+"""The manifest of a release: made when it is published, and read as something that may have been changed since."""
+
+from wheelmill.release.manifest.listed import (
+    SCHEMA,
+    ListedCertificate,
+    ListedEvidence,
+    ListedProvenance,
+    ListedRelease,
+    ListedRoom,
+    ListedWheel,
+)
+from wheelmill.release.manifest.read import listed_of, manifest_from
+from wheelmill.release.manifest.record import MANIFEST, SBOM_SUFFIX, Manifest, ManifestEntry, entry_of, manifest_of
+
+__all__ = [
+    "MANIFEST",
+    "SBOM_SUFFIX",
+    "SCHEMA",
+    "ListedCertificate",
+    "ListedEvidence",
+    "ListedProvenance",
+    "ListedRelease",
+    "ListedRoom",
+    "ListedWheel",
+    "Manifest",
+    "ManifestEntry",
+    "entry_of",
+    "listed_of",
+    "manifest_from",
+    "manifest_of",
+]

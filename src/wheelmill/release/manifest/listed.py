@@ -1,0 +1,208 @@
+"""A manifest as it is read: the keys that are asked for by those who list, plan and choose wheels, and no others.
+
+The keys are those of `record.Manifest`, which is written, and mean what is said there; a test holds the two together.
+What stood beside a wheel where it was built and tried, which is most of a manifest's bytes, is passed over: so a wheel
+takes 6 µs. Words such as ``13.0`` stay texts, which `rules` judges.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct, field
+
+from wheelmill.names import (
+    CudaVersion,
+    Platform,
+    ProjectName,
+    ProjectVersion,
+    PythonVersion,
+    ReleaseTag,
+    Sha256,
+    StableTorch,
+    TorchVersion,
+)
+from wheelmill.plan.targets import Cell
+from wheelmill.smoke.verdict import THIS_MACHINE
+from wheelmill.wheel.torch_window import TorchFit, TorchWindow
+
+SCHEMA: Final = "wheelmill.manifest/1"
+Schema = Literal["wheelmill.manifest/1"]
+Count = Annotated[int, Meta(ge=0, le=(1 << 53) - 1)]
+"""Readers of JSON agree about no larger ones (RFC 8259, section 6)."""
+Seconds = Annotated[float, Meta(ge=0, le=1e9)]
+
+
+class _Part(Struct, frozen=True, gc=False):
+    """A part of a manifest. It holds no circles, so the collector of garbage need not look for any."""
+
+
+class ListedFit(_Part, frozen=True, kw_only=True):
+    """What one torch has of the symbols that a wheel needs."""
+
+    torch: str
+    lacks: tuple[str, ...] = ()
+
+
+class ListedWindow(_Part, frozen=True, kw_only=True):
+    """In which torches a wheel could load."""
+
+    symbols: Count
+    cuda: bool
+    torches: tuple[ListedFit, ...]
+
+
+class ListedEvidence(_Part, frozen=True, kw_only=True):
+    """What a wheel's bytes show."""
+
+    policy: str
+    needed: tuple[str, ...]
+    glibc: str | None
+    glibcxx: str | None
+    cuda_major: Count | None
+    sass: tuple[str, ...]
+    ptx: tuple[str, ...]
+    window: ListedWindow | None = field(name="torch_window", default=None)
+
+    @property
+    def torch_window(self) -> TorchWindow | None:
+        """In which torches it could load by its symbols; None when it needs none, or that was not looked for."""
+        return _window_of(self.window) if self.window else None
+
+
+class ListedRoom(_Part, frozen=True, kw_only=True):
+    """What the wheel was installed into and imported from."""
+
+    python: str
+    place: str = THIS_MACHINE
+    skipped: tuple[str, ...]
+    gpus: tuple[str, ...] = ()
+
+
+class ListedRange(_Part, frozen=True, kw_only=True):
+    """Every torch from one on."""
+
+    stable: str
+    below: str | None = None
+
+
+class ListedCell(_Part, frozen=True, kw_only=True):
+    """The combination that a wheel was built for."""
+
+    project: str
+    version: str
+    python: str
+    cuda: str
+    torch: str | None
+    torch_abi: ListedRange | None = None
+    platform: str
+
+
+class ListedExpectations(_Part, frozen=True, kw_only=True):
+    """What a wheel must do once it is installed."""
+
+    requires: tuple[ProjectName, ...] = ()
+
+
+class ListedProvenance(_Part, frozen=True, kw_only=True):
+    """How a wheel was built."""
+
+    sha256: Sha256
+    built_for: ListedCell = field(name="cell")
+    architectures: tuple[str, ...]
+    source_sha256: Sha256
+    patches: tuple[Sha256, ...]
+    pythons: tuple[str, ...]
+    expectations: ListedExpectations
+    toolkit: str
+    torch_release: str | None
+    images: tuple[str, ...]
+    seconds: Seconds
+    cxx_standard: Count | None = None
+
+    @property
+    def cell(self) -> Cell:
+        """The combination that it was built for.
+
+        Raises:
+            ValueError: one of its words is none.
+        """
+        return _cell_of(self.built_for)
+
+
+class ListedFinding(_Part, frozen=True, kw_only=True):
+    """A warning, or what packages.yml allows."""
+
+    code: str
+    detail: str
+    reason: str | None = None
+
+
+class ListedCertificate(_Part, frozen=True, kw_only=True):
+    """That a wheel passed."""
+
+    sha256: Sha256
+    evidence: ListedEvidence
+    clean_rooms: tuple[ListedRoom, ...]
+    provenance: ListedProvenance | None
+    findings: tuple[ListedFinding, ...] = ()
+
+
+class ListedWheel(_Part, frozen=True, kw_only=True):
+    """One wheel of a release."""
+
+    filename: str
+    sha256: Sha256
+    size: int
+    metadata_sha256: Sha256
+    name: str
+    version: str
+    requires_python: str | None
+    requires_dist: tuple[str, ...]
+    certificate: ListedCertificate
+    attestation: str | None = None
+    attested: bool = False
+
+
+class ListedRelease(_Part, frozen=True, kw_only=True):
+    """What ``manifest.json`` of a release says."""
+
+    schema: Schema
+    tag: ReleaseTag
+    published_at: Annotated[datetime, Meta(tz=True)]
+    wheels: tuple[ListedWheel, ...]
+
+
+# Thousands of wheels have few different ones.
+
+
+@lru_cache(maxsize=4096)
+def _cell_of(cell: ListedCell) -> Cell:
+    return Cell(
+        project=ProjectName(cell.project),
+        version=ProjectVersion(cell.version),
+        python=PythonVersion.parse(cell.python),
+        cuda=CudaVersion.parse(cell.cuda),
+        torch=_torch_of(cell),
+        platform=Platform.parse(cell.platform),
+    )
+
+
+def _torch_of(cell: ListedCell) -> TorchVersion | StableTorch | None:
+    if cell.torch_abi is None:
+        return TorchVersion.parse(cell.torch) if cell.torch is not None else None
+    if cell.torch is not None:
+        raise ValueError("expected one torch, or a range of them as torch_abi")
+    below = cell.torch_abi.below
+    return StableTorch(
+        oldest=TorchVersion.parse(cell.torch_abi.stable),
+        below=TorchVersion.parse(below) if below is not None else None,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _window_of(window: ListedWindow) -> TorchWindow:
+    fits = (TorchFit(torch=TorchVersion.parse(each.torch), lacks=each.lacks) for each in window.torches)
+    return TorchWindow(symbols=window.symbols, cuda=window.cuda, torches=tuple(fits))

@@ -1,0 +1,85 @@
+"""Reading a manifest, which may have been changed since it was written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from msgspec import DecodeError, to_builtins
+from msgspec.json import Decoder
+
+from wheelmill.errors import ReleaseError
+from wheelmill.release.manifest.faults import Fault, faults_of_types, shown, told, values_in
+from wheelmill.release.manifest.listed import ListedRelease
+from wheelmill.release.manifest.record import MANIFEST, Manifest
+from wheelmill.system.record_files import record_bytes
+
+_OLDEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_CLOCKS_DIFFER: Final = timedelta(days=1)
+_FILENAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]{0,250}\.whl")
+"""The characters that a wheel's name may have (PEP 427, 440): no folder, no markup, and a name that disks take."""
+
+_decoder: Final = Decoder(ListedRelease)
+
+
+def manifest_from(content: bytes, *, source: str, tag: str | None = None, now: datetime | None = None) -> ListedRelease:
+    """Read the manifest of a release.
+
+    Args:
+        content: the bytes of ``manifest.json``.
+        source: the path or URL that errors name.
+        tag: of the release that it was found in; None where that is not known.
+        now: the time that nothing was published after, but for clocks that differ; None asks this machine's.
+
+    Raises:
+        ReleaseError: it is no manifest, it is another release's, or it holds what no release could; with all faults.
+    """
+    try:
+        release = _decoder.decode(content)
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ReleaseError(told(source, faults_of_types(content, error))) from None
+    if wrong := [*_faults(release, tag, now or datetime.now(UTC)), *_unseen(release, content)]:
+        raise ReleaseError(told(source, wrong))
+    return release
+
+
+def listed_of(manifest: Manifest) -> ListedRelease:
+    """What everybody will read of a manifest that is about to be written.
+
+    Raises:
+        ReleaseError: nobody could read it.
+    """
+    return manifest_from(record_bytes(manifest), source=f"{manifest.tag}/{MANIFEST}", tag=manifest.tag)
+
+
+def _faults(release: ListedRelease, tag: str | None, now: datetime) -> Iterator[Fault]:
+    if tag is not None and release.tag != tag:
+        yield ("tag",), f"it is the manifest of {shown(release.tag)}, not of {tag}"
+    time = release.published_at
+    if time.utcoffset():
+        yield ("published_at",), f"expected a time in UTC such as 2026-11-21T12:30:15Z, not {time.isoformat()}"
+    elif not _OLDEST <= time <= now + _CLOCKS_DIFFER:
+        yield ("published_at",), f"nothing was published at {time.isoformat()}"
+    names: set[str] = set()
+    for number, wheel in enumerate(release.wheels):
+        if not _FILENAME.fullmatch(wheel.filename):
+            yield ("wheels", number, "filename"), f"expected the file name of a wheel, not {shown(wheel.filename)}"
+        elif wheel.filename in names:
+            yield ("wheels", number, "filename"), f"{wheel.filename} is named twice"
+        names.add(wheel.filename)
+
+
+def _unseen(release: ListedRelease, content: bytes) -> Iterator[Fault]:
+    r"""Texts with characters that nobody sees: NUL, orders to a terminal, those that turn the direction of writing.
+
+    A manifest of ours is plain ASCII nearly always, where only ``\u`` could write them; one byte is found ten times as
+    fast as two.
+    """
+    escaped = b"\\" in content and b"\\u" in content
+    if content.isascii() and not escaped and b"\x7f" not in content:
+        return
+    for path, value in values_in(to_builtins(release)):
+        if isinstance(value, str) and not value.replace("\n", "").replace("\t", "").isprintable():
+            yield path, f"expected characters that can be seen, not {shown(value)}"
