@@ -1,15 +1,23 @@
-// Copy buttons. Where the page has no right to write to the clipboard (plain HTTP), the text is selected instead.
+// What every page has: copy buttons, the address of an index in commands, and the search for packages.
 "use strict";
 
+// Where the page has no right to write to the clipboard (plain HTTP), the text is selected instead.
 function addCopyButtons(within) {
-  for (const block of within.querySelectorAll("pre[data-copy]")) {
+  for (const block of within.querySelectorAll("[data-copy]")) {
     const button = document.createElement("button");
+    const code = block.matches("code") ? block : block.querySelector("code");
     button.type = "button";
     button.textContent = "Copy";
-    button.setAttribute("aria-label", `Copy ${block.previousElementSibling?.textContent ?? "this"}`);
-    button.addEventListener("click", () => copy(block.querySelector("code"), button));
-    block.append(button);
+    button.setAttribute("aria-label", `Copy ${titleOf(block)}`);
+    button.addEventListener("click", () => copy(code, button));
+    if (block.matches("code")) block.after(button);
+    else block.append(button);
   }
+}
+
+function titleOf(block) {
+  const row = block.closest("tr")?.querySelector("th");
+  return (row ?? block.previousElementSibling)?.textContent ?? "this";
 }
 
 async function copy(code, button) {
@@ -23,4 +31,98 @@ async function copy(code, button) {
   setTimeout(() => { button.textContent = "Copy"; }, 2000);
 }
 
+function nameAddresses() {
+  for (const block of document.querySelectorAll("[data-address]")) {
+    const address = new URL(block.dataset.address, document.baseURI).href;
+    const code = block.querySelector("code");
+    code.textContent = code.textContent.replaceAll("ADDRESS", address);
+  }
+}
+
+// A script of this site, which works from a disk too: there a page may fetch nothing.
+function load(address) {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = address;
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", () => reject(new Error(`${address} cannot be read`)));
+    document.head.append(script);
+  });
+}
+
+class Search {
+  constructor(form) {
+    this.form = form;
+    this.field = form.querySelector("input");
+    this.list = form.querySelector("ul");
+    this.count = form.querySelector("[role=status]");
+    this.folder = form.dataset.packages;
+    this.field.addEventListener("focus", () => this.start(), { once: true });
+    this.field.addEventListener("input", () => this.show());
+    this.form.addEventListener("submit", (event) => this.go(event));
+    this.form.addEventListener("keydown", (event) => this.move(event));
+    this.form.addEventListener("focusout", (event) => { if (!form.contains(event.relatedTarget)) this.close(); });
+    form.hidden = false;
+  }
+
+  // The list of packages is asked for when somebody means to search.
+  async start() {
+    this.ready = load(`${this.folder}packages.js`);
+    await this.ready;
+    this.show();
+  }
+
+  // Packages that have every word in their name or description, those that have the first in their name before others.
+  matches() {
+    const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (!words.length) return [];
+    const found = PACKAGES.filter(([name, , text]) => words.every((word) => `${name} ${text}`.toLowerCase().includes(word)));
+    const rank = ([name]) => (name.startsWith(words[0]) ? 0 : name.includes(words[0]) ? 1 : 2);
+    return found.sort((one, other) => rank(one) - rank(other)).slice(0, 8);
+  }
+
+  async show() {
+    await this.ready;
+    const found = this.matches();
+    this.list.replaceChildren(...found.map(([name, wheels, text]) => this.entry(name, wheels, text)));
+    this.list.hidden = !found.length;
+    this.count.textContent = this.field.value.trim() ? `${found.length || "No"} package${found.length === 1 ? "" : "s"}` : "";
+    this.count.classList.toggle("unseen", found.length > 0 || !this.count.textContent);
+  }
+
+  entry(name, wheels, text) {
+    const place = document.createElement("li");
+    const link = document.createElement("a");
+    const about = document.createElement("span");
+    link.href = `${this.folder}${encodeURIComponent(name)}/`;
+    link.append(name);
+    about.textContent = [wheels ? "" : "no wheels yet", text].filter(Boolean).join(" · ");
+    link.append(about);
+    place.append(link);
+    return place;
+  }
+
+  async go(event) {
+    event.preventDefault();
+    await this.show();
+    this.list.querySelector("a")?.click();
+  }
+
+  move(event) {
+    const places = [this.field, ...this.list.querySelectorAll("a")];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") this.close();
+    if (!step || this.list.hidden) return;
+    event.preventDefault();
+    places[(places.indexOf(document.activeElement) + step + places.length) % places.length].focus();
+  }
+
+  close() {
+    this.list.hidden = true;
+    this.count.classList.add("unseen");
+  }
+}
+
+nameAddresses();
 addCopyButtons(document);
+new Search(document.querySelector("[role=search]"));

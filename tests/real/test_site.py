@@ -1,5 +1,6 @@
 """The pages for people in a real browser, and the commands that they give."""
 
+import hashlib
 import json
 import os
 import platform
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 import tomlkit
@@ -38,7 +40,11 @@ NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH = (
     for name in ("demo-1.0+cu130torch2.11", "demo-1.0+cu128torch2.10", "demo-0.9+cu130torch2.11", "plain-2.0+cu130")
 )
 UV = str(Path(sys.executable).with_name("uv"))
-PATHS = ("", "about/", "packages/demo/", "packages/plain/")
+WHEELS = "packages/demo/1.0/cu130torch2.11/"
+PATHS = (
+    *("", "about/", "packages/demo/", "packages/plain/", "packages/demo/1.0/"),
+    *(WHEELS, f"{WHEELS}#{TAGS}"),
+)
 
 
 def wheel_with_code(path: Path) -> TestedWheel:
@@ -278,13 +284,50 @@ def test_hostile_text_is_shown_and_does_nothing(page: Page, site: str) -> None:
         assert "owned" not in page.title()
 
 
-def test_coverage_tells_what_is_built_and_why_the_rest_is_not(page: Page, site: str) -> None:
-    page.goto(f"{site}packages/demo/")
-    grid = page.get_by_role("region", name=f"Coverage of demo 1.0 on linux_{platform.machine()}")
+@pytest.mark.parametrize("path", ["packages/demo/", "packages/demo/1.0/"])
+def test_coverage_tells_what_is_built_and_why_the_rest_is_not(path: str, page: Page, site: str) -> None:
+    page.goto(site + path)
+    grid = page.get_by_role("region", name=f"demo 1.0 on Linux {platform.machine()}")
     row = grid.get_by_role("row").filter(has=page.get_by_role("rowheader", name="13.0"))
-    expect(row.get_by_text("built", exact=True)).to_have_count(1)
+    expect(row.get_by_role("link")).to_have_text([PYTHON])
+    expect(row.get_by_role("cell", name="cannot be built", exact=True).first).to_be_visible()
     page.get_by_text("Why some cannot be built").first.click()
     expect(page.get_by_text("torch 2.11 is not published for Python 3.13t").first).to_be_visible()
+
+
+def test_the_address_of_a_wheel_shows_it_alone_with_all_that_is_known(page: Page, site: str) -> None:
+    page.goto(f"{site}packages/demo/")
+    page.get_by_role("region", name="demo 1.0").get_by_role("link", name=PYTHON).first.click()
+    expect(page).to_have_url(f"{site}{WHEELS}#{TAGS}")
+    expect(page.get_by_role("row", name="Has machine code for")).to_contain_text("8.0, 9.0")
+    expect(page.get_by_role("row", name="Runs on")).to_contain_text("8.6 A2, A10")
+    sha256 = copied(page, "sha256")
+    file = page.get_by_role("link", name=NEWEST, exact=True)
+    content = page.request.get(urljoin(page.url, file.get_attribute("href") or ""))
+    assert hashlib.sha256(content.body()).hexdigest() == sha256
+    bill = page.request.get(urljoin(page.url, page.get_by_role("link", name="bill of materials").get_attribute("href")))
+    assert bill.json()["bomFormat"] == "CycloneDX"
+
+
+def test_tables_are_filtered_by_what_somebody_has(page: Page, site: str) -> None:
+    page.goto(f"{site}packages/demo/")
+    choose(page, cuda="12.8", torch="2.10")
+    expect(page.locator(".filter [role=status]")).to_have_text("1 row with wheels on this page")
+    expect(page.get_by_role("heading", name="demo 0.9")).to_be_hidden()
+    expect(page.locator("tbody tr:visible th")).to_have_text(["2.10", "12.8"])
+
+
+def test_packages_are_searched_from_any_page(page: Page, site: str) -> None:
+    page.goto(site + WHEELS)
+    field = page.get_by_role("searchbox", name="Search packages")
+    field.fill("pla")
+    expect(page.get_by_role("search").get_by_role("link")).to_have_count(1)
+    field.press("ArrowDown")
+    expect(page.get_by_role("search").get_by_role("link", name="plain")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{site}packages/plain/")
+    field.fill("nothing of that kind")
+    expect(page.get_by_role("search").get_by_role("status")).to_have_text("No packages")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -329,8 +372,9 @@ def test_without_javascript_addresses_and_packages_are_there(
     page.get_by_role("link", name="demo", exact=True).click()
     command = page.locator("pre code", has_text="ADDRESS").inner_text()
     expect(page.get_by_role("heading", name="demo 1.0", exact=True)).to_be_visible()
-    page.get_by_text("torch 2.10 · CUDA 12.8").click()
+    page.locator("tr[data-cuda='12.8'][data-torch='2.10']").get_by_role("link").click()
     expect(page.get_by_text("demo==1.0+cu128torch2.10")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"Python {PYTHON}")).to_be_visible()
     context.close()
     _, *arguments = shlex.split(command.replace("ADDRESS", address))
     run([*pip_of(environment), *arguments], settings(host), environment)

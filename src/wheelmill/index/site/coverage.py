@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final, NamedTuple
 
-from wheelmill.index.site.pythons import covered_pythons
-from wheelmill.index.site.wheels import WheelGroup
+from wheelmill.index.site.wheels import SiteWheel, WheelGroup
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchNeed
 from wheelmill.plan.targets import Cell, Skip
+from wheelmill.wheel.platforms import PLATFORMS
 from wheelmill.wheel.torch_need import age_of
 
 
@@ -24,20 +25,37 @@ class State(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """What became of one cell, and why."""
 
     state: State
     reason: str = ""
+    wheel: SiteWheel | None = None
+    """The wheel that was built."""
 
 
-@dataclass(frozen=True, kw_only=True)
+class Axes(NamedTuple):
+    """What the wheels of one row are for."""
+
+    torch: TorchNeed | None
+    cuda: CudaVersion | None
+    """None where the label names no one release."""
+    words: str
+    """``13.0``, and where the label names no one release what it says: ``CUDA 12``, ``ROCm``."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One CUDA of a torch, with every Python."""
+    """One CUDA and torch, with every Python."""
 
-    cuda: CudaVersion
+    axes: Axes
     outcomes: tuple[Outcome, ...]
+
+    @property
+    def wheels(self) -> list[SiteWheel]:
+        """Those that were built, the oldest Python first."""
+        return [outcome.wheel for outcome in self.outcomes if outcome.wheel]
 
 
 Reasons = tuple[tuple[str, int], ...]
@@ -50,9 +68,10 @@ class Grid:
 
     platform: str
     pythons: tuple[PythonVersion, ...]
-    rows: Mapping[TorchNeed | None, tuple[Row, ...]]
-    """Of each torch, ranges and the newest first."""
-    counts: Counter[State]
+    """None where every wheel is for any Python 3: then each row has one outcome."""
+    rows: tuple[Row, ...]
+    """Ranges of torch, then the newest torch, first."""
+    counts: Mapping[State, int]
     failures: Reasons
     skips: Reasons
     """Of cells in the grid."""
@@ -60,19 +79,29 @@ class Grid:
     """Of cells that no row or column is shown for."""
 
     @property
+    def title(self) -> str:
+        """The platform's name for people."""
+        return _TITLES.get(self.platform, self.platform)
+
+    @property
     def wanted(self) -> int:
         """How many cells are wheels or should be."""
         return self.counts[State.BUILT] + self.counts[State.MISSING] + self.counts[State.FAILED]
 
 
-Axes = tuple[TorchNeed | None, CudaVersion]
-Outcomes = dict[str, dict[Axes, dict[PythonVersion, Outcome]]]
-"""What became of every cell of one version."""
+Outcomes = dict[str, dict[Axes, dict[PythonVersion | None, Outcome]]]
+"""What became of every cell of one version; the Python is None for wheels that are for any."""
 Coverage = Mapping[tuple[ProjectName, str], Outcomes]
 
-_BUILT = Outcome(state=State.BUILT)
-_MISSING = Outcome(state=State.MISSING)
-_NOT_PLANNED = Outcome(state=State.SKIPPED, reason="not planned")
+_TITLES: Final = {str(platform): facts.title for platform, facts in PLATFORMS.items()}
+_ORDER: Final = {platform: number for number, platform in enumerate(_TITLES)}
+_MISSING: Final = Outcome(state=State.MISSING)
+_NOT_PLANNED: Final = Outcome(state=State.SKIPPED, reason="not planned")
+
+
+def platform_title(platform: str) -> str:
+    """Its name for people, where it has one: ``Linux x86_64``."""
+    return _TITLES.get(platform, platform)
 
 
 def planned_coverage(catalogue: Catalogue | None) -> Coverage:
@@ -87,9 +116,9 @@ def planned_coverage(catalogue: Catalogue | None) -> Coverage:
     return coverage
 
 
-def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion, Outcome]:
+def _row_of(cell: Cell, coverage: dict[tuple[ProjectName, str], Outcomes]) -> dict[PythonVersion | None, Outcome]:
     platforms = coverage.setdefault((cell.project, cell.version), {})
-    return platforms.setdefault(str(cell.platform), {}).setdefault((cell.torch, cell.cuda), {})
+    return platforms.setdefault(str(cell.platform), {}).setdefault(Axes(cell.torch, cell.cuda, str(cell.cuda)), {})
 
 
 def _why(skip: Skip) -> Outcome:
@@ -98,49 +127,64 @@ def _why(skip: Skip) -> Outcome:
     return Outcome(state=State.SKIPPED, reason=skip.reason)
 
 
-def grids_of(project: ProjectName, version: str, groups: Iterable[WheelGroup], coverage: Coverage) -> tuple[Grid, ...]:
+def grids_of(project: ProjectName, version: str, groups: Sequence[WheelGroup], coverage: Coverage) -> tuple[Grid, ...]:
     """Lay the wheels of one version over the plan for it; a grid for every platform."""
     planned = coverage.get((project, version), {})
     outcomes = {platform: {axes: {**row} for axes, row in rows.items()} for platform, rows in planned.items()}
-    labelled = [(group, label) for group in groups if (label := group.kind.label)]
-    pythons = {python for rows in planned.values() for row in rows.values() for python in row}
-    pythons.update(each.oldest for group, _ in labelled for each in group.pythons if each.oldest)
-    every_python = tuple(sorted(pythons))
-    for group, label in labelled:
-        row = outcomes.setdefault(group.kind.platform, {}).setdefault((group.planned_torch, label.cuda), {})
-        row.update(dict.fromkeys(covered_pythons(every_python, group.pythons), _BUILT))
-    return tuple(_grid(platform, outcomes[platform]) for platform in sorted(outcomes, reverse=True))
+    pythons = {python for rows in planned.values() for row in rows.values() for python in row if python}
+    pythons.update(each.oldest for group in groups for each in group.pythons if each.oldest)
+    for group in groups:
+        _lay(group, outcomes.setdefault(group.kind.platform, {}), pythons or {None})
+    return tuple(_grid(platform, outcomes[platform]) for platform in sorted(outcomes, key=platform_order))
 
 
-def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion, Outcome]]) -> Grid:
+def platform_order(platform: str) -> tuple[int, str]:
+    """Linux first, then Windows, then what else there is."""
+    return (_ORDER.get(platform, len(_ORDER)), platform)
+
+
+def _lay(
+    group: WheelGroup, rows: dict[Axes, dict[PythonVersion | None, Outcome]], pythons: Iterable[PythonVersion | None]
+) -> None:
+    """A wheel for one Python covers one that is for many."""
+    label = group.kind.label
+    axes = Axes(group.planned_torch, label.cuda if label else None, str(label.cuda if label else group.kind.built_for))
+    row = rows.setdefault(axes, {})
+    for wheel in group.wheels:
+        built = Outcome(state=State.BUILT, wheel=wheel)
+        row.update((python, built) for python in pythons if python is None or wheel.pythons.allows(python))
+
+
+def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, Outcome]]) -> Grid:
     wanted = {
         axes: row for axes, row in outcomes.items() if any(each.state is not State.SKIPPED for each in row.values())
     }
-    pythons = tuple(
-        sorted({python for row in wanted.values() for python, each in row.items() if each.state is not State.SKIPPED})
+    found = {python for row in wanted.values() for python, each in row.items() if each.state is not State.SKIPPED}
+    pythons = tuple(sorted(python for python in found if python))
+    rows = tuple(
+        Row(axes=axes, outcomes=tuple(wanted[axes].get(python, _NOT_PLANNED) for python in pythons or (None,)))
+        for axes in sorted(wanted, key=_by_age, reverse=True)
     )
-    rows: dict[TorchNeed | None, tuple[Row, ...]] = {}
-    for torch, cuda in sorted(wanted, key=_by_age, reverse=True):
-        row = tuple(wanted[torch, cuda].get(python, _NOT_PLANNED) for python in pythons)
-        rows[torch] = (*rows.get(torch, ()), Row(cuda=cuda, outcomes=row))
-    every = Counter(outcome for row in outcomes.values() for outcome in row.values())
-    shown = Counter(outcome for each in rows.values() for row in each for outcome in row.outcomes)
+    every = Counter((each.state, each.reason) for row in outcomes.values() for each in row.values())
+    shown = Counter((each.state, each.reason) for row in rows for each in row.outcomes)
+    counts = Counter(dict.fromkeys(State, 0))
+    for (state, _), count in every.items():
+        counts[state] += count
     return Grid(
         platform=platform,
         pythons=pythons,
         rows=rows,
-        counts=Counter(outcome.state for outcome in every.elements()),
+        counts=counts,
         failures=_reasons(State.FAILED, shown),
         skips=_reasons(State.SKIPPED, shown),
         outside=_reasons(State.SKIPPED, every - shown),
     )
 
 
-def _reasons(state: State, outcomes: Counter[Outcome]) -> Reasons:
-    of_state = [(outcome.reason, count) for outcome, count in outcomes.items() if outcome.state is state]
+def _reasons(wanted: State, outcomes: Mapping[tuple[State, str], int]) -> Reasons:
+    of_state = [(reason, count) for (state, reason), count in outcomes.items() if state is wanted]
     return tuple(sorted(of_state, key=lambda item: (-item[1], item[0])))
 
 
 def _by_age(axes: Axes) -> tuple[object, ...]:
-    torch, cuda = axes
-    return age_of(torch), cuda
+    return (age_of(axes.torch), axes.cuda is not None, axes.cuda, axes.words)

@@ -84,7 +84,7 @@ def finder_data(
     exact_versions = _numbers_of(group.kind.exact_version for group in every_group)
     platforms = _numbers_of((group.kind.platform, group.kind.glibc) for group in every_group)
     codes = _numbers_of((group.kind.sass, group.kind.ptx) for group in every_group)
-    dependencies = _numbers_of(dependencies_of(group, groups) for group in every_group)
+    dependencies = _numbers_of(dependencies_of(group.requires_dist, groups) for group in every_group)
     rows: list[list[int | list[int]]] = [
         [
             number,
@@ -94,7 +94,7 @@ def finder_data(
             _torch_column([torches[torch] for torch in _torches_for(group, trees)], kind.torch),
             platforms[kind.platform, kind.glibc],
             codes[kind.sass, kind.ptx],
-            dependencies[dependencies_of(group, groups)],
+            dependencies[dependencies_of(group.requires_dist, groups)],
             [pythons[python] for python in covered_pythons(tuple(pythons), group.pythons)],
         ]
         for number, of_project in enumerate(shown.values())

@@ -6,6 +6,7 @@ the package index has from the same home may be looked for in both; any other is
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 
@@ -17,14 +18,14 @@ from wheelmill.index.tree import Catalogue
 from wheelmill.names import ProjectName, read_requirement
 
 
-def dependencies_of(group: WheelGroup, here: Container[ProjectName]) -> tuple[str, ...]:
+def dependencies_of(requires_dist: tuple[str, ...], here: Container[ProjectName]) -> tuple[str, ...]:
     """What wheels require of the package index: neither torch, which is chosen before a wheel is, nor projects here.
 
     Args:
-        group: wheels of one project.
+        requires_dist: the requirements of wheels of one project.
         here: the projects of this index.
     """
-    required = _requirements_of(group.requires_dist)
+    required = _requirements_of(requires_dist)
     return tuple(text for name, text in required if name not in here)
 
 
@@ -52,6 +53,22 @@ def names_elsewhere(catalogue: Catalogue | None) -> Mapping[ProjectName, NameEls
 def are_shared(projects: Iterable[ProjectName], elsewhere: Mapping[ProjectName, NameElsewhere]) -> bool:
     """Whether the package index has all of these, each from the same home."""
     return all(elsewhere.get(project) == "same" for project in projects)
+
+
+def install_command(requirement: str, pin: str, *, is_shared: bool, dependencies: Iterable[str] = ()) -> str:
+    """What pip installs a project with; ``ADDRESS`` stands for the index that has the wheels.
+
+    Args:
+        requirement: what to install: ``flash-attn``, or a pin of a version or of a label.
+        pin: a pin of a label, which nobody else's versions have: for what must not be taken from elsewhere.
+        is_shared: whether the package index has the project, too, and all that it needs of this one.
+        dependencies: what the wheels require of the package index.
+    """
+    if is_shared:
+        project = requirement.partition("==")[0]
+        return f"pip install --extra-index-url ADDRESS --only-binary {project} {shlex.quote(requirement)}"
+    first = [f"pip install {shlex.join(texts)}"] if (texts := list(dependencies)) else []
+    return "\n".join([*first, f"pip install --index-url ADDRESS --no-deps {shlex.quote(pin)}"])
 
 
 def required_here(

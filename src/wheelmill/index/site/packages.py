@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Final
 
 from packaging.version import Version
 
 from wheelmill.config.model import NameElsewhere, StatusEntry, Topic
-from wheelmill.index.site.coverage import Coverage, Grid, grids_of
+from wheelmill.index.site.coverage import Coverage, platform_order, platform_title
 from wheelmill.index.site.installing import are_shared, dependencies_of, names_elsewhere, required_here
-from wheelmill.index.site.wheels import WheelGroup
+from wheelmill.index.site.wheels import WheelGroup, version_before_label
 from wheelmill.index.tree import Catalogue, IndexFile, Site
 from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchVersion
 from wheelmill.wheel.torch_need import age_of, words_for
@@ -31,44 +33,11 @@ _TITLES: Final[Mapping[Topic, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class VersionSection:
-    """One version of a package."""
+class Wheels:
+    """Wheels of one project, without those that are yanked."""
 
-    number: str
     groups: tuple[WheelGroup, ...]
-    grids: tuple[Grid, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PackagePage:
-    """One package: what is published of it, and what is planned."""
-
-    name: ProjectName
-    description: str
-    licence: str | None
-    tags: tuple[Topic, ...]
-    elsewhere: NameElsewhere | None
-    """What the package index has under its name; None where that is not known."""
-    requires: tuple[ProjectName, ...]
-    """Projects of this index that it needs beside it."""
-    is_shared: bool
-    """Whether the package index has it and them, all from the same home: then an installer may look there, too."""
-    dependencies: tuple[str, ...]
-    """What its newest wheels require of the package index."""
-    status: StatusEntry
-    versions: tuple[VersionSection, ...]
-    """The newest first."""
-    yanked: tuple[IndexFile, ...]
-
-    @cached_property
-    def groups(self) -> tuple[WheelGroup, ...]:
-        """Those of all versions."""
-        return tuple(group for version in self.versions for group in version.groups)
-
-    @cached_property
-    def newest(self) -> str | None:
-        """The newest version that there are wheels of."""
-        return next((version.number for version in self.versions if version.groups), None)
+    """The newest version first."""
 
     @cached_property
     def wheel_count(self) -> int:
@@ -86,6 +55,11 @@ class PackagePage:
         return sum(wheel.build_seconds or 0 for group in self.groups for wheel in group.wheels)
 
     @cached_property
+    def updated_at(self) -> datetime | None:
+        """When the newest of them was published."""
+        return max((moment for group in self.groups if (moment := group.uploaded_at)), default=None)
+
+    @cached_property
     def cudas(self) -> tuple[CudaVersion, ...]:
         """CUDA releases that there are wheels for, ascending."""
         return tuple(sorted({label.cuda for group in self.groups if (label := group.kind.label)}))
@@ -97,6 +71,51 @@ class PackagePage:
         exact = [torch for torch in needed if isinstance(torch, TorchVersion)]
         ranges = [words_for(torch) for torch in needed if isinstance(torch, StableTorch)]
         return (*([f"torch {span(exact)}"] if exact else []), *ranges)
+
+    @cached_property
+    def platforms(self) -> tuple[str, ...]:
+        """The platforms that there are wheels for, Linux first, by their names for people."""
+        return tuple(map(platform_title, sorted({group.kind.platform for group in self.groups}, key=platform_order)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageVersion(Wheels):
+    """One version of a package."""
+
+    number: str
+    files: tuple[IndexFile, ...]
+    """Every wheel of it, also those that are yanked, and those that another build takes the place of."""
+
+    @property
+    def yanked(self) -> Mapping[tuple[str, str], int]:
+        """How many wheels are yanked, by their exact version and the reason."""
+        return Counter((str(file.name.version), file.yanked) for file in self.files if file.yanked is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackagePage(Wheels):
+    """One package: what is published of it, and what is planned."""
+
+    name: ProjectName
+    description: str
+    licence: str | None
+    tags: tuple[Topic, ...]
+    elsewhere: NameElsewhere | None
+    """What the package index has under its name; None where that is not known."""
+    requires: tuple[ProjectName, ...]
+    """Projects of this index that it needs beside it."""
+    is_shared: bool
+    """Whether the package index has it and them, all from the same home: then an installer may look there, too."""
+    dependencies: tuple[str, ...]
+    """What its newest wheels require of the package index."""
+    status: StatusEntry
+    versions: tuple[PackageVersion, ...]
+    """The newest first."""
+
+    @cached_property
+    def newest(self) -> str | None:
+        """The newest version that there are wheels of."""
+        return next((version.number for version in self.versions if version.groups), None)
 
 
 def by_topic(packages: Sequence[PackagePage]) -> Mapping[str, Sequence[PackagePage]]:
@@ -128,12 +147,12 @@ def package_pages(
         catalogue: the configured packages; None where wheels are all that is known.
     """
     required, elsewhere = required_here(groups, catalogue), names_elsewhere(catalogue)
+    planned: dict[ProjectName, set[str]] = defaultdict(set)
+    for name, version in coverage:
+        planned[name].add(version)
     for project, of_project in groups.items():
         package = catalogue.packages.get(project) if catalogue else None
         requires = required.get(project, ())
-        numbers = {group.kind.version for group in of_project} | {
-            version for name, version in coverage if name == project
-        }
         yield PackagePage(
             name=project,
             description=package.description if package else "",
@@ -142,12 +161,24 @@ def package_pages(
             elsewhere=elsewhere.get(project),
             requires=requires,
             is_shared=are_shared((project, *requires), elsewhere),
-            dependencies=dependencies_of(of_project[0], groups) if of_project else (),
+            dependencies=dependencies_of(of_project[0].requires_dist, groups) if of_project else (),
             status=site.status_of(project),
-            versions=tuple(
-                VersionSection(number=number, groups=own, grids=grids_of(project, number, own, coverage))
-                for number in sorted(numbers, key=Version, reverse=True)
-                for own in [tuple(group for group in of_project if group.kind.version == number)]
-            ),
-            yanked=tuple(file for file in site.projects.get(project, ()) if file.yanked is not None),
+            groups=tuple(of_project),
+            versions=tuple(_versions(site.projects.get(project, ()), of_project, planned[project])),
+        )
+
+
+def _versions(
+    files: Iterable[IndexFile], groups: Iterable[WheelGroup], planned: Iterable[str]
+) -> Iterator[PackageVersion]:
+    """Those that have wheels or shall have some, the newest first."""
+    groups_of: dict[str, list[WheelGroup]] = {version: [] for version in planned}
+    files_of: dict[str, list[IndexFile]] = defaultdict(list)
+    for group in groups:
+        groups_of.setdefault(group.kind.version, []).append(group)
+    for file in files:
+        files_of[version_before_label(file.name.version)].append(file)
+    for number in sorted(groups_of.keys() | files_of.keys(), key=Version, reverse=True):
+        yield PackageVersion(
+            number=number, groups=tuple(groups_of.get(number, ())), files=tuple(files_of.get(number, ()))
         )

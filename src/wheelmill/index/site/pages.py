@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator
-from functools import cache
-from html import escape
+from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 
 from jinja2 import Environment
-from markupsafe import Markup
+from pydantic_core import to_json
 
 from wheelmill.index.render import Page, site_templates
-from wheelmill.index.rows import href, rows_for_page
+from wheelmill.index.site.addresses import in_url, page_number, wheels_folder
 from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.finder import finder_data
+from wheelmill.index.site.installing import dependencies_of, install_command
+from wheelmill.index.site.package_pages import pages_of_package
 from wheelmill.index.site.packages import PackagePage, by_topic, package_pages
-from wheelmill.index.site.wheels import SiteWheel, wheel_groups
+from wheelmill.index.site.tables import SIGNS, WORDS, Trees, body_of
+from wheelmill.index.site.wheel_pages import WheelPages
+from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue, Site
-from wheelmill.release.manifest import MANIFEST
+from wheelmill.names import ProjectName
 from wheelmill.system import resources
 from wheelmill.system.units import duration, size
 from wheelmill.wheel.gpu_code import CARDS
@@ -42,7 +43,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
     packages = list(package_pages(site, groups, coverage, catalogue))
     every_file = list(chain(*site.projects.values()))
     certified = all(file.certificate for file in every_file)
-    templates = _templates()
+    templates = _templates(site.torches, frozenset(projects))
     start = templates.get_template("site/start.html").render(
         root="./",
         certified=certified,
@@ -59,12 +60,18 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
     yield "index.html", [start.encode()]
     about = templates.get_template("site/about.html").render(root="../", certified=certified)
     yield "about/index.html", [about.encode()]
-    of_package = templates.get_template("site/package.html")
+    yield "packages/packages.js", [_search_data(packages)]
+    wheel_pages = WheelPages(templates, projects)
     for package in packages:
-        path = f"packages/{package.name}/index.html"
-        yield path, [rows_for_page(path, of_package.render(root="../../", package=package).encode())]
+        yield from pages_of_package(package, coverage, templates, wheel_pages)
     for file in sorted((resources.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
+
+
+def _search_data(packages: Iterable[PackagePage]) -> bytes:
+    """What the search reads: names, how many wheels they have, and descriptions; a script works from a disk, too."""
+    rows = [(package.name, package.wheel_count, package.description) for package in packages]
+    return b'"use strict";\nconst PACKAGES = ' + to_json(rows) + b";\n"
 
 
 def _pin_example(packages: Iterable[PackagePage]) -> str:
@@ -73,30 +80,24 @@ def _pin_example(packages: Iterable[PackagePage]) -> str:
     return next(pins, "PACKAGE==2.8.3+cu128torch2.8")
 
 
-def _templates() -> Environment:
+def _templates(trees: Trees, projects: Container[ProjectName]) -> Environment:
     templates = site_templates()
-    cell = templates.get_template("site/cell.html")
+    templates.globals |= {"signs": SIGNS, "words": WORDS}
     templates.filters |= {
-        "quote": shlex.quote,
+        "body": lambda table, folder: body_of(table, folder, trees),
+        "command": lambda package, requirement, group: install_command(
+            requirement,
+            f"{package.name}=={group.kind.exact_version}",
+            is_shared=package.is_shared,
+            dependencies=dependencies_of(group.requires_dist, projects),
+        ),
         "date": lambda moment: f"{moment:%Y-%m-%d}",
-        "cell": cache(lambda outcome: Markup(cell.render(outcome=outcome))),  # noqa: S704 - a template escapes
         "duration": duration,
-        "href": href,
-        "manifest": lambda url: f"{href(url).rpartition('/')[0]}/{MANIFEST}",
-        "rows": lambda wheels: Markup("\n".join(map(_wheel_row, wheels))),  # noqa: S704 - escaped
+        "in_url": in_url,
+        "page": page_number,
         "size": size,
-        "torch": words_for,
         "thousands": lambda number: f"{number:,}",
+        "torch": words_for,
+        "wheels_of": lambda exact, version: in_url(wheels_folder(version.number, exact)),
     }
     return templates
-
-
-def _wheel_row(wheel: SiteWheel) -> str:
-    """Python, which is the link, size, and how long it was compiled.
-
-    Written by hand as the rows for installers are: pages of packages have nothing more of.
-    """
-    file = wheel.file
-    link = f'<a href="{escape(href(file.url))}">{wheel.pythons}</a>'
-    compiled = duration(seconds) if (seconds := wheel.build_seconds) else "&ndash;"
-    return f'<tr><th scope="row">{link}</th><td>{size(file.size)}</td><td>{compiled}</td></tr>'

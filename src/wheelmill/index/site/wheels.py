@@ -43,10 +43,10 @@ class Kind:
     @classmethod
     def of(cls, file: IndexFile) -> Self:
         """What a wheel shares with those for other Pythons."""
-        platform, glibc = _platform_of(file.name.tags)
+        platform, glibc = platform_of(file.name.tags)
         evidence = file.certificate.evidence if file.certificate else None
         return cls(
-            version=_version_before_label(file.name.version),
+            version=version_before_label(file.name.version),
             exact_version=str(file.name.version),
             torch=file.torch,
             platform=platform,
@@ -70,34 +70,24 @@ class Kind:
         """Of the project list of the narrowest tree that they stand in."""
         return f"{self.label.trees[-1]}/simple" if self.label else "simple"
 
-    @property
-    def architectures(self) -> str:
-        """``9.0, 12.0+PTX``: as people write them."""
-        return _text_of(self.sass, self.ptx)
-
 
 # An index has thousands of wheels with few different versions, tags and architectures.
 
 
 @cache
-def _version_before_label(version: Version) -> str:
+def version_before_label(version: Version) -> str:
+    """What stands before our label: ``2.8.3``; of another's wheel all of it."""
     label = Label.parse(version.local) if version.local else None
     return str(version).removesuffix(str(label)).rstrip("+.")
 
 
 @cache
-def _platform_of(tags: frozenset[Tag]) -> tuple[str, str | None]:
-    """``linux_x86_64`` for every kind of Linux with glibc, and the oldest glibc that is promised."""
+def platform_of(tags: frozenset[Tag]) -> tuple[str, str | None]:
+    """``linux_x86_64`` for every kind of Linux with glibc, else the tag; and the oldest glibc promised."""
     names = sorted({tag.platform for tag in tags})
     glibc = max((promised for name in names if (promised := promised_glibc(name))), default=None)
     platform = None if names[0].startswith("musllinux") else Platform.of_tag(names[0])
     return str(platform or names[0]), str(glibc) if glibc else None
-
-
-@cache
-def _text_of(sass: tuple[Architecture, ...], ptx: tuple[Architecture, ...]) -> str:
-    both = [f"{each.capability}{'+PTX' if each in ptx else ''}" for each in sass]
-    return ", ".join([*both, *(f"{each.capability} (PTX)" for each in ptx if each not in sass)])
 
 
 @cache
@@ -147,29 +137,6 @@ class WheelGroup:
         """What they were built for; where upstream has bounds of its own, METADATA admits less."""
         made = self.certificate.provenance if self.certificate else None
         return made.cell.torch if made else self.kind.torch
-
-    @property
-    def tried_on(self) -> str:
-        """The Pythons that they were imported on, and the GPUs where kernels ran: ``3.11.7, NVIDIA H200``."""
-        rooms = [room for wheel in self.wheels if wheel.file.certificate for room in wheel.file.certificate.clean_rooms]
-        return ", ".join(
-            dict.fromkeys((*(room.python for room in rooms), *(gpu for room in rooms for gpu in room.gpus)))
-        )
-
-    @property
-    def attestations(self) -> tuple[str, ...]:
-        """The addresses of their attestations: one for all that were built in one run."""
-        return tuple(dict.fromkeys(wheel.file.attestation for wheel in self.wheels if wheel.file.attestation))
-
-    @property
-    def releases(self) -> tuple[IndexFile, ...]:
-        """A wheel of each release that has some of them: the manifest lies beside it."""
-        return tuple({wheel.file.release: wheel.file for wheel in self.wheels if wheel.file.release}.values())
-
-    @property
-    def largest(self) -> int:
-        """The size of the largest wheel in bytes."""
-        return max(wheel.file.size for wheel in self.wheels)
 
     @property
     def uploaded_at(self) -> datetime | None:

@@ -80,6 +80,11 @@ class ListedRoom(_Part, frozen=True, kw_only=True):
     skipped: tuple[str, ...]
     gpus: tuple[str, ...] = ()
 
+    @property
+    def imported(self) -> bool:
+        """Whether its modules were imported with all that they load, not beside a stub of it."""
+        return not any(reason.startswith("import") for reason in self.skipped)
+
 
 class ListedRange(_Part, frozen=True, kw_only=True):
     """Every torch from one on."""

@@ -1,0 +1,168 @@
+"""What is known of wheels, as facts with a title: from their bytes, of how they were built, and where they were tried.
+
+What is not known has no fact, and nothing is said that no certificate holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from html import escape
+from typing import Final
+
+from wheelmill.index.rows import href
+from wheelmill.index.tree import IndexFile
+from wheelmill.names import Architecture
+from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, ListedEvidence, ListedProvenance, ListedRoom
+from wheelmill.smoke.verdict import THIS_MACHINE
+from wheelmill.system.units import duration, size
+from wheelmill.web.pages import SIDECAR_SUFFIX
+from wheelmill.wheel.gpu_code import CARDS, code_for
+from wheelmill.wheel.torch_window import TorchWindow
+
+Facts = Iterable[tuple[str, str]]
+"""Titles, and what is so, as HTML."""
+
+_RUNS: Final = {"machine code": "runs its machine code", "PTX": "its driver compiles the PTX at first use"}
+
+
+def table_of(facts: Facts) -> str:
+    """Facts as the rows of a table."""
+    rows = "\n".join([f'<tr><th scope="row">{title}</th><td>{text}</td></tr>' for title, text in facts])
+    return f'<table class="known">\n{rows}\n</table>'
+
+
+@lru_cache(maxsize=4096)
+def requirement_facts(requires_python: str | None, requires_dist: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """What METADATA asks for."""
+    python = (("Requires Python", _code([requires_python])),) if requires_python else ()
+    return (*python, ("Requires", _code(requires_dist) or "nothing"))
+
+
+@lru_cache(maxsize=1024)
+def evidence_facts(evidence: ListedEvidence | None) -> tuple[tuple[str, str], ...]:
+    """What a wheel's bytes show."""
+    if evidence is None:
+        return (("Evidence", "none: it is listed as it was found"),)
+    asked = (("glibc", evidence.glibc), ("GLIBCXX of libstdc++", evidence.glibcxx))
+    libraries = [f"{name} {newest}" for name, newest in asked if newest]
+    return (
+        ("Has machine code for", _capabilities(evidence.sass)),
+        ("Has portable assembly (PTX) for", _capabilities(evidence.ptx)),
+        ("Runs on", _gpus(evidence.sass, evidence.ptx)),
+        ("Promises to run on", _code([evidence.policy])),
+        *([("Symbols ask for", escape(", ".join(libraries)))] if libraries else []),
+        *([("Names libraries of", f"CUDA {evidence.cuda_major}")] if evidence.cuda_major else []),
+        ("Expects", _code(evidence.needed) or "no libraries"),
+        *([("Could load in", _window(evidence.torch_window))] if evidence.torch_window else []),
+    )
+
+
+@cache
+def _capabilities(codes: tuple[str, ...]) -> str:
+    return ", ".join(each.capability for each in sorted(map(Architecture.of_code, codes))) or "no GPU"
+
+
+@cache
+def _gpus(sass: tuple[str, ...], ptx: tuple[str, ...]) -> str:
+    """The GPUs that run it, with how; GPUs are named by their compute capability, which their names do not tell."""
+    codes = [[Architecture.of_code(code) for code in each] for each in (sass, ptx)]
+    found = [(gpu, cards, how) for gpu, cards in CARDS.items() if (how := code_for(gpu, *codes))]
+    lines = [f"<li><b>{gpu}</b> {', '.join(cards)}: {_RUNS[how]}</li>" for gpu, cards, how in found]
+    return f'<ul class="plain">{"".join(lines)}</ul>' if lines else "no GPU that is known here"
+
+
+def _window(window: TorchWindow) -> str:
+    """In which torches its symbols exist, which is needed for it to load, and not enough."""
+    lacking = [
+        f"<li>torch {fit.torch} lacks {_code(fit.lacks[:1])}{' and others' if len(fit.lacks) > 1 else ''}</li>"
+        for fit in window.torches
+        if fit.lacks
+    ]
+    cuda = " built with CUDA" if window.cuda else ""
+    found = [str(fit.torch) for fit in window.torches if not fit.lacks]
+    torches = f"torch {', '.join(found)}{cuda}" if found else "no torch that is known here"
+    why = f": {window.symbols:,} symbols of torch that it needs exist there" if found and window.symbols else ""
+    more = f'<ul class="plain">{"".join(lacking)}</ul>' if lacking else ""
+    return f"{torches}{why}{more}"
+
+
+def build_key(made: ListedProvenance | None) -> tuple[object, ...]:
+    """What `build_facts` are made of: equal for wheels that were made alike."""
+    if made is None:
+        return ()
+    return (made.toolkit, made.torch_release, made.images, made.cxx_standard, made.source_sha256, made.patches)
+
+
+def build_facts(made: ListedProvenance | None) -> Iterator[tuple[str, str]]:
+    """What a wheel was made from, and with what."""
+    if made is None:
+        return
+    torch = f", torch {escape(made.torch_release)}" if made.torch_release else ""
+    standard = f", C++{made.cxx_standard}" if made.cxx_standard else ""
+    yield "Built with", f"CUDA toolkit {escape(made.toolkit)}{torch}{standard}"
+    if made.images:
+        yield "Built in", _code(made.images)
+    yield "Source, sha256", _hash(made.source_sha256)
+    if made.patches:
+        yield "Patches, sha256", " ".join(map(_hash, made.patches))
+
+
+def wheel_facts(file: IndexFile) -> Iterator[tuple[str, str]]:
+    """What is a wheel's own."""
+    url = escape(href(file.url))
+    yield "File", f'<a href="{url}">{escape(file.filename)}</a>, {size(file.size)}'
+    yield "sha256", _hash(file.sha256)
+    beside = []
+    if file.metadata_sha256:
+        beside.append(f'<a href="{url}{SIDECAR_SUFFIX}">METADATA</a>')
+    if file.release:
+        beside.append(f'<a href="{url}{SBOM_SUFFIX}">bill of materials</a> (SBOM, CycloneDX)')
+    if beside:
+        yield "Beside it", ", ".join(beside)
+    certificate = file.certificate
+    if certificate and (made := certificate.provenance):
+        yield "Compiled in", duration(made.seconds)
+    if certificate and certificate.clean_rooms:
+        yield "Tried", _rooms(certificate.clean_rooms)
+
+
+def _rooms(rooms: Sequence[ListedRoom]) -> str:
+    lines = dict.fromkeys(map(_room, rooms))
+    return f'<ul class="plain">{"".join([f"<li>{line}</li>" for line in lines])}</ul>'
+
+
+def _room(room: ListedRoom) -> str:
+    """``installed and imported on Python 3.12.1, in almalinux:8``, and what was left out or done besides."""
+    image = room.place.partition("@")[0]
+    where = f"Python {room.python}{'' if room.place == THIS_MACHINE else f', in {image}'}"
+    done = f"{'installed and imported' if room.imported else 'installed'} on {where}"
+    kernels = f"; kernels ran on {', '.join(room.gpus)}" if room.gpus else ""
+    left_out = f"; not tried: {'; '.join(room.skipped).replace(room.place, image)}" if room.skipped else ""
+    return escape(f"{done}{kernels}{left_out}")
+
+
+@lru_cache(maxsize=1024)
+def release_facts(release: str | None, manifest: str, published: str, attestation: str | None) -> Facts:
+    """Where a wheel was published, and who says that they built it."""
+    facts = []
+    if release:
+        facts.append(("Published", f'{published}, in <a href="{escape(manifest)}">release {escape(release)}</a>'))
+    if attestation:
+        verify = "<code>gh attestation verify WHEEL --repo OWNER/REPO</code> checks it"
+        facts.append(("Provenance", f'<a href="{escape(attestation)}">who built it</a>; {verify}'))
+    return tuple(facts)
+
+
+def release_key(file: IndexFile) -> tuple[str | None, str, str, str | None]:
+    """What `release_facts` are made of."""
+    manifest = f"{href(file.url).rpartition('/')[0]}/{MANIFEST}"
+    return file.release, manifest, f"{file.uploaded_at:%Y-%m-%d}" if file.uploaded_at else "", file.attestation
+
+
+def _code(texts: Iterable[str]) -> str:
+    return ", ".join([f"<code>{escape(text)}</code>" for text in texts])
+
+
+def _hash(sha256: str) -> str:
+    return f'<code class="hash" data-copy>{sha256}</code>'
