@@ -5,15 +5,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests import simple_server
 from tests.integration.conftest import Command
-from tests.simple_server import HTML, JSON, Answer
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
 from wheelmill.index.collect import site_of_folder
@@ -48,21 +46,7 @@ def build(python: Command, folder: Path, output: str, *options: str | Path, exit
     return python("-m", "wheelmill", "index", "build", *store, *place, *options, exit_code=exit_code).stderr
 
 
-@contextmanager
-def negotiating(folder: Path) -> Iterator[str]:
-    """Serve a folder as index/nginx.conf has nginx do: JSON to those who ask for it."""
-    server = simple_server.Server()
-    for path in filter(Path.is_file, folder.rglob("*")):
-        content, place = path.read_bytes(), f"/{path.relative_to(folder).as_posix()}"
-        match path.name:
-            case "index.html":
-                server.html[place.removesuffix(path.name)] = Answer(content, HTML)
-            case "index.json":
-                server.json[place.removesuffix(path.name)] = Answer(content, JSON)
-            case _:
-                server.html[place] = Answer(content)
-    with simple_server.serving(server):
-        yield f"{server.url}/"
+negotiating = partial(serve_folder, negotiate=True)
 
 
 @pytest.fixture(params=[serve_folder, negotiating], ids=["HTML", "JSON"])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.hosts import HOSTS
 from tests.releases import manifests_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
@@ -106,7 +107,7 @@ def tell_version(said: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Wheels of demo for two CUDA and two torch releases, each pinned to its torch."""
     folder = tmp_path_factory.mktemp("served")
     store = DirectoryStore(directory=folder / "releases")
@@ -125,7 +126,20 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     write_site(
         pages_of(site_of_folder(folder / "torch" / "wheels", "wheels", warn=lambda _text: None)), folder / "torch"
     )
-    with serve_folder(folder) as url:
+    return folder
+
+
+@pytest.fixture(scope="module", params=["GitHub Pages", "nginx", "Caddy"])
+def index(request: pytest.FixtureRequest, served: Path) -> Iterator[Index]:
+    """On a host that gives HTML to all, and on those that give JSON to these clients."""
+    with HOSTS.get(request.param, serve_folder)(served) as url:
+        yield Index(url)
+
+
+@pytest.fixture(scope="module")
+def html_index(served: Path) -> Iterator[Index]:
+    """On a host that gives HTML to all, and lists folders."""
+    with serve_folder(served) as url:
         yield Index(url)
 
 
@@ -314,14 +328,17 @@ def test_pip_tools_pins_with_hashes(
 
 @pytest.mark.parametrize(("cuda", "torch"), TWO)
 def test_gpkg_reads_a_listing_of_the_releases_but_no_page_with_hashes(
-    cuda: str, torch: str, client: Callable[[str], Path], index: Index, tmp_path: Path
+    cuda: str, torch: str, client: Callable[[str], Path], html_index: Index, tmp_path: Path
 ) -> None:
     """gpkg 0.4.3 takes no link that ends with a hash, and so nothing from an index that gives hashes."""
     name = "demo-{version}+cu{cuda}torch{torch}-{pytag}-{platform}.whl"
     options = ("--torch", torch, "--cuda", cuda.removeprefix("cu"), "--platform", "linux_x86_64", "--no-cache")
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     registry = tmp_path / "registry.toml"
-    for page, found in ((f"{index.tree(cuda, torch)}demo/", False), (f"{index.url}releases/v2026-11-21/", True)):
+    for page, found in (
+        (f"{html_index.tree(cuda, torch)}demo/", False),
+        (f"{html_index.url}releases/v2026-11-21/", True),
+    ):
         source = f'package = "demo"\ntype = "find-links"\nurl_template = "{page}"\nwheel_name = "{name}"\n'
         registry.write_text(f"[[sources]]\n{source}")
         said = run(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from wheelmill.errors import SiteError, UsageError
+from wheelmill.index.host import Files, Forms
 
 
 def project_lists_below(directory: Path) -> list[Path]:
@@ -32,25 +33,15 @@ def root_of(directory: Path) -> Path:
     return directory.parent if beside else directory
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    """Answers without writing a line for every request."""
-
-    def handle(self) -> None:
-        """Answer, also those who hang up when they have read enough."""
-        with suppress(ConnectionError):
-            super().handle()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-        """Say nothing."""
-
-
 @contextmanager
-def serve_folder(directory: Path, port: int = 0) -> Iterator[str]:
+def serve_folder(directory: Path, port: int = 0, *, negotiate: bool = False) -> Iterator[str]:
     """Serve a folder on 127.0.0.1 while the context is open.
 
     Args:
         directory: the folder whose files are served.
         port: the port on 127.0.0.1; 0 takes a free one.
+        negotiate: whether clients get pages in the form that they want, as from hosts with the rules in
+            ``index/hosts``; without it they get HTML, as from GitHub Pages.
 
     Yields:
         The URL of the folder, with a slash at its end.
@@ -58,7 +49,7 @@ def serve_folder(directory: Path, port: int = 0) -> Iterator[str]:
     Raises:
         UsageError: the port is taken.
     """
-    answers = partial(_Quiet, directory=str(directory))
+    answers = partial(Forms if negotiate else Files, directory=str(directory))
     try:
         listening = ThreadingHTTPServer(("127.0.0.1", port), answers)
     except OSError as error:

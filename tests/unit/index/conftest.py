@@ -1,5 +1,7 @@
 """Releases to make an index of."""
 
+import hashlib
+import itertools
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -9,11 +11,14 @@ import pytest
 
 from tests.releases import manifests_in
 from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.tree import Site
+from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.manifest import ListedRelease
+from wheelmill.release.manifest import ListedRelease, Manifest, ManifestEntry, listed_of
 from wheelmill.release.publish import publish
+from wheelmill.smoke.verdict import Certificate, Evidence
 
 Release = Callable[..., tuple[ListedRelease, ...]]
 
@@ -55,3 +60,38 @@ def release(tmp_path: Path) -> Release:
 def rendered(site: Site) -> dict[str, bytes]:
     """Every page of a site, whole."""
     return {path: b"".join(pieces) for path, pieces in pages_of(site)}
+
+
+def page_of_500() -> dict[str, bytes]:
+    """Both forms of the page of a project with 500 wheels for one CUDA and torch, as it is in a large index."""
+    versions = [f"{major}.{minor}.0" for major in range(2) for minor in range(16)]
+    pythons = ("cp39-abi3", *(f"cp3{minor}-cp3{minor}" for minor in range(9, 15)), "cp313-cp313t")
+    names = [
+        f"flash_attn-{version}+cu128torch2.8-{tag}-manylinux_2_28_{machine}.whl"
+        for version, tag, machine in itertools.product(versions, pythons, ("x86_64", "aarch64"))
+    ][:500]
+    release = listed_of(
+        Manifest(tag=ReleaseTag("v2026-11-21"), published_at=NOW, wheels=tuple(map(entry_named, names)))
+    )
+    pages = rendered(site_of_releases([release], "https://github.com/owner/name/releases/download"))
+    return {name: pages[f"cu128/torch2.8/simple/flash-attn/{name}"] for name in ("index.html", "index.json")}
+
+
+def entry_named(filename: str) -> ManifestEntry:
+    """An entry with hashes as random as real ones; wheels of one version have the same METADATA."""
+    sha256 = Sha256(hashlib.sha256(filename.encode()).hexdigest())
+    version = filename.split("-")[1]
+    evidence = Evidence(
+        policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=12, sass=(), ptx=(), undefined_symbols=0
+    )
+    return ManifestEntry(
+        filename=filename,
+        sha256=sha256,
+        size=int(sha256[:7], 16) + 1,
+        metadata_sha256=Sha256(hashlib.sha256(version.encode()).hexdigest()),
+        name=filename.split("-", maxsplit=1)[0],
+        version=version,
+        requires_python=">=3.9",
+        requires_dist=("einops", "torch==2.8.*"),
+        certificate=Certificate(sha256=sha256, evidence=evidence, clean_rooms=(), provenance=None),
+    )

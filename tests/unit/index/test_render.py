@@ -2,11 +2,9 @@
 
 import gzip
 import hashlib
-import itertools
 import json
 import re
 import subprocess
-from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -14,16 +12,14 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from pypi_simple import IndexPage, ProjectPage
 
-from tests.unit.index.conftest import EVERY_KIND, Release, rendered
+from tests.unit.index.conftest import EVERY_KIND, Release, page_of_500, rendered
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
 from wheelmill.config.model import Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.write import write_site
-from wheelmill.names import ReleaseTag, Sha256, TorchVersion, project_name
-from wheelmill.release.manifest import ListedRelease, Manifest, ManifestEntry, listed_of
-from wheelmill.smoke.verdict import Certificate, Evidence
+from wheelmill.names import TorchVersion, project_name
 
 NO_TORCH = EVERY_KIND[3]
 PAGE = "simple/plain-cuda/index.html"
@@ -228,46 +224,10 @@ def test_every_key_of_wheels_json_is_documented(release: Release) -> None:
 
 
 def test_a_page_of_500_wheels_is_small() -> None:
-    versions = [f"{major}.{minor}.0" for major in range(2) for minor in range(16)]
-    names = [
-        f"flash_attn-{version}+cu128torch2.8-{tag}-manylinux_2_28_{machine}.whl"
-        for version, tag, machine in itertools.product(
-            versions,
-            ("cp39-abi3", *(f"cp3{minor}-cp3{minor}" for minor in range(9, 15)), "cp313-cp313t"),
-            ("x86_64", "aarch64"),
-        )
-    ][:500]
-    manifest = release_of("v2026-11-21", map(entry_named, names))
-    page = rendered(site_of_releases([manifest], "https://github.com/owner/name/releases/download"))[
-        "cu128/torch2.8/simple/flash-attn/index.html"
-    ]
+    page = page_of_500()["index.html"]
     assert page.count(b"<a ") == 500
     assert len(gzip.compress(page, 9)) < 29_100
     assert len(gzip.compress(page, 6)) < 30_200
-
-
-def release_of(tag: str, entries: Iterable[ManifestEntry]) -> ListedRelease:
-    return listed_of(Manifest(tag=ReleaseTag(tag), published_at=NOW, wheels=tuple(entries)))
-
-
-def entry_named(filename: str) -> ManifestEntry:
-    """An entry with hashes as random as real ones; wheels of one version have the same METADATA."""
-    sha256 = Sha256(hashlib.sha256(filename.encode()).hexdigest())
-    version = filename.split("-")[1]
-    evidence = Evidence(
-        policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=12, sass=(), ptx=(), undefined_symbols=0
-    )
-    return ManifestEntry(
-        filename=filename,
-        sha256=sha256,
-        size=int(sha256[:7], 16) + 1,
-        metadata_sha256=Sha256(hashlib.sha256(version.encode()).hexdigest()),
-        name=filename.split("-", maxsplit=1)[0],
-        version=version,
-        requires_python=">=3.9",
-        requires_dist=("einops", "torch==2.8.*"),
-        certificate=Certificate(sha256=sha256, evidence=evidence, clean_rooms=(), provenance=None),
-    )
 
 
 def test_the_same_releases_give_the_same_bytes(release: Release) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.hosts import JSON, PIP, TEXT, ask
 from wheelmill.errors import UsageError
 from wheelmill.index.serve import serve_folder
 
@@ -84,3 +85,55 @@ def test_serving_ends_with_the_context(tmp_path: Path) -> None:
         assert get(url, "/")[0] == 200
     with pytest.raises(ConnectionRefusedError):
         get(url, "/")
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "content"),
+    [
+        ("bytes=0-2", 206, b"the"),
+        ("bytes=4-", 206, b"wheel"),
+        ("bytes=-5", 206, b"wheel"),
+        ("bytes=-100", 206, b"the wheel"),
+        ("bytes=8-100", 206, b"l"),
+        ("bytes=9-", 416, b""),
+        ("bytes=-0", 416, b""),
+        ("bytes=5-2", 200, b"the wheel"),
+        ("bytes=-", 200, b"the wheel"),
+        ("bytes=0-1,3-4", 200, b"the wheel"),
+        (f"bytes={'9' * 5000}-", 200, b"the wheel"),
+        ("lines=1-2", 200, b"the wheel"),
+    ],
+)
+def test_one_span_of_a_file_is_served(asked: str, status: int, content: bytes, url: str) -> None:
+    answer = ask(f"{url}{NAME}", Range=asked)
+    assert (answer.status, answer.content) == (status, content)
+    assert answer.headers["Accept-Ranges"] == "bytes"
+    assert answer.headers["Content-Length"] == str(len(content))
+
+
+def test_a_span_of_a_file_that_changed_is_not_served(url: str) -> None:
+    now = ask(f"{url}{NAME}").headers["Last-Modified"]
+    assert ask(f"{url}{NAME}", Range="bytes=0-2", If_Range=now).content == b"the"
+    before = "Sat, 21 Nov 2020 12:00:00 GMT"
+    assert ask(f"{url}{NAME}", Range="bytes=0-2", If_Range=before).content == b"the wheel"
+
+
+@pytest.mark.parametrize(("negotiate", "expected"), [(True, JSON), (False, TEXT)])
+def test_pages_are_json_for_those_who_want_it_where_the_host_negotiates(
+    *, negotiate: bool, expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / "simple").mkdir()
+    (tmp_path / "simple" / "index.html").write_text("<!DOCTYPE html>")
+    (tmp_path / "simple" / "index.json").write_text("{}")
+    with serve_folder(tmp_path, negotiate=negotiate) as url:
+        answer = ask(f"{url}simple/", Accept=PIP)
+        assert (answer.status, answer.headers["Content-Type"]) == (200, expected)
+        assert ask(f"{url}simple/", Accept="image/png").status == (406 if negotiate else 200)
+        assert ask(f"{url}simple/v1+json/").status == (302 if negotiate else 404)
+
+
+def test_a_list_without_json_is_html_to_all(tmp_path: Path) -> None:
+    (tmp_path / "simple").mkdir()
+    (tmp_path / "simple" / "index.html").write_text("<!DOCTYPE html>")
+    with serve_folder(tmp_path, negotiate=True) as url:
+        assert ask(f"{url}simple/", Accept=PIP).headers["Content-Type"] == TEXT

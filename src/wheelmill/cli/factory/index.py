@@ -216,10 +216,10 @@ def serve(
     *,
     port: Annotated[int, typer.Option(help="0 takes a free one.", metavar="N", min=0, max=65535)] = 8000,
 ) -> None:
-    """Serve a site on 127.0.0.1 until interrupted."""
+    """Serve a site on 127.0.0.1 until interrupted: pages as JSON to clients that want it, as HTML to all others."""
     lists = project_lists_below(directory)
     root = root_of(directory)
-    with serve_folder(root, port) as url:
+    with serve_folder(root, port, negotiate=True) as url:
         for path in lists:
             say(f"{url}{path.relative_to(root).as_posix()}/")
         say("stop with Ctrl-C")
