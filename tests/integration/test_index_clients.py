@@ -24,7 +24,8 @@ from wheelmill.release.publish import publish
 OLD = "demo-1.0+cu130-py3-none-any.whl"
 NEW = "demo-2.0+cu130-py3-none-any.whl"
 YANKED = "demo-3.0+cu130-py3-none-any.whl"
-DAY_AFTER_OLD = f"{NOW + timedelta(days=1):%Y-%m-%d}"
+OLD_TIME = NOW - timedelta(days=4)
+DAY_AFTER_OLD = f"{OLD_TIME + timedelta(days=1):%Y-%m-%d}"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def folder(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clients")
     for days, name in enumerate((OLD, NEW, YANKED)):
         wheel = certified_wheel(folder / "wheels" / name)
-        publish(DirectoryStore(directory=folder / "releases"), [wheel], now=NOW + timedelta(days=2 * days))
+        publish(DirectoryStore(directory=folder / "releases"), [wheel], now=OLD_TIME + timedelta(days=2 * days))
     (folder / "config").mkdir()
     (folder / "config" / "yanked.yml").write_text('versions: {"demo==3.0": "crashes on sm_120"}\n')
     build(python, folder, "site")

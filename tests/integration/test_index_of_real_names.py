@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.index.test_render import entry_named, release_of
+from tests.unit.index.conftest import entry_named, release_of
 from wheelmill.config.model import Listing, Removed
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases

@@ -2,7 +2,7 @@
 
 import hashlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -70,11 +70,13 @@ def page_of_500() -> dict[str, bytes]:
         f"flash_attn-{version}+cu128torch2.8-{tag}-manylinux_2_28_{machine}.whl"
         for version, tag, machine in itertools.product(versions, pythons, ("x86_64", "aarch64"))
     ][:500]
-    release = listed_of(
-        Manifest(tag=ReleaseTag("v2026-11-21"), published_at=NOW, wheels=tuple(map(entry_named, names)))
-    )
+    release = release_of("v2026-11-21", map(entry_named, names))
     pages = rendered(site_of_releases([release], "https://github.com/owner/name/releases/download"))
     return {name: pages[f"cu128/torch2.8/simple/flash-attn/{name}"] for name in ("index.html", "index.json")}
+
+
+def release_of(tag: str, entries: Iterable[ManifestEntry]) -> ListedRelease:
+    return listed_of(Manifest(tag=ReleaseTag(tag), published_at=NOW, wheels=tuple(entries)))
 
 
 def entry_named(filename: str) -> ManifestEntry:
