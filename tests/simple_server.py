@@ -31,13 +31,15 @@ class Server:
     """Pages in JSON, by path: for those who ask for JSON, and for everybody where there is no HTML."""
     ranges: bool = True
     """Whether a span of a file can be had."""
+    plus_is_space: bool = False
+    """Whether a + in a path stands for a space, as on S3."""
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     """Path and headers of every request."""
     url: str = ""
 
     def answer(self, path: str, accept: str) -> Answer:
         """Choose by Accept; redirect to the path with a slash where there is such a page."""
-        path = unquote(path)
+        path = unquote(path.replace("+", " ") if self.plus_is_space else path)
         if path in self.json and (JSON in accept or path not in self.html):
             return self.json[path]
         if path in self.html:

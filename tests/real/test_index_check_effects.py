@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import BROKEN, good_index
+from tests.broken_indexes import BROKEN, Spoil, good_index, variants_beside_plain_wheels
+from tests.further_indexes import FURTHER
 from tests.simple_server import Server, serving
 from wheelmill.conformance.rules import RULES
 from wheelmill.conformance.violation import Effect
@@ -15,6 +17,7 @@ from wheelmill.conformance.violation import Effect
 pytestmark = pytest.mark.real
 
 RULE = {rule.number: rule for rule in RULES}
+Installer = Callable[[str, str, Path], subprocess.CompletedProcess[str]]
 PROJECT = {"503.2": "gone"}
 """The project whose page is broken, if it is not demo."""
 
@@ -27,8 +30,8 @@ def installing(*argv: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def pip(url: str, project: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    options = ("--no-cache-dir", "--retries", "0", "--index-url", url, "--dest", str(folder / "pip"))
-    return installing(sys.executable, "-m", "pip", "download", *options, project, folder=folder)
+    options = ("--no-cache-dir", "--retries", "0", "--index-url", url, "--target", str(folder / "pip"))
+    return installing(sys.executable, "-m", "pip", "install", *options, project, folder=folder)
 
 
 def uv(url: str, project: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -36,22 +39,55 @@ def uv(url: str, project: str, folder: Path) -> subprocess.CompletedProcess[str]
     return installing(sys.executable, "-m", "uv", "pip", "install", *options, project, folder=folder)
 
 
-@pytest.mark.parametrize("installer", [pip, uv])
-def test_an_index_that_keeps_every_rule_serves_both(installer: type, tmp_path: Path) -> None:
+INSTALLERS = pytest.mark.parametrize("installer", [pip, uv])
+
+
+def outcome(installer: Installer, spoil: Spoil, folder: Path, project: str = "demo") -> tuple[bool, str]:
+    """Install from an index; returns whether that failed, and what was said."""
     with serving(Server()) as server:
-        good_index(tmp_path, server.url).put_on(server)
-        done = installer(f"{server.url}/simple/", "demo", tmp_path)
-    assert done.returncode == 0, done.stderr
+        index = good_index(folder, server.url)
+        spoil(index)
+        index.put_on(server)
+        done = installer(f"{server.url}/simple/", project, folder)
+    return done.returncode != 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("installer", [pip, uv])
+@INSTALLERS
+@pytest.mark.parametrize("spoil", [lambda _index: None, variants_beside_plain_wheels], ids=["plain", "variants"])
+def test_an_index_that_keeps_every_rule_serves_both(spoil: Spoil, installer: Installer, tmp_path: Path) -> None:
+    failed, said = outcome(installer, spoil, tmp_path)
+    assert not failed, said
+
+
+@INSTALLERS
 @pytest.mark.parametrize("number", BROKEN)
-def test_the_effect_is_the_one_that_the_rule_tells(number: str, installer: type, tmp_path: Path) -> None:
+def test_the_effect_is_the_one_that_the_rule_tells(number: str, installer: Installer, tmp_path: Path) -> None:
+    failed, said = outcome(installer, BROKEN[number], tmp_path, PROJECT.get(number, "demo"))
+    effect: Effect = getattr(RULE[number], installer.__name__)
+    assert failed == effect.fails, said
+
+
+@INSTALLERS
+@pytest.mark.parametrize("name", FURTHER)
+def test_the_effect_of_a_further_fault_is_the_one_that_was_seen(
+    name: str, installer: Installer, tmp_path: Path
+) -> None:
+    failed, said = outcome(installer, FURTHER[name].spoil, tmp_path)
+    assert failed == getattr(FURTHER[name], f"{installer.__name__}_fails"), said
+
+
+def test_uv_locks_by_the_metadata_of_one_wheel_for_all_of_a_version(tmp_path: Path) -> None:
     with serving(Server()) as server:
         index = good_index(tmp_path, server.url)
-        BROKEN[number](index)
+        BROKEN["643.1"](index)
         index.put_on(server)
-        done = installer(f"{server.url}/simple/", PROJECT.get(number, "demo"), tmp_path)
-    effect: Effect = getattr(RULE[number], installer.__name__)
-    said = done.stdout + done.stderr
-    assert (done.returncode != 0) == effect.fails, said
+        project = tmp_path / "project"
+        project.mkdir()
+        (project / "pyproject.toml").write_text(
+            '[project]\nname = "it"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = ["demo"]\n'
+            f'[[tool.uv.index]]\nurl = "{server.url}/simple/"\ndefault = true\n'
+        )
+        options = ("--python", sys.executable, "--project", str(project))
+        done = installing(sys.executable, "-m", "uv", "lock", *options, folder=tmp_path)
+    assert done.returncode != 0
+    assert "nowhere was not found" in done.stderr, "only the wheel for Windows requires it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from wheelmill.conformance import pep503, pep691, pep700, pep740, pep792
+from wheelmill.conformance import json_text, pep503, pep691, pep700, pep740, pep792
 from wheelmill.conformance.fetch import Fetcher
 from wheelmill.conformance.served import Document
 from wheelmill.conformance.violation import Rule, Violation
@@ -19,11 +19,12 @@ _NOT_ACCEPTABLE: Final = 406
 _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
     "base": pep503.FILE,
     "yanked": pep503.YANKED,
-    "size": pep700.SIZE,
+    "size": pep700.SIZE_RANGE,
     "upload-time": pep700.UPLOAD_TIME,
     "versions": pep700.VERSIONS,
     "provenance": pep740.URL,
-    "status": pep792.STATUS,
+    "status": pep792.TEXTS,
+    "reason": pep792.TEXTS,
 }
 """Whose key a fault is about; the others are of PEP 691 itself."""
 
@@ -47,11 +48,18 @@ def read_pages(
     for document in _documents(fetcher, url):
         if not document.ok:
             violations.append(missing.violation(document.url, f"the page {document.failure}"))
+        elif document.content_type in HTML_TYPES and json_text.is_json(document):
+            message = f"it is JSON, and the content type is {document.content_type}"
+            violations.append(pep691.LABELLED.violation(document.url, message))
         elif document.content_type in HTML_TYPES:
             page = read_html(document.content, document.final_url, texts=True)
             violations += _violations(document, page)
             pages.append((document, page))
         elif document.content_type == JSON_TYPE:
+            faults = json_text.check_json(document)
+            violations += faults
+            if any(fault.rule == pep691.PARSED for fault in faults):
+                continue
             try:
                 page = read_json(document.content, document.final_url)
             except ValueError as error:

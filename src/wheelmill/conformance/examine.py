@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import IO, Final
 
 from wheelmill.conformance.fetch import Fetcher
-from wheelmill.conformance.served import Document, ExaminedFile
+from wheelmill.conformance.served import Document, ExaminedFile, Inside
 from wheelmill.conformance.values import is_hash, is_secure
-from wheelmill.errors import WheelmillError
+from wheelmill.errors import UnreadableError, WheelmillError
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.web.ranges import RangeFile
 from wheelmill.wheel.archive import open_archive
@@ -32,12 +32,12 @@ def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bo
         every_byte: whether the file is downloaded whatever its size.
     """
     answer = fetcher.first_byte(url)
-    digests, metadata = None, None
+    digests, inside = None, None
     if answer.ok and answer.size is not None:
         if every_byte or answer.size <= MAX_HASHED:
-            digests, metadata = _download(link, url, fetcher, answer.size)
+            digests, inside = _download(link, url, fetcher, answer.size)
         else:
-            metadata = _metadata_in(link, RangeFile(fetcher.web, answer.final_url, size=answer.size))
+            inside = _look_into(link, RangeFile(fetcher.web, answer.final_url, size=answer.size))
     return ExaminedFile(
         link=link,
         page=page,
@@ -45,7 +45,7 @@ def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bo
         answer=answer,
         digests=digests,
         sidecar=_get(fetcher, url + SIDECAR_SUFFIX, wanted=link.core_metadata is not None),
-        metadata=metadata,
+        inside=inside,
         provenance=_get(fetcher, link.provenance or "", wanted=is_secure(link.provenance or "")),
         signature=_get(fetcher, f"{url}.asc", wanted=link.signature == "true"),
     )
@@ -55,8 +55,8 @@ def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
     return fetcher.get(url) if wanted else None
 
 
-def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, bytes | None]:
-    """The hashes of a whole file, and the METADATA in it."""
+def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, Inside | None]:
+    """The hashes of a whole file, and what is in it."""
     with tempfile.TemporaryFile() as file:
         if not fetcher.download(url, file, size):
             return None, None
@@ -65,15 +65,20 @@ def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mappin
             if is_hash(name, digest):
                 file.seek(0)
                 digests[name] = hashlib.file_digest(file, name).hexdigest()
-        return digests, _metadata_in(link, file)
+        return digests, _look_into(link, file)
 
 
-def _metadata_in(link: Link, file: IO[bytes] | io.RawIOBase) -> bytes | None:
-    """METADATA of a wheel; None for another file, and where it cannot be read."""
+def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> Inside | None:
+    """What is in a wheel; None for another file, and where the server does not give the bytes."""
     if not link.filename.endswith(".whl"):
         return None
     try:
         with open_archive(file) as archive:
-            return metadata_in(archive)
+            names = frozenset(name for name in archive.namelist() if name.partition("/")[0].endswith(".dist-info"))
+            folders = {name.partition("/")[0] for name in names}
+            is_there = len(folders) == 1 and f"{next(iter(folders))}/METADATA" in names
+            return Inside(dist_info=names, metadata=metadata_in(archive) if is_there else None)
+    except UnreadableError as error:
+        return Inside(broken=str(error))
     except (WheelmillError, OSError):
         return None

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
+from packaging.metadata import Metadata
+from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, canonicalize_name
 
 from wheelmill.conformance.served import ExaminedFile, ProjectDetail, ProjectList
@@ -54,7 +56,7 @@ HASH_FORM: Final = rule(
     "503.8",
     "A hash is of a function that hashlib guarantees, in hexadecimal of its length.",
     fails("the hash does not match"),
-    fails("refuses a page in JSON; in HTML the hash does not match"),
+    fails("refuses a page in JSON; in HTML the hash does not match; passes over functions that it does not know"),
 )
 FILE: Final = rule("503.9", "Every link leads to a file.", fails("HTTP error 404"), fails("failed to download"))
 BYTES: Final = rule(
@@ -92,11 +94,29 @@ SIGNATURE: Final = rule(
     "data-gpg-sig is true or false; where it is true there is a signature at the file's URL + .asc.",
     installs("does not look at signatures"),
 )
+SAME_PYTHON: Final = rule(
+    "503.17",
+    "data-requires-python is the Requires-Python of METADATA.",
+    fails("refuses the wheel where either excludes this Python"),
+    fails("no solution where either excludes this Python"),
+)
+PLUS: Final = rule(
+    "503.18",
+    "In the path of a file's URL + is written %2B: hosts such as S3 read + as a space.",
+    installs("asks with %2B"),
+    installs("asks with +, which such a host does not find"),
+)
+NO_FILE: Final = rule(
+    "503.19",
+    "The page of a project that is not quarantined lists a file.",
+    _NOTHING,
+    fails("there are no versions of the project"),
+)
 YANKED: Final = rule(
     "592.1",
     "In JSON, yanked is true, false or a text that is not empty.",
-    installs("takes the file for not yanked"),
-    fails("takes the file for yanked"),
+    installs("takes the file for not yanked, and a number for yanked"),
+    fails("takes the file for yanked; refuses a page with a number"),
     section="Project Detail, in PEP 691",
 )
 
@@ -135,6 +155,8 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
         yield HTML5.violation(url, "the page has no <!DOCTYPE html>")
     if page.form is Form.HTML:
         yield from _check_escapes(detail)
+    if not page.links and page.status != "quarantined":
+        yield NO_FILE.violation(url, "it lists no file")
     seen: dict[str, Link] = {}
     for link in page.links:
         if link.filename in seen:
@@ -150,6 +172,12 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
     link = file.link
     if not file.answer.ok:
         yield FILE.violation(file.url, f"{link.filename} {file.answer.failure}")
+    if file.resolved and not _is_same_python(link.requires_python, file.resolved):
+        inside = file.resolved.requires_python
+        message = (
+            f"{link.filename} has data-requires-python={link.requires_python!r}; METADATA says {str(inside or '')!r}"
+        )
+        yield SAME_PYTHON.violation(file.said_at, message)
     for name, digest in (file.digests or {}).items():
         if link.hashes[name].lower() != digest:
             message = f"{link.filename} has {name} {digest}; its link says {link.hashes[name]}"
@@ -161,6 +189,8 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
 def _check_link(link: Link, url: str, project: ProjectName) -> Iterator[Violation]:
     """What a link breaks on the page of a project, which has this URL."""
     yield from _check_name(link, url, project)
+    if "+" in link.url.partition("?")[0].partition("#")[0]:
+        yield PLUS.violation(url, f"{link.filename} has the URL {link.url!r}")
     if not link.hashes:
         yield HASH.violation(url, f"{link.filename} has no hash")
     for name, digest in link.hashes.items():
@@ -173,6 +203,14 @@ def _check_link(link: Link, url: str, project: ProjectName) -> Iterator[Violatio
         yield REQUIRES_PYTHON.violation(url, message)
     if link.signature not in (None, "true", "false"):
         yield SIGNATURE.violation(url, f"{link.filename} has data-gpg-sig={link.signature!r}")
+
+
+def _is_same_python(stated: str | None, metadata: Metadata) -> bool:
+    """Whether a page says of Python what METADATA does. A page need not say anything."""
+    try:
+        return not stated or read_range(stated) == (metadata.requires_python or SpecifierSet())
+    except ValueError:  # another rule's
+        return True
 
 
 def _check_name(link: Link, url: str, project: ProjectName) -> Iterator[Violation]:

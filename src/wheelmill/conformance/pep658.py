@@ -16,7 +16,6 @@ from wheelmill.conformance.served import ExaminedFile, ProjectDetail
 from wheelmill.conformance.values import is_hash, name_and_version
 from wheelmill.conformance.violation import Violation, fails, installs, rule
 from wheelmill.web.pages import SIDECAR_SUFFIX, Form
-from wheelmill.wheel.metadata import read_metadata
 
 VALUE: Final = rule(
     "658.1",
@@ -98,19 +97,7 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
         if file.metadata is not None and file.metadata != sidecar.content:
             yield SAME.violation(url, f"differs from METADATA in {link.filename}")
             return
-    content = file.metadata if file.metadata is not None else sidecar.content if sidecar else None
-    if content is not None and (difference := _difference(link.filename, content)):
-        yield NAME.violation(url if sidecar else file.url, difference)
-
-
-def _difference(filename: str, content: bytes) -> str:
-    """What METADATA says against the file's name; empty when they agree."""
-    named = name_and_version(filename)
-    try:
-        metadata = read_metadata(content)
-        found = (canonicalize_name(metadata.name), metadata.version)
-    except ValueError as error:
-        return f"{filename}: {error}"
-    if named is None or found == named:
-        return ""
-    return f"METADATA of {filename} is of {found[0]} {found[1]}"
+    if file.resolved and (named := name_and_version(link.filename)):
+        project, version = canonicalize_name(file.resolved.name), file.resolved.version
+        if (project, version) != named:
+            yield NAME.violation(file.said_at, f"METADATA of {link.filename} is of {project} {version}")

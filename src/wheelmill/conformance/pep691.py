@@ -24,7 +24,7 @@ CONTENT_TYPE: Final = rule(
 SHAPE: Final = rule(
     "691.2",
     "A page in JSON has the keys of the API, with values of their types.",
-    installs("in part: a file without hashes is installed unchecked"),
+    installs("in part: a file without hashes unchecked; some other types end with a traceback"),
     fails("refuses the page"),
     section="JSON Serialization",
 )
@@ -42,6 +42,34 @@ SAME_FILES: Final = rule(
     "A project's page lists the same files with the same attributes in HTML and JSON.",
     installs("by what the JSON says"),
     section="Version + Format Selection",
+)
+PARSED: Final = rule(
+    "691.6",
+    "A page in JSON can be parsed.",
+    fails("ends with a traceback"),
+    fails("refuses the page; passes over other encodings and deep nesting under keys that it does not know"),
+    section="JSON Serialization",
+)
+STRICT: Final = rule(
+    "691.7",
+    "A page in JSON is in UTF-8 without a byte order mark, has no NaN or Infinity, and no key of an object twice.",
+    installs("reads them; of a key that stands twice the last"),
+    fails("refuses the page; a key that it does not know may stand twice"),
+    section="JSON Serialization",
+)
+NULL: Final = rule(
+    "691.8",
+    "A size, an upload-time, a yanked and a status that are not known are left out, and not null.",
+    installs("takes null for left out"),
+    fails("refuses the page"),
+    section="JSON Serialization",
+)
+LABELLED: Final = rule(
+    "691.9",
+    "A page in JSON has the content type of JSON.",
+    fails("finds no links in it: no matching distribution"),
+    fails("finds no links in it: no versions of the project"),
+    section="Content-Types",
 )
 
 

@@ -39,8 +39,15 @@ SAME_SIZE: Final = rule(
 UPLOAD_TIME: Final = rule(
     "700.4",
     "upload-time has the form yyyy-mm-ddThh:mm:ss.ffffffZ, the fraction optional.",
-    fails("ends with a traceback; in HTML it does not look at it"),
-    fails("refuses a page in JSON"),
+    fails("ends with a traceback; in HTML it does not look at it; takes other zones and none"),
+    fails("refuses a page in JSON; takes other zones and the year 0"),
+    section="Additional file information",
+)
+SIZE_RANGE: Final = rule(
+    "700.5",
+    "A size is a whole number of at most 18 digits, without a sign.",
+    installs("does not look at it"),
+    fails("refuses a page in JSON from 2**64 on, below 0 and for what is no whole number"),
     section="Additional file information",
 )
 
@@ -57,7 +64,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
         if link.size is None and needs_all:
             yield SIZE.violation(url, f"{link.filename} has no size")
         elif link.size is not None and link.size < 0:
-            yield SIZE.violation(url, f"{link.filename} has the size {link.size}")
+            yield SIZE_RANGE.violation(url, f"{link.filename} has the size {link.size}")
         if link.upload_time is not None and not _is_time(link.upload_time):
             yield UPLOAD_TIME.violation(url, f"{link.filename} has the upload time {link.upload_time!r}")
 
@@ -65,7 +72,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
 def check_file(file: ExaminedFile) -> Iterator[Violation]:
     """What a file breaks."""
     link, size = file.link, file.answer.size
-    if file.answer.ok and link.size is not None and size is not None and link.size != size:
+    if file.answer.ok and link.size is not None and link.size >= 0 and size is not None and link.size != size:
         yield SAME_SIZE.violation(file.url, f"{link.filename} has {size} bytes; {file.page} says {link.size}")
 
 

@@ -30,6 +30,12 @@ SUBJECT: Final = rule(
     _UNREAD,
     section="Attestation statement and signature generation",
 )
+EMPTY: Final = rule(
+    "740.4",
+    "A provenance object has a bundle, and each bundle an attestation.",
+    _UNREAD,
+    section="Provenance objects",
+)
 
 
 class _Model(BaseModel):
@@ -97,6 +103,10 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
         return
     if provenance.version != 1:
         yield OBJECT.violation(document.url, f"the version is {provenance.version}")
+    bundles = provenance.attestation_bundles
+    if not bundles or not all(bundle.attestations for bundle in bundles):
+        empty = "a bundle has no attestation" if bundles else "there is no bundle"
+        yield EMPTY.violation(document.url, f"{file.link.filename}: {empty}")
     about = [(subject.name, subject.digest.get("sha256")) for it in statements for subject in it.subject]
     for name, sha256 in about:
         same_name = name == file.link.filename or parse_filename(name) == parse_filename(file.link.filename) is not None

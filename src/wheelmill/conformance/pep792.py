@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from wheelmill.conformance.served import ProjectDetail
-from wheelmill.conformance.violation import Violation, installs, rule
+from wheelmill.conformance.violation import Violation, fails, installs, rule
+from wheelmill.web.pages import Form
 
 STATUS: Final = rule(
     "792.1",
@@ -23,6 +24,19 @@ QUARANTINED: Final = rule(
 VERSION: Final = rule(
     "792.3",
     "A page that gives the status has API version 1.4 or later.",
+    installs("without a word"),
+    section="Status markers in the index APIs",
+)
+TEXTS: Final = rule(
+    "792.4",
+    "In JSON, the status and its reason are texts.",
+    installs("without a word"),
+    fails("refuses the page"),
+    section="Status markers in the index APIs",
+)
+SAME: Final = rule(
+    "792.5",
+    "The status and its reason are the same in HTML and JSON.",
     installs("without a word"),
     section="Status markers in the index APIs",
 )
@@ -40,3 +54,11 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
         yield VERSION.violation(url, f"the status needs API version 1.4; the page has {page.version}")
     if page.status == "quarantined" and page.links:
         yield QUARANTINED.violation(url, f"it is quarantined and lists {len(page.links)} files")
+
+
+def compare_details(forms: list[ProjectDetail]) -> Iterator[Violation]:
+    """How the forms of a project's page differ."""
+    said = {form.page.form: (form.page.status or "active", form.page.status_reason or "") for form in forms}
+    if len(said) == len(Form) and said[Form.HTML] != said[Form.JSON]:
+        told = [f"{form} says {status!r} with the reason {reason!r}" for form, (status, reason) in said.items()]
+        yield SAME.violation(forms[0].document.url, ", ".join(sorted(told)))

@@ -5,19 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from wheelmill.conformance import pep503, pep629, pep658, pep691, pep700, pep740, pep792
+from wheelmill.conformance import (
+    pep345,
+    pep427,
+    pep440,
+    pep503,
+    pep629,
+    pep658,
+    pep691,
+    pep700,
+    pep740,
+    pep792,
+    pep825,
+)
 from wheelmill.conformance.served import ExaminedFile, ProjectDetail, ProjectList
 from wheelmill.conformance.violation import Rule, Violation
 
 RULES: Final = tuple(
     value
-    for pep in (pep503, pep629, pep658, pep691, pep700, pep740, pep792)
+    for pep in (pep345, pep427, pep440, pep503, pep629, pep658, pep691, pep700, pep740, pep792, pep825)
     for value in vars(pep).values()
     if isinstance(value, Rule)
 )
 
 LIST_CHECKS: Final[tuple[Callable[[ProjectList], Iterator[Violation]], ...]] = (pep503.check_list, pep629.check_page)
 DETAIL_CHECKS: Final[tuple[Callable[[ProjectDetail], Iterator[Violation]], ...]] = (
+    pep440.check_detail,
     pep503.check_detail,
     pep629.check_page,
     pep658.check_detail,
@@ -25,8 +38,11 @@ DETAIL_CHECKS: Final[tuple[Callable[[ProjectDetail], Iterator[Violation]], ...]]
     pep700.check_detail,
     pep740.check_detail,
     pep792.check_detail,
+    pep825.check_detail,
 )
 FILE_CHECKS: Final[tuple[Callable[[ExaminedFile], Iterator[Violation]], ...]] = (
+    pep345.check_file,
+    pep427.check_file,
     pep503.check_file,
     pep658.check_file,
     pep700.check_file,

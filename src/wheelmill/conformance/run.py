@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +10,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import quote, urljoin
 
-from wheelmill.conformance import pep503, pep691
+from wheelmill.conformance import pep345, pep503, pep691, pep792
 from wheelmill.conformance.documents import read_pages
 from wheelmill.conformance.examine import examine
 from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.conformance.folder import ORIGIN
 from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS, LIST_CHECKS, RULES
-from wheelmill.conformance.served import ProjectDetail, ProjectList
+from wheelmill.conformance.served import ExaminedFile, ProjectDetail, ProjectList
 from wheelmill.conformance.violation import ConformanceReport, Observation, Violation
 from wheelmill.errors import NetworkError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of
@@ -126,7 +125,10 @@ class _Survey:
                 for link in detail.page.links:
                     files.setdefault(absolute(detail.page.base, link.url) or link.url, (link, detail.document.url))
         chosen_files = self._sample(sorted(files.items()), MAX_FILES)
-        violations += itertools.chain(*self._each("files", self._file, chosen_files))
+        seen: pep345.Requirements = {}
+        for file, faults in self._each("files", self._file, chosen_files):
+            violations += faults
+            violations += pep345.compare_requirements(file, seen)
         order = {rule: number for number, rule in enumerate(RULES)}
         return ConformanceReport(
             violations=tuple(sorted(set(violations), key=lambda it: (order[it.rule], it.url, it.message))),
@@ -159,13 +161,14 @@ class _Survey:
         forms = [ProjectDetail(document=document, page=page, project=project) for document, page in pages]
         violations += (violation for form in forms for check in DETAIL_CHECKS for violation in check(form))
         violations += pep691.compare_details(forms)
+        violations += pep792.compare_details(forms)
         return forms, violations
 
-    def _file(self, listed: tuple[str, tuple[Link, str]]) -> list[Violation]:
-        """What a file breaks."""
+    def _file(self, listed: tuple[str, tuple[Link, str]]) -> tuple[ExaminedFile, list[Violation]]:
+        """A file, and what it breaks."""
         url, (link, page) = listed
         file = examine(link, page, url, self.fetcher, every_byte=self.everything)
-        return [violation for check in FILE_CHECKS for violation in check(file)]
+        return file, [violation for check in FILE_CHECKS for violation in check(file)]
 
     def _sample(self, items: Sequence[_Item], most: int) -> Sequence[_Item]:
         """All, or as many, evenly spread and the same every time."""

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+from packaging.metadata import Metadata
+
+from wheelmill.errors import UnreadableError
 from wheelmill.names import ProjectName
-from wheelmill.web.pages import Link, Page
+from wheelmill.web.pages import SIDECAR_SUFFIX, Link, Page
+from wheelmill.wheel.metadata import read_metadata
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +62,17 @@ class ProjectDetail:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Inside:
+    """What a wheel holds, as far as somebody looks at it."""
+
+    broken: str = ""
+    """Why it cannot be read; empty for a wheel that can."""
+    dist_info: frozenset[str] = frozenset()
+    """The members in its ``.dist-info`` folders."""
+    metadata: bytes | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExaminedFile:
     """A file of the sample, and what was asked for beyond its link. None stands for what was not asked for."""
 
@@ -71,7 +87,30 @@ class ExaminedFile:
     """Of the whole file, for every function that its link names."""
     sidecar: Document | None
     """None where the link announces none."""
-    metadata: bytes | None
-    """METADATA inside the wheel."""
+    inside: Inside | None
+    """None for what is no wheel, or could not be looked into."""
     provenance: Document | None
     signature: Document | None
+
+    @property
+    def metadata(self) -> bytes | None:
+        """METADATA inside the wheel."""
+        return self.inside.metadata if self.inside else None
+
+    @property
+    def said(self) -> bytes | None:
+        """METADATA that installers resolve by: the one beside the wheel, or the one in it."""
+        return self.sidecar.content if self.sidecar and self.sidecar.ok else self.metadata
+
+    @property
+    def said_at(self) -> str:
+        """URL of what says it."""
+        return self.url + SIDECAR_SUFFIX if self.sidecar and self.sidecar.ok else self.url
+
+    @cached_property
+    def resolved(self) -> Metadata | None:
+        """What `said` says; None where it cannot be read."""
+        try:
+            return None if self.said is None else read_metadata(self.said)
+        except UnreadableError:
+            return None

@@ -42,6 +42,7 @@ def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
         faults=faults,
         version=metas.get("pypi:repository-version"),
         status=metas.get("pypi:project-status"),
+        status_reason=metas.get("pypi:project-status-reason"),
         has_doctype=bool(document and document.child and document.child.tag == "-doctype"),
     )
 

@@ -36,7 +36,7 @@ _FILE: Final[_Types] = {
     "gpg-sig": frozenset[type]({bool, NoneType}),
 }
 _PROJECT: Final[_Types] = {"name": _TEXT, "versions": frozenset({list, NoneType})}
-_STATUS: Final[_Types] = {"status": _OPTIONAL_TEXT}
+_STATUS: Final[_Types] = {"status": _OPTIONAL_TEXT, "reason": _OPTIONAL_TEXT}
 _META: Final[_Types] = {"api-version": _TEXT}
 _LISTED: Final[_Types] = {"name": _TEXT}
 _RELEASE: Final[_Types] = {"draft": frozenset[type]({bool, NoneType}), "assets": frozenset({list})}
@@ -94,11 +94,13 @@ def read_project_detail(content: bytes, address: str) -> Page:
     faults: list[Fault] = []
     page, files = _parse(content, "files", faults)
     project, status = _object("", page, _PROJECT, faults), page.get("project-status")
+    said = None if status is None else _object("project-status", status, _STATUS, faults)
     return Page(
         form=Form.JSON,
         base=address,
         version=_version(page, faults),
-        status=None if status is None else _object("project-status", status, _STATUS, faults).get("status") or "active",
+        status=None if said is None else said.get("status") or "active",
+        status_reason=said.get("reason") if said else None,
         name=project.get("name"),
         versions=_texts("versions", project.get("versions"), faults),
         links=[_link(file) for file in _sound("files.{}", files, _FILE, faults)],

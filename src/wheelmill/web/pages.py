@@ -95,6 +95,7 @@ class Page:
     """Of the API (PEP 629)."""
     status: str | None = None
     """Of the project (PEP 792)."""
+    status_reason: str | None = None
     name: str | None = None
     """The project, in JSON."""
     versions: tuple[str, ...] | None = None

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.further_indexes import FURTHER
 from wheelmill.conformance.rules import RULES
 from wheelmill.conformance.violation import Rule
 
@@ -17,6 +18,10 @@ def row(rule: Rule) -> str:
 def test_the_page_lists_every_rule() -> None:
     rows = PAGE.read_text().split("|---|---|---|---|---|---|\n")[1].splitlines()
     assert rows == [row(rule) for rule in RULES]
+
+
+def test_the_page_counts_the_further_indexes() -> None:
+    assert f"from {len(FURTHER)} more" in PAGE.read_text()
 
 
 def test_the_changelog_counts_them() -> None:

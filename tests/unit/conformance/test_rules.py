@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.broken_indexes import BROKEN, Index
+from tests.broken_indexes import BROKEN, METADATA, Index, metadata, variants_beside_plain_wheels
+from tests.further_indexes import FURTHER
 from tests.unit.conformance.conftest import Serve, check, detail
 from wheelmill.conformance.rules import RULES
 
@@ -23,10 +24,22 @@ def test_an_index_need_not_have_both_forms(forms: str, serve: Serve) -> None:
     assert report.files == 2
 
 
+def test_variant_wheels_and_the_list_of_them_are_known(serve: Serve) -> None:
+    report = check(serve(variants_beside_plain_wheels))
+    assert report.violations == ()
+    assert report.examined == 4
+
+
 @pytest.mark.parametrize("number", BROKEN)
 def test_what_breaks_a_rule_is_found_and_nothing_else(number: str, serve: Serve) -> None:
     violations = check(serve(BROKEN[number])).violations
     assert [violation.rule.number for violation in violations] == [number], violations
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_what_else_breaks_a_rule_is_found_too(name: str, serve: Serve) -> None:
+    violations = check(serve(FURTHER[name].spoil)).violations
+    assert tuple(dict.fromkeys(violation.rule.number for violation in violations)) == FURTHER[name].rules, violations
 
 
 def test_an_attribute_is_looked_at_as_it_is_quoted(serve: Serve) -> None:
@@ -41,6 +54,16 @@ def test_an_attribute_is_looked_at_as_it_is_quoted(serve: Serve) -> None:
     assert messages == [
         f"data-requires-python={value!r} stands there without &lt; or &gt;" for value in (">=3.8", ">=3.9")
     ]
+
+
+@pytest.mark.parametrize(("dynamic", "numbers"), [("Requires-Dist", []), ("Nonsense", ["643.1"])])
+def test_requirements_that_are_dynamic_may_differ(dynamic: str, numbers: list[str], serve: Serve) -> None:
+    def spoil(index: Index) -> None:
+        BROKEN["643.1"](index)
+        metadata(METADATA.replace("2.1", "2.2") + f"Dynamic: {dynamic}\n")(index)
+
+    violations = check(serve(spoil)).violations
+    assert [violation.rule.number for violation in violations] == numbers, violations
 
 
 def test_every_rule_is_broken_by_one_index() -> None:
