@@ -168,6 +168,7 @@ def known_failures_in(
     policy: str,
     *,
     now: datetime,
+    run: str | None = None,
 ) -> dict[Sha256, KnownFailure]:
     """The builds that would fail again, as the jobs of a run report them; each is believed of its own group alone.
 
@@ -177,6 +178,7 @@ def known_failures_in(
         place_of: says where a target was compiled.
         policy: the platform policy that wheels were repaired for.
         now: the time that the failures are kept with.
+        run: the address of the run whose jobs they are, for people who want to read all of a log.
 
     Returns:
         The failures, by the hash of everything that went into the build.
@@ -192,6 +194,7 @@ def known_failures_in(
                     failed_at=now,
                     reason=clip(failure.compiler or ""),
                     log="\n".join(failure.tail),
+                    run=run,
                 )
     return known
 

@@ -33,6 +33,7 @@ from wheelmill.release.manifest import MANIFEST, ListedRelease
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.system.files import write_bytes
+from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
@@ -50,6 +51,7 @@ def build_index(
     signer: Signer | None = None,
     catalogue: Catalogue | None = None,
     sources: bytes | None = None,
+    site_url: str | None = None,
     warn: Callable[[str], None] = lambda _text: None,
 ) -> SiteSize:
     """Regenerate the site of all releases.
@@ -65,12 +67,14 @@ def build_index(
         signer: who must have attested a wheel that is listed; None lists all.
         catalogue: what else is known of packages; without it, pages for people show only what is built.
         sources: the ``sources.yml`` that clients of this site take.
+        site_url: where people will read the site; None where nobody knows yet.
         warn: told of manifests that cannot be read, and of wheels that nothing attests, which are not listed.
 
     Raises:
         SiteError: with everything that must not be published; the old site stays as it is.
         NetworkError: a release's attestations, or the keys that they are verified with, cannot be had now.
     """
+    address = site_url and f"{without_credentials(site_url).rstrip('/')}/"
 
     def pages() -> Iterator[Page]:
         """Read the store when no other process writes the site: who writes last knows most."""
@@ -90,7 +94,7 @@ def build_index(
             manifests, base_url, listing, torches=facts.torches_of, absent=absent, deployed=promised
         )
         listed = pages_of_sources(sources) if sources is not None else ()
-        yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue))
+        yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue, site_url=address))
 
     with _without_cycles():
         return write_site(pages(), output)

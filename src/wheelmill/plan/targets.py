@@ -161,6 +161,8 @@ class KnownFailure:
     """The compiler's own error."""
     log: str = ""
     """The end of what the build printed."""
+    run: str | None = None
+    """The address of the run that has all of it; None for a build on somebody's machine."""
 
 
 KnownFailures = Mapping[Sha256, KnownFailure]

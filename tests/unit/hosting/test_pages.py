@@ -8,14 +8,14 @@ import pytest
 
 from tests.github_server import REPOSITORY
 from tests.hosted import Hosted
-from wheelmill.cli.factory.index import _deployed_at
+from wheelmill.cli.factory.index import _deployed_at, _place_of
 from wheelmill.index.serve import serve_folder
 
 SHA256 = "0" * 64
 
 
 def deployed() -> Mapping[str, str]:
-    return _deployed_at(f"github:{REPOSITORY}")(()).hashes
+    return _deployed_at(_place_of(f"github:{REPOSITORY}"), may_be_new=True)(()).hashes
 
 
 @pytest.fixture(autouse=True)

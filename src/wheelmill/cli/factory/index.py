@@ -147,11 +147,22 @@ def build(
             envvar="WHEELMILL_PREVIOUS",
         ),
     ] = None,
+    site_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Where people will read the site, for its feeds and its list of pages; that of --previous by default.",
+            metavar="URL",
+            envvar="WHEELMILL_SITE_URL",
+        ),
+    ] = None,
     require_attestation: RequiredSignerOption = None,
 ) -> None:
     """Generate the site of all releases in a store."""
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
+    if site_url and urlsplit(site_url).scheme not in ("http", "https"):
+        raise UsageError(f"expected an http or https URL as --site-url, not {site_url!r}")
+    place = _place_of(previous)
     releases = store_at(store, must_exist=True)
     own = own_config_at(config)
     size = pipeline.build_index(
@@ -160,36 +171,46 @@ def build(
         own.compatibility if own else load_compatibility(place_at(config)),
         base_url=base_url or releases.url_from(output),
         output=output,
-        read_deployed=_deployed_at(previous),
+        read_deployed=_deployed_at(place, may_be_new=place != previous),
         signer=signer_of(require_attestation),
         catalogue=pipeline.catalogue_of(own, releases.ledger.read().failures) if own else None,
         sources=_sources_in(place_at(config)),
+        site_url=site_url or (place if place and "://" in place else None),
         warn=say_warning,
     )
     say(f"{output}: {size}")
 
 
-def _deployed_at(previous: str | None) -> ReadDeployed:
-    """What reads the current site, once nobody else writes the new one.
+def _place_of(previous: str | None) -> str | None:
+    """The folder or the URL of the current site; None where there is none.
 
     Args:
         previous: the site, as `build` takes it.
     """
-    from wheelmill.index.deployed import Deployed, deployed_wheels  # noqa: PLC0415 - only for building
-
-    if previous is None:
-        return lambda _read: Deployed()
-    kind, _, name = previous.partition(":")
+    kind, _, name = (previous or "").partition(":")
     if kind != "github":
-        return partial(deployed_wheels, previous)
+        return previous
     from wheelmill.hosting.pages import find_site  # noqa: PLC0415 - needs the factory extra
     from wheelmill.release.github import Repository  # noqa: PLC0415
 
     site = find_site(Repository.parse(name, os.environ))
     if site is None:
         say(f"{name} has no site on GitHub Pages yet: nothing is compared with it")
+    return site
+
+
+def _deployed_at(place: str | None, *, may_be_new: bool) -> ReadDeployed:
+    """What reads the current site, once nobody else writes the new one.
+
+    Args:
+        place: its folder or URL.
+        may_be_new: whether it may be that nothing is there yet.
+    """
+    from wheelmill.index.deployed import Deployed, deployed_wheels  # noqa: PLC0415 - only for building
+
+    if place is None:
         return lambda _read: Deployed()
-    return partial(deployed_wheels, site, none_yet=say)
+    return partial(deployed_wheels, place, none_yet=say if may_be_new else None)
 
 
 def _sources_in(folder: Path) -> bytes | None:

@@ -94,9 +94,20 @@ def _end_run(run: str, options: RunOptions, where: PlaceOptions, plan: Path, rep
     )
     found = summary_of(plan, reports, known)
     now = datetime.now(UTC).replace(microsecond=0)
-    failures = known_failures_in(found.outcomes, configuration, builder.place, where.resolve_policy(), now=now)
+    failures = known_failures_in(
+        found.outcomes, configuration, builder.place, where.resolve_policy(), now=now, run=_address_of(run)
+    )
     outcomes = {outcome.group.group: outcome for outcome in found.outcomes}
     end = end_run(releases.ledger, run, outcomes, failures, listed=options.index in {"success", "skipped"})
     tag = os.environ.get("GITHUB_REF_NAME", "") if os.environ.get("GITHUB_REF_TYPE") == "tag" else ""
     again = ["gh", "workflow", "run", "wheels.yml", *(["--ref", tag] if tag else []), "-f", f"continues={run}"]
     return found, RunText(end=end, index=options.index, again=shlex.join(again))
+
+
+def _address_of(run: str) -> str | None:
+    """Where people read the logs of a run; None outside of GitHub.
+
+    https://docs.github.com/en/actions/reference/workflows-and-actions/variables#default-environment-variables
+    """
+    server, repository = (os.environ.get(f"GITHUB_{name}") for name in ("SERVER_URL", "REPOSITORY"))
+    return f"{server}/{repository}/actions/runs/{run}" if server and repository else None

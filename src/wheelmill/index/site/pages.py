@@ -11,10 +11,13 @@ from pydantic_core import to_json
 from wheelmill.index.render import Page, site_templates
 from wheelmill.index.site.addresses import in_url, page_number, wheels_folder
 from wheelmill.index.site.coverage import planned_coverage
+from wheelmill.index.site.failures import failures_of
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.installing import dependencies_of, install_command
+from wheelmill.index.site.more_pages import more_pages
 from wheelmill.index.site.package_pages import pages_of_package
 from wheelmill.index.site.packages import PackagePage, by_topic, package_pages
+from wheelmill.index.site.sitemap import with_sitemap
 from wheelmill.index.site.tables import SIGNS, WORDS, Trees, body_of
 from wheelmill.index.site.wheel_pages import WheelPages
 from wheelmill.index.site.wheels import wheel_groups
@@ -27,13 +30,20 @@ from wheelmill.wheel.platforms import PLATFORMS
 from wheelmill.wheel.torch_need import words_for
 
 
-def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]:
+def site_pages(site: Site, catalogue: Catalogue | None = None, *, site_url: str | None = None) -> Iterator[Page]:
     """Render the pages for people, one at a time.
 
     Args:
         site: the projects and wheels of the index.
         catalogue: what else is known of packages; without it, pages show only what is built.
+        site_url: where the site is, with a slash at its end; without it, feeds have relative links and there is no list
+            of pages for those who search the web.
     """
+    pages = _pages(site, catalogue, site_url)
+    return with_sitemap(pages, site_url) if site_url else pages
+
+
+def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None) -> Iterator[Page]:
     projects = sorted({*site.projects, *(catalogue.packages if catalogue else ())})
     coverage = planned_coverage(catalogue)
     groups = {
@@ -43,7 +53,9 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
     packages = list(package_pages(site, groups, coverage, catalogue))
     every_file = list(chain(*site.projects.values()))
     certified = all(file.certificate for file in every_file)
+    failures = failures_of(catalogue)
     templates = _templates(site.torches, frozenset(projects))
+    templates.globals["failed"] = failures.keys()
     start = templates.get_template("site/start.html").render(
         root="./",
         certified=certified,
@@ -64,6 +76,7 @@ def site_pages(site: Site, catalogue: Catalogue | None = None) -> Iterator[Page]
     wheel_pages = WheelPages(templates, projects)
     for package in packages:
         yield from pages_of_package(package, coverage, templates, wheel_pages)
+    yield from more_pages(groups, site.torches, failures, templates, site_url)
     for file in sorted((resources.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
 

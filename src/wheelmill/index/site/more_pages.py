@@ -1,0 +1,48 @@
+"""Pages beside those of packages: what is new and its feeds, builds that failed, badges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from jinja2 import Environment
+
+from wheelmill.index.render import Page
+from wheelmill.index.site.addresses import package_folder
+from wheelmill.index.site.badges import badge_of
+from wheelmill.index.site.failures import Failures
+from wheelmill.index.site.feed import FEED, feed_of
+from wheelmill.index.site.news import news_of
+from wheelmill.index.site.wheels import WheelGroup
+from wheelmill.names import CudaVersion, ProjectName, TorchVersion
+
+
+def more_pages(
+    groups: Mapping[ProjectName, Sequence[WheelGroup]],
+    torches: Mapping[CudaVersion, Sequence[TorchVersion]],
+    failures: Mapping[ProjectName, Failures],
+    templates: Environment,
+    site_url: str | None,
+) -> Iterator[Page]:
+    """Render them, one at a time.
+
+    Args:
+        groups: the wheels of each project that are not yanked.
+        torches: those that have a tree, by CUDA.
+        failures: the builds that failed, of projects that have some.
+        templates: with the filters of pages for people.
+        site_url: where the site is, for its feeds; without it, their links are relative.
+    """
+    news = news_of(groups)
+    yield "news/index.html", [templates.get_template("site/news.html").render(root="../", news=news).encode()]
+    yield f"news/{FEED}", [feed_of(news, title="CUDA wheels", page="news/", root="../", site_url=site_url)]
+    failed = templates.get_template("site/failures.html")
+    for project, of_project in groups.items():
+        folder = package_folder(project)
+        badge = badge_of(project, groups, torches)
+        yield f"{folder}badge.svg", [badge.svg]
+        yield f"{folder}badge.json", [badge.json]
+        own = news_of({project: of_project})
+        yield f"{folder}{FEED}", [feed_of(own, title=project, page=folder, root="../../", site_url=site_url)]
+        if project in failures:
+            page = failed.render(root="../../../", project=project, failures=failures[project])
+            yield f"{folder}failures/index.html", [page.encode()]

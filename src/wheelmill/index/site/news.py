@@ -1,0 +1,85 @@
+"""What is new: wheels of one version of a package that were published together, the newest first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from wheelmill.index.site.addresses import in_url, package_folder
+from wheelmill.index.site.wheels import WheelGroup
+from wheelmill.names import ProjectName
+from wheelmill.wheel.torch_need import words_for
+
+SHOWN: Final = 50
+"""Of a page or a feed: readers look more often than that many releases are made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class News:
+    """Wheels that were published together."""
+
+    published: datetime
+    project: ProjectName
+    version: str
+    wheels: int
+    url: str
+    """Of the first of them by its name; absolute, or relative to the root of the site."""
+    facts: tuple[str, ...]
+    """``torch 2.11``, ``CUDA 13.0``, ``linux_x86_64``: what they are for, the newest first."""
+
+    @property
+    def day(self) -> str:
+        """``2026-11-21``."""
+        return f"{self.published:%Y-%m-%d}"
+
+    @property
+    def page(self) -> str:
+        """The page of the version, below the root of the site."""
+        return in_url(f"{package_folder(self.project)}{self.version}/")
+
+    @property
+    def title(self) -> str:
+        """``flash-attn 2.8.3: 12 wheels``."""
+        return f"{self.project} {self.version}: {self.wheels:,} wheel{'s' if self.wheels > 1 else ''}"
+
+    @property
+    def summary(self) -> str:
+        """``For torch 2.11, CUDA 13.0, linux_x86_64``, as a sentence."""
+        return f"For {', '.join(self.facts)}."
+
+
+def news_of(groups: Mapping[ProjectName, Sequence[WheelGroup]], limit: int = SHOWN) -> tuple[News, ...]:
+    """What was published last; wheels of a folder have no time and are no news.
+
+    Args:
+        groups: the wheels of each project that are not yanked.
+        limit: how much of it is wanted.
+    """
+    together: dict[tuple[datetime, ProjectName, str], list[WheelGroup]] = defaultdict(list)
+    for project, of_project in groups.items():
+        for group in of_project:
+            for published in {wheel.file.uploaded_at for wheel in group.wheels if wheel.file.uploaded_at}:
+                together[published, project, group.kind.version].append(group)
+    newest = sorted(together, key=lambda key: (-key[0].timestamp(), key[1], key[2]))[:limit]
+    return tuple(_news(*key, together[key]) for key in newest)
+
+
+def _news(published: datetime, project: ProjectName, version: str, groups: Sequence[WheelGroup]) -> News:
+    files = [wheel.file for group in groups for wheel in group.wheels if wheel.file.uploaded_at == published]
+    kinds = [group.kind for group in groups]
+    facts = (
+        *(words_for(kind.torch) for kind in kinds if kind.torch),
+        *(str(kind.built_for) for kind in kinds),
+        *(kind.platform for kind in kinds),
+    )
+    return News(
+        published=published,
+        project=project,
+        version=version,
+        wheels=len(files),
+        url=min(files, key=lambda file: file.filename).url,
+        facts=tuple(dict.fromkeys(facts)),
+    )
