@@ -1,49 +1,29 @@
 #!/usr/bin/env python3
 """Time and peak memory of ``wheelmill index build``, beside those of dumb-pypi over the same wheels.
 
-Both commands run as a person runs them, each in a process of its own: from manifests, or a list of packages, to a
-folder of files. wheelmill writes HTML and JSON for every tree; dumb-pypi writes one tree.
+Commands run as a person runs them, each in a process of its own: from manifests, or a list of packages, to a folder of
+files. wheelmill writes HTML and JSON for every tree and pages for people; dumb-pypi writes one tree. Then ten wheels
+are released, and both write their site again.
 """
 
 import argparse
-import hashlib
-import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-PROJECTS: Final = 50
-PER_RELEASE: Final = 240
-BASE_URL: Final = "https://example.org/releases/download"
+ROOT: Final = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
 
-# The forms that names have in the releases of https://github.com/mjun0812/flash-attention-prebuild-wheels.
-LABELS: Final = (
-    *("cu118torch2.0", "cu118torch2.4", "cu121torch2.3", "cu124torch2.5", "cu124torch2.6", "cu126torch2.6"),
-    *("cu126torch2.7", "cu126torch2.8", "cu126torch2.9", "cu126torch2.10", "cu126torch2.11", "cu126torch2.12"),
-    *("cu128torch2.6", "cu128torch2.7", "cu128torch2.8", "cu128torch2.9", "cu128torch2.10", "cu129torch2.8"),
-    *(
-        "cu130torch2.9",
-        "cu130torch2.10",
-        "cu130torch2.11",
-        "cu130torch2.12",
-        "cu132torch2.12",
-        "cu132torch2.13",
-        "cu130",
-    ),
-)
-PYTHONS: Final = (
-    *("cp310-cp310", "cp311-cp311", "cp312-cp312", "cp313-cp313", "cp314-cp314"),
-    *("cp313-cp313t", "cp314-cp314t", "cp39-abi3"),
-)
-PLATFORMS: Final = ("manylinux_2_24_x86_64.manylinux_2_28_x86_64", "manylinux_2_34_aarch64")
+from benchmarks.releases import PER_RELEASE, Release, releases_of, ten_more, wheels, write_release  # noqa: E402 - above
+
+BASE_URL: Final = "https://example.org/releases/download"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,77 +38,20 @@ class Figures:
     bytes: int
 
 
-def names(count: int) -> Iterator[tuple[str, str, str]]:
-    """Projects, versions and file names of that many wheels, evenly over the projects."""
-    per_version = len(LABELS) * len(PYTHONS) * len(PLATFORMS)
-    versions = [f"1.{number}.0" for number in range(count // PROJECTS // per_version + 1)]
-    of_one = itertools.product(versions, LABELS, PYTHONS, PLATFORMS)
-    for version, label, python, platform in itertools.islice(of_one, count // PROJECTS):
-        for number in range(PROJECTS):
-            labelled = f"{version}+{label}"
-            yield f"cuda-kernels-{number}", labelled, f"cuda_kernels_{number}-{labelled}-{python}-{platform}.whl"
-
-
-def write_inputs(count: int, folder: Path) -> None:
-    """Write ``packages.json`` for dumb-pypi and ``releases`` for wheelmill, of the same wheels."""
-    wheels = list(names(count))
-    published = datetime(2026, 1, 1, tzinfo=UTC)
-    with (folder / "packages.json").open("w") as packages:
-        for number, first in enumerate(range(0, len(wheels), PER_RELEASE)):
-            day = published + timedelta(days=number)
-            entries = [entry_of(*wheel) for wheel in wheels[first : first + PER_RELEASE]]
-            write_release(folder / "releases" / f"v{day:%Y-%m-%d}", day, entries)
-            for entry in entries:
+def add(releases: Iterable[Release], folder: Path) -> None:
+    """Add releases to ``packages.json`` for dumb-pypi and to ``releases`` for wheelmill."""
+    with (folder / "packages.json").open("a") as packages:
+        for release in releases:
+            write_release(folder / "releases", release)
+            for entry in release.entries:
                 row = {
                     "filename": entry["filename"],
                     "hash": f"sha256={entry['sha256']}",
                     "requires_python": entry["requires_python"],
                     "core_metadata": f"sha256={entry['metadata_sha256']}",
-                    "upload_timestamp": int(day.timestamp()),
+                    "upload_timestamp": int(release.day.timestamp()),
                 }
                 packages.write(json.dumps(row) + "\n")
-
-
-def entry_of(project: str, version: str, filename: str) -> dict[str, object]:
-    """An entry of a manifest; wheels of one version have the same metadata."""
-    sha256 = hashlib.sha256(filename.encode()).hexdigest()
-    torch = version.partition("torch")[2]
-    evidence = {
-        "policy": filename.rpartition("-")[2].removesuffix(".whl"),
-        "needed": ["libc.so.6", "libc10.so", "libtorch.so", "libcudart.so.12", "libstdc++.so.6"],
-        "glibc": "2.28",
-        "glibcxx": "3.4.25",
-        "cuda_major": 12,
-        "sass": ["sm_80", "sm_90", "sm_100"],
-        "ptx": ["compute_120"],
-        "undefined_symbols": 0,
-    }
-    return {
-        "filename": filename,
-        "sha256": sha256,
-        "size": int(sha256[:7], 16),
-        "metadata_sha256": hashlib.sha256(f"{project} {version}".encode()).hexdigest(),
-        "name": project,
-        "version": version,
-        "requires_python": ">=3.9",
-        "requires_dist": ["einops", *([f"torch=={torch}.*"] if torch else [])],
-        "certificate": {"sha256": sha256, "evidence": evidence, "clean_rooms": [], "provenance": None},
-    }
-
-
-def write_release(folder: Path, day: datetime, entries: list[dict[str, object]]) -> None:
-    """Write a manifest, and the files that it names, empty: an index needs no byte of them."""
-    folder.mkdir(parents=True)
-    for entry in entries:
-        (folder / f"{entry['filename']}").touch()
-        (folder / f"{entry['filename']}.metadata").touch()
-    manifest = {
-        "schema": "wheelmill.manifest/1",
-        "tag": folder.name,
-        "published_at": day.isoformat(),
-        "wheels": entries,
-    }
-    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def measure(argv: list[str | Path], site: Path) -> Figures:
@@ -150,33 +73,49 @@ def measure(argv: list[str | Path], site: Path) -> Figures:
 
 
 def compare(count: int, folder: Path) -> dict[str, object]:
-    """Run both over the same wheels."""
-    write_inputs(count, folder)
+    """Run both over the same wheels, and again when there are ten more."""
+    made = wheels(count)
+    add(releases_of(made), folder)
     (folder / "config").mkdir()
     scripts = Path(sys.executable).parent
-    ours = measure(
-        [
-            *(scripts / "wheelmill", "index", "build", "--store", f"dir:{folder / 'releases'}"),
-            *("--output", folder / "site", "--base-url", BASE_URL, "--config", folder / "config"),
-        ],
-        folder / "site",
-    )
-    theirs = measure(
-        [
-            *(scripts / "dumb-pypi", "--package-list-json", folder / "packages.json"),
-            *("--packages-url", BASE_URL, "--output-dir", folder / "dumb-pypi"),
-        ],
-        folder / "dumb-pypi",
-    )
+    store = ("--store", f"dir:{folder / 'releases'}")
+    subprocess.run([scripts / "wheelmill", "release", "ledger", "--rebuild", *store], check=True, capture_output=True)
+    ours: list[str | Path] = [
+        *(scripts / "wheelmill", "index", "build", *store),
+        *("--output", folder / "site", "--base-url", BASE_URL, "--config", folder / "config"),
+    ]
+    theirs: list[str | Path] = [
+        *(scripts / "dumb-pypi", "--package-list-json", folder / "packages.json"),
+        *("--packages-url", BASE_URL, "--output-dir", folder / "dumb-pypi"),
+    ]
+    built, built_by_them = measure(ours, folder / "site"), measure(theirs, folder / "dumb-pypi")
+    add(releases_of(ten_more(count), first=-(-len(made) // PER_RELEASE)), folder)
+    more = measure(ours, folder / "site")
+    previous = ("--previous-package-list-json", folder / "dumb-pypi" / "packages.json")
+    more_by_them = measure([*theirs, *previous], folder / "dumb-pypi")
     return {
-        "wheels": sum(1 for _ in names(count)),
-        "wheelmill": asdict(ours),
-        "dumb_pypi": asdict(theirs),
-        "ratios": {
-            "seconds": round(ours.seconds / theirs.seconds, 3),
-            "cpu_seconds": round(ours.cpu_seconds / theirs.cpu_seconds, 3),
-            "peak_mb": round(ours.peak_mb / theirs.peak_mb, 3),
+        "wheels": len(made),
+        "manifest_bytes_a_wheel": _manifest_bytes(folder / "releases") // len(made),
+        "wheelmill": asdict(built),
+        "dumb_pypi": asdict(built_by_them),
+        "ratios": _ratios(built, built_by_them),
+        "ten_more": {
+            "wheelmill": asdict(more),
+            "dumb_pypi": asdict(more_by_them),
+            "ratios": _ratios(more, more_by_them),
         },
+    }
+
+
+def _manifest_bytes(releases: Path) -> int:
+    return sum(path.stat().st_size for path in releases.glob("*/manifest.json"))
+
+
+def _ratios(ours: Figures, theirs: Figures) -> dict[str, float]:
+    return {
+        "seconds": round(ours.seconds / theirs.seconds, 3),
+        "cpu_seconds": round(ours.cpu_seconds / theirs.cpu_seconds, 3),
+        "peak_mb": round(ours.peak_mb / theirs.peak_mb, 3),
     }
 
 
@@ -192,7 +131,7 @@ def main() -> None:
         print(json.dumps({"schema": "wheelmill.benchmark-index/1", **figures}, indent=2))
         return
     for name, value in figures.items():
-        print(f"{name:>10}  {value}")
+        print(f"{name:>22}  {value}")
 
 
 if __name__ == "__main__":

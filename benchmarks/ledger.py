@@ -15,24 +15,19 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.index import PER_RELEASE, entry_of, names  # noqa: E402 - found by the line above
+from benchmarks.releases import PER_RELEASE, releases_of, wheels  # noqa: E402 - found by the line above
 from tests.github_server import REPOSITORY, Asset, GitHub, Release, serving  # noqa: E402
-from tests.unit.build.conftest import PROVENANCE  # noqa: E402
 from tests.unit.release.conftest import certified_wheel  # noqa: E402
 from wheelmill.smoke.verdict import certificate_path  # noqa: E402
-from wheelmill.system.record_files import record_bytes, write_record  # noqa: E402
+from wheelmill.system.record_files import write_record  # noqa: E402
 
 STORE: Final = f"github:{REPOSITORY}"
-BUILT: Final = json.loads(record_bytes(PROVENANCE)) | {
-    "build_environment": [f"build-requirement-{number}==1.{number}.0" for number in range(40)]
-}
 HURRIED: Final = """
 import runpy, time
 real, skipped = time.time, []
@@ -56,44 +51,21 @@ class Figures:
     peak_mb: float
 
 
-def provenance_of(filename: str, sha256: str) -> dict[str, object]:
-    """How a wheel was built, as a factory says it."""
-    project, labelled, python, *_ = filename.split("-")
-    version, label = labelled.split("+")
-    cuda, _, torch = label.partition("torch")
-    cell = {
-        "project": project.replace("_", "-"),
-        "version": version,
-        "python": f"3.{python.removeprefix('cp3')}",
-        "cuda": f"{cuda[2:-1]}.{cuda[-1]}",
-        "torch": torch or None,
-        "platform": "linux_x86_64",
-    }
-    return {**BUILT, "sha256": sha256, "cell": cell, "pythons": [cell["python"]]}
-
-
-def releases_of(count: int, releases: int) -> Iterator[Release]:
+def hosted(count: int, releases: int) -> Iterator[Release]:
     """Releases of that many wheels, each with a manifest and the assets that it names."""
-    wheels = list(names(count))
-    size = -(-len(wheels) // releases)
-    for number in range(releases):
-        day = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=number)
-        tag = f"v{day:%Y-%m-%d}"
-        entries: list[dict[str, Any]] = [entry_of(*wheel) for wheel in wheels[number * size : (number + 1) * size]]
-        for entry in entries:
-            entry["certificate"] |= {"provenance": provenance_of(entry["filename"], entry["sha256"])}
-        content = {"schema": "wheelmill.manifest/1", "tag": tag, "published_at": day.isoformat(), "wheels": entries}
-        files = [f"{entry['filename']}{end}" for entry in entries for end in ("", ".metadata", ".cdx.json")]
+    made = wheels(count)
+    for number, release in enumerate(releases_of(made, per_release=-(-len(made) // releases))):
+        files = [f"{entry['filename']}{end}" for entry in release.entries for end in ("", ".metadata", ".cdx.json")]
         first = (number + 1000) * 10_000  # the host's own numbers begin with 1
         assets = [Asset(first + place, name, b"") for place, name in enumerate(files)]
-        assets.append(Asset(first + 9_999, "manifest.json", json.dumps(content).encode()))
-        yield Release(first, tag, tag, "", draft=False, assets=assets)
+        assets.append(Asset(first + 9_999, "manifest.json", release.manifest))
+        yield Release(first, release.tag, release.tag, "", draft=False, assets=assets)
 
 
 def serve(count: int, releases: int) -> None:
     """Serve until the standard input ends; after each line of it tell what was asked since the last one."""
     github = GitHub(now=itertools.count(1_800_000_000, 60).__next__)  # who asks does not wait, so a call takes a minute
-    github.releases.extend(releases_of(count, releases))
+    github.releases.extend(hosted(count, releases))
     github.refs |= {f"refs/tags/{release.tag}": "5" * 40 for release in github.releases}
     taken: list[str] = []
     download = github.download
