@@ -22,7 +22,7 @@ from playwright.sync_api import sync_playwright  # noqa: E402 - only .venv has i
 
 from wheelmill.index.serve import serve_folder  # noqa: E402
 from wheelmill.index.site.pages import site_pages  # noqa: E402
-from wheelmill.index.tree import IndexFile, Site, Tree  # noqa: E402
+from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles  # noqa: E402
 from wheelmill.index.write import write_site  # noqa: E402
 from wheelmill.names import ProjectName, Sha256  # noqa: E402
 from wheelmill.wheel.name import WheelName  # noqa: E402
@@ -56,10 +56,12 @@ def wheels(count: int) -> Iterator[IndexFile]:
 
 def site_of(count: int) -> Site:
     """An index of that many wheels, without its narrower trees: pages for people do not show them."""
-    projects: dict[ProjectName, tuple[IndexFile, ...]] = {}
+    versions: dict[ProjectName, tuple[VersionFiles, ...]] = {}
     for project, files in itertools.groupby(sorted(wheels(count), key=lambda file: file.project), lambda f: f.project):
-        projects[project] = tuple(files)
-    return Site(trees=(Tree(path="", projects=projects),))
+        versions[project] = tuple(
+            VersionFiles(tuple(own)) for _, own in itertools.groupby(files, lambda file: file.name.version)
+        )
+    return Site(trees=(Tree(path="", versions=versions),))
 
 
 def measure(url: str) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from wheelmill.release.ledger.releases import Releases, manifests_of, published
+from wheelmill.release.ledger.releases import Releases, every_manifest
 from wheelmill.release.manifest import ListedRelease
 
 
@@ -13,4 +13,4 @@ def manifests_in(store: Releases, warn: Callable[[str], None] | None = None) -> 
         raise AssertionError(text)
 
     tell = warn or refuse
-    return tuple(manifests_of(store, published(store, tell).releases, tell))
+    return tuple(every_manifest(store, store.ledger.manifests(), tell))

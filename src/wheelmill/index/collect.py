@@ -13,10 +13,12 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
+from packaging.version import Version
+
 from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
-from wheelmill.index.tree import IndexFile, Site, Tree
+from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes
@@ -61,21 +63,21 @@ def site_of_releases(
     """
     files: list[IndexFile] = []
     faults: list[str] = []
-    for manifest in sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag)):
-        lacking = absent.get(manifest.tag, ())
-        folder = _folder(base_url, manifest.tag)
-        for entry in manifest.wheels:
-            if entry.filename in listing.removed.wheels:
-                continue
-            try:
-                name = WheelName.parse(entry.filename)
-            except ValueError as error:
-                faults.append(f"{manifest.tag}/{entry.filename}: {error}")
-                continue
-            if wrong := faults_of_entry(entry, name, lacking):
-                faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
-            else:
-                files.append(_file_of(entry, name, manifest, folder, listing))
+    in_order = sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag))
+    entries = [(entry, manifest) for manifest in in_order for entry in manifest.wheels]
+    entries.sort(key=lambda pair: pair[0].filename)  # then what names have in common is read once
+    for entry, manifest in entries:
+        if entry.filename in listing.removed.wheels:
+            continue
+        try:
+            name = WheelName.parse(entry.filename)
+        except ValueError as error:
+            faults.append(f"{manifest.tag}/{entry.filename}: {error}")
+            continue
+        if wrong := faults_of_entry(entry, name, absent.get(manifest.tag, ())):
+            faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
+        else:
+            files.append(_file_of(entry, name, manifest, _folder(base_url, manifest.tag), listing))
     released = {entry.filename for manifest in manifests for entry in manifest.wheels}
     gone = {filename: sha256 for filename, sha256 in deployed.items() if filename not in released}
     faults.extend(vanished(gone, listing))
@@ -160,6 +162,7 @@ def _lack_of(name: WheelName) -> str:
     return f"a label for {named}" if named.other_accelerator else str(named)
 
 
+@lru_cache(maxsize=4096)
 def _folder(url: str, name: str = "") -> str:
     """What stands before the names of files: the URL of a folder, or of one below it, with a slash at its end.
 
@@ -213,29 +216,34 @@ def _trees(files: Sequence[IndexFile], listing: Listing, published: Torches) -> 
 
     A wheel for a release candidate of torch stands in its own tree alone.
     """
-    torches = _torches_of(files, published)
-    projects: dict[str, dict[ProjectName, tuple[IndexFile, ...]]] = defaultdict(dict)
-    projects[""] = {}
-    for project, wheels in groupby(files, key=attrgetter("project")):
+    versions = [VersionFiles(tuple(wheels)) for _, wheels in groupby(files, key=_project_and_version)]
+    torches = _torches_of(versions, published)
+    trees: dict[str, dict[ProjectName, list[VersionFiles]]] = defaultdict(lambda: defaultdict(list))
+    trees[""] = {}
+    for project, of_project in groupby(versions, key=lambda version: version.name.project):
         if listing.is_quarantined(project):
-            projects[""][project] = ()
+            trees[""][project] = []
             continue
-        listed: dict[str, list[IndexFile]] = defaultdict(list)
-        for file in wheels:
-            for path in _paths_of(file, torches):
-                listed[path].append(file)
-        for path, each in listed.items():
-            projects[path][project] = tuple(each)
-    return tuple(Tree(path=path, projects=projects[path]) for path in sorted(projects))
+        for version in of_project:
+            for path in _paths_of(version.files[0], torches):
+                trees[path].setdefault(project, []).append(version)
+    return tuple(
+        Tree(path=path, versions={project: tuple(listed) for project, listed in trees[path].items()})
+        for path in sorted(trees)
+    )
 
 
-def _torches_of(files: Iterable[IndexFile], published: Torches) -> Mapping[CudaVersion, set[TorchVersion]]:
+def _project_and_version(file: IndexFile) -> tuple[ProjectName, Version]:
+    return file.name.project, file.name.version
+
+
+def _torches_of(versions: Iterable[VersionFiles], published: Torches) -> Mapping[CudaVersion, set[TorchVersion]]:
     """The torches that have a tree, by CUDA: those that labels name, and those that wheels for many are for.
 
     So a torch that is new in ``compatibility.yml`` has a tree with every wheel that is for it, though none was built.
     """
     torches: dict[CudaVersion, set[TorchVersion]] = defaultdict(set)
-    for file in {(file.name.built_for, file.requires_dist): file for file in files}.values():
+    for file in (version.files[0] for version in versions):
         label = file.name.label
         if label and label.torch:
             torches[label.cuda].add(label.torch)

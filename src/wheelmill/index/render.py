@@ -9,24 +9,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain, groupby
+from itertools import chain
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from packaging.tags import Tag
-from packaging.version import Version
 from pydantic_core import to_json
 
-from wheelmill.index.rows import html_row, in_utc, json_row, rows_for_page
-from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, IndexFile, Site, Tree
+from wheelmill.index.facts import Said, facts_of
+from wheelmill.index.rows import html_row, json_row, rows_for_page
+from wheelmill.index.tree import SOURCES, SOURCES_HASH, WHEELS_JSON, Site, Tree, VersionFiles
 from wheelmill.names import ProjectName
-from wheelmill.release.manifest import ListedCertificate
 from wheelmill.system import resources
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.wheel.label import Label
-from wheelmill.wheel.torch_need import torch_in_json
 
 API_VERSION: Final = "1.4"
 LINKS: Final = b"<!-- links -->"
@@ -44,8 +39,8 @@ def pages_of(site: Site) -> Iterator[Page]:
     yield WHEELS_JSON, wheels_json(site)
     for tree in site.trees:
         yield from _project_list(tree, templates)
-    for project, files in site.files.items():
-        yield from _project_details(site, project, files, templates)
+    for project, versions in site.versions.items():
+        yield from _project_details(site, project, versions, templates)
 
 
 def pages_of_sources(content: bytes) -> Iterator[Page]:
@@ -74,9 +69,9 @@ def _project_list(tree: Tree, templates: Environment) -> Iterator[Page]:
 
 
 def _project_details(
-    site: Site, project: ProjectName, files: tuple[IndexFile, ...], templates: Environment
+    site: Site, project: ProjectName, versions: Sequence[VersionFiles], templates: Environment
 ) -> Iterator[Page]:
-    """The pages of one project in every tree; its rows are written once and stand on all of them."""
+    """The pages of one project in every tree; the rows of a version are written once and stand on all of them."""
     status = site.status_of(project)
     template = templates.get_template("project_detail.html")
     html_head, html_tail = template.render(project=project, status=status, version=API_VERSION).encode().split(LINKS)
@@ -85,25 +80,23 @@ def _project_details(
         "name": project,
         "project-status": {"status": status.status, **({"reason": status.reason} if status.reason else {})},
     }
-    html = {file.filename: html_row(file) for file in files}
-    json = {file.filename: json_row(file) for file in files}
+    html = {version: "\n".join(map(html_row, version.files)).encode() for version in versions}
+    json = {version: b",\n".join(map(json_row, version.files)) for version in versions}
     for tree in site.trees:
-        if (listed := tree.projects.get(project)) is None:
+        if (listed := tree.versions.get(project)) is None:
             continue
         path = f"{tree.folder}/{project}/index.html"
-        links = b"\n".join([html[file.filename] for file in listed])
+        links = b"\n".join([html[version] for version in listed])
         yield path, [html_head, rows_for_page(path, links), html_tail]
         path = f"{tree.folder}/{project}/index.json"
         head = to_json({**json_head, "versions": _versions(listed)}).removesuffix(b"}")
-        rows = b",\n".join([json[file.filename] for file in listed])
+        rows = b",\n".join([json[version] for version in listed])
         yield path, [head, b',"files":[\n', rows_for_page(path, rows), b"\n]}\n"]
 
 
-def _versions(files: Iterable[IndexFile]) -> list[str]:
-    """Ascending. Files stand by name, so those of one version stand together."""
-    return [
-        str(version) for version in sorted({version for version, _ in groupby(file.name.version for file in files)})
-    ]
+def _versions(listed: Iterable[VersionFiles]) -> list[str]:
+    """Ascending."""
+    return [str(version) for version in sorted({each.name.version for each in listed})]
 
 
 _META: Final = {"api-version": API_VERSION}
@@ -114,7 +107,7 @@ SCHEMA: Final = "wheelmill.wheels/1"
 
 def wheels_json(site: Site) -> Iterator[bytes]:
     """Write it in pieces, a wheel a line, in the order of the index."""
-    statuses = {project: site.status_of(project) for project in site.files}
+    statuses = {project: site.status_of(project) for project in site.versions}
     head = {
         "schema": SCHEMA,
         "trees": [tree.folder for tree in site.trees],
@@ -123,92 +116,19 @@ def wheels_json(site: Site) -> Iterator[bytes]:
         },
     }
     yield to_json(head).removesuffix(b"}") + b',"wheels":['
-    paths = _paths_of_files(site)
+    paths = _narrower_paths(site)
+    said: Said = {}
     separator = b"\n"
-    for files in filter(None, site.files.values()):
-        yield separator + b",\n".join([to_json(facts_of(file, paths[file.filename])) for file in files])
+    for version in chain.from_iterable(site.versions.values()):
+        yield separator + b",\n".join(facts_of(version, paths[version], said))
         separator = b",\n"
     yield b"\n]}\n"
 
 
-def _paths_of_files(site: Site) -> Mapping[str, list[str]]:
-    """The narrower trees that each file stands in, by its name."""
-    paths: dict[str, list[str]] = defaultdict(list)
+def _narrower_paths(site: Site) -> Mapping[VersionFiles, list[str]]:
+    """The narrower trees that each version stands in."""
+    paths: dict[VersionFiles, list[str]] = defaultdict(list)
     for tree in site.trees[1:]:
-        for file in chain(*tree.projects.values()):
-            paths[file.filename].append(tree.path)
+        for version in chain.from_iterable(tree.versions.values()):
+            paths[version].append(tree.path)
     return paths
-
-
-def facts_of(file: IndexFile, trees: Sequence[str]) -> dict[str, object]:
-    """What is known of one wheel; None for what is not."""
-    name = file.name
-    return {
-        "filename": file.filename,
-        "project": name.project,
-        **_facts_of_version(name.version, name.label),
-        **torch_in_json(file.torch),
-        "build": "".join(map(str, name.build)) or None,
-        "tags": _texts(name.tags),
-        "url": file.url,
-        "sha256": file.sha256,
-        "size": file.size,
-        "metadata_sha256": file.metadata_sha256,
-        "requires_python": file.requires_python,
-        "requires_dist": file.requires_dist,
-        "uploaded_at": in_utc(file.uploaded_at) if file.uploaded_at else None,
-        "release": file.release,
-        "yanked": file.yanked,
-        "trees": trees,
-        "attestation": file.attestation,
-        **_facts_of_certificate(file.certificate),
-    }
-
-
-@lru_cache
-def _facts_of_version(version: Version, label: Label | None) -> dict[str, str | None]:
-    return {
-        "version": version.public,
-        "label": version.local,
-        "cuda": str(label.cuda) if label else None,
-    }
-
-
-@lru_cache
-def _texts(tags: frozenset[Tag]) -> list[str]:
-    return sorted(map(str, tags))
-
-
-def _facts_of_certificate(certificate: ListedCertificate | None) -> dict[str, object]:
-    """What smoke saw in a wheel and how it was built, without the lists of what stood beside it."""
-    if certificate is None:
-        return {"evidence": None, "tried": [], "built": None}
-    evidence, provenance = certificate.evidence, certificate.provenance
-    return {
-        "evidence": {
-            "policy": evidence.policy,
-            "needed": evidence.needed,
-            "glibc": evidence.glibc,
-            "glibcxx": evidence.glibcxx,
-            "cuda_major": evidence.cuda_major,
-            "sass": evidence.sass,
-            "ptx": evidence.ptx,
-        },
-        "tried": [
-            {"python": room.python, "place": room.place, "skipped": room.skipped, "gpus": room.gpus}
-            for room in certificate.clean_rooms
-        ],
-        "built": {
-            "version": provenance.cell.version,
-            "toolkit": provenance.toolkit,
-            "torch": provenance.torch_release,
-            "pythons": [str(python) for python in provenance.pythons],
-            "architectures": [str(architecture) for architecture in provenance.architectures],
-            "source_sha256": provenance.source_sha256,
-            "patches": provenance.patches,
-            "images": provenance.images,
-            "seconds": round(provenance.seconds),
-        }
-        if provenance
-        else None,
-    }

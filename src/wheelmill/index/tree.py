@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from typing import Final
+
+from msgspec import Struct
 
 from wheelmill.config.model import Package, Status, StatusEntry
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, StableTorch, TorchNeed, TorchVersion
@@ -27,9 +30,8 @@ SOURCES_HASH: Final = f"{SOURCES}.sha256"
 _ACTIVE: Final = StatusEntry(status=Status.ACTIVE, reason=None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IndexFile:
-    """One wheel of an index."""
+class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
+    """One wheel of an index, which may have a million: so it is made as quickly as Python can make anything."""
 
     name: WheelName
     """What its file name says."""
@@ -80,14 +82,31 @@ class IndexFile:
         return bool((label := self.name.label) and label.torch and label.torch.is_candidate)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class VersionFiles:
+    """Wheels of one version and label, by file name. They stand together: a tree has all of them or none."""
+
+    files: tuple[IndexFile, ...]
+
+    @property
+    def name(self) -> WheelName:
+        """Of the first: project, version and label are those of all."""
+        return self.files[0].name
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tree:
     """One simple index: a choice of the site's wheels, for one CUDA and torch or for all."""
 
     path: str
     """Of its folder in the site: empty, ``cu130``, ``cu130/torch2.11``."""
-    projects: Mapping[ProjectName, tuple[IndexFile, ...]]
-    """Sorted by name; the files of each by file name."""
+    versions: Mapping[ProjectName, tuple[VersionFiles, ...]]
+    """Sorted by name; the files of each project by file name."""
+
+    @cached_property
+    def projects(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
+        """The files of every project."""
+        return {project: _files_of(versions) for project, versions in self.versions.items()}
 
     @property
     def folder(self) -> str:
@@ -109,13 +128,19 @@ class Site:
         return self.trees[0].projects
 
     @cached_property
+    def versions(self) -> Mapping[ProjectName, tuple[VersionFiles, ...]]:
+        """Every project, with all its versions."""
+        every = {project: dict.fromkeys(versions) for project, versions in self.trees[0].versions.items()}
+        for tree in self.trees[1:]:
+            for project, versions in tree.versions.items():
+                candidates = (version for version in versions if version.files[0].is_for_candidate)
+                every.setdefault(project, {}).update(dict.fromkeys(candidates))
+        return {project: tuple(versions) for project, versions in sorted(every.items())}
+
+    @property
     def files(self) -> Mapping[ProjectName, tuple[IndexFile, ...]]:
         """Every project, with all its files."""
-        every = {project: {file.filename: file for file in files} for project, files in self.projects.items()}
-        for tree in self.trees:
-            for project, files in tree.projects.items():
-                every.setdefault(project, {}).update((file.filename, file) for file in files if file.is_for_candidate)
-        return {project: tuple(files.values()) for project, files in sorted(every.items())}
+        return {project: _files_of(versions) for project, versions in self.versions.items()}
 
     @property
     def torches(self) -> Mapping[CudaVersion, Sequence[TorchVersion]]:
@@ -129,6 +154,10 @@ class Site:
     def status_of(self, project: ProjectName) -> StatusEntry:
         """What the index says of a whole project."""
         return self.statuses.get(project, _ACTIVE)
+
+
+def _files_of(versions: Iterable[VersionFiles]) -> tuple[IndexFile, ...]:
+    return tuple(chain.from_iterable(version.files for version in versions))
 
 
 @dataclass(frozen=True, kw_only=True)

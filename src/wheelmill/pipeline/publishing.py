@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -21,15 +21,15 @@ from wheelmill.index.deployed import Deployed, ReadDeployed
 from wheelmill.index.render import Page, pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
-from wheelmill.index.tree import Catalogue
+from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import SiteSize, write_site
-from wheelmill.names import Sha256
+from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.attested import attested_part
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
-from wheelmill.release.ledger.records import LedgerRelease
-from wheelmill.release.ledger.releases import absent_files, manifests_of, published
+from wheelmill.release.ledger.releases import absent_files, every_manifest
 from wheelmill.release.manifest import MANIFEST, ListedRelease
+from wheelmill.release.manifest.shared import Shared
 from wheelmill.release.store import Store
 from wheelmill.smoke.environment import CandidateIndex
 from wheelmill.system.files import write_bytes
@@ -78,21 +78,7 @@ def build_index(
 
     def pages() -> Iterator[Page]:
         """Read the store when no other process writes the site: who writes last knows most."""
-        releases = published(store, warn).releases
-        manifests = tuple(manifests_of(store, releases, warn))
-        read = {manifest.tag for manifest in manifests}
-        deployed = read_deployed(read)
-        kept = [manifest for manifest in deployed.unread if store.is_published(manifest.tag)]
-        for manifest in kept:
-            warn(f"{manifest.tag}: its wheels stay listed as they are in the deployed index; {_MEND}")
-        manifests += tuple(kept)
-        promised = deployed.hashes or _published_in(release for tag, release in releases.items() if tag not in read)
-        if signer:
-            manifests = tuple(_attested(store, manifests, signer, warn))
-        absent = absent_files(store, releases) if store.lists_at_once else {}
-        site = site_of_releases(
-            manifests, base_url, listing, torches=facts.torches_of, absent=absent, deployed=promised
-        )
+        site = _site_of(store, listing, facts, base_url, read_deployed=read_deployed, signer=signer, warn=warn)
         listed = pages_of_sources(sources) if sources is not None else ()
         yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue, site_url=address))
 
@@ -100,12 +86,42 @@ def build_index(
         return write_site(pages(), output)
 
 
+def _site_of(
+    store: Store,
+    listing: Listing,
+    facts: Compatibility,
+    base_url: str,
+    *,
+    read_deployed: ReadDeployed,
+    signer: Signer | None,
+    warn: Callable[[str], None],
+) -> Site:
+    known, shared = store.ledger.manifests(), Shared()
+    manifests = [shared.release(manifest) for manifest in every_manifest(store, known, warn)]
+    read = {manifest.tag for manifest in manifests}
+    deployed = read_deployed(read)
+    kept = [manifest for manifest in deployed.unread if store.is_published(manifest.tag)]
+    for manifest in kept:
+        warn(f"{manifest.tag}: its wheels stay listed as they are in the deployed index; {_MEND}")
+    manifests += kept
+    absent = absent_files(store, {manifest.tag: manifest for manifest in manifests}) if store.lists_at_once else {}
+    return site_of_releases(
+        list(_attested(store, manifests, signer, warn)) if signer else manifests,
+        base_url,
+        listing,
+        torches=facts.torches_of,
+        absent=absent,
+        deployed=deployed.hashes or _published_in(known.keys() - read, store),
+    )
+
+
 _MEND: Final = f"put its {MANIFEST} back, or name them in removed.yml"
 
 
-def _published_in(releases: Iterable[LedgerRelease]) -> dict[str, Sha256]:
-    """The wheels that must not vanish where nobody says what is listed: all that were published."""
-    return {wheel.filename: wheel.sha256 for release in releases for wheel in release.wheels}
+def _published_in(unread: Collection[ReleaseTag], store: Store) -> dict[str, Sha256]:
+    """The wheels that must not vanish where nobody says what is listed: all that the ledger knows to be published."""
+    releases = store.ledger.read().releases if unread else {}
+    return {wheel.filename: wheel.sha256 for tag in unread for wheel in releases[tag].wheels}
 
 
 def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from wheelmill.names import ReleaseTag
+from msgspec import DecodeError, Struct
+from msgspec.json import decode
+
+from wheelmill.errors import IntegrityError
+from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.records import Failures, LedgerRelease, LedgerState, Work
 from wheelmill.system.record_files import record_bytes, record_from
 
@@ -37,6 +41,30 @@ def state_of(files: Mapping[str, bytes]) -> LedgerState:
         failures=record_from(failures, Failures, source=_FAILURES).by_inputs if failures else {},
         work=record_from(work, Work, source=_WORK) if work else Work(),
     )
+
+
+class _Named(Struct):
+    """What the index wants of a release's file."""
+
+    tag: ReleaseTag
+    manifest: Sha256
+
+
+def manifests_in(files: Mapping[str, bytes]) -> dict[ReleaseTag, Sha256]:
+    """Read the hash of the manifest of every release, and nothing of its wheels.
+
+    Raises:
+        IntegrityError: a file does not hold what it should.
+    """
+    found: dict[ReleaseTag, Sha256] = {}
+    for path, content in sorted(files.items()):
+        if path.startswith(_RELEASES):
+            try:
+                named = decode(content, type=_Named)
+            except DecodeError as error:
+                raise IntegrityError(f"{path} is not a {LedgerRelease.__name__}: {error}") from None
+            found[named.tag] = named.manifest
+    return found
 
 
 def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState) -> dict[str, bytes]:

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, UnreadableError
+from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.archive import read_archive
-from wheelmill.release.ledger.files import files_of, state_of
+from wheelmill.release.ledger.files import files_of, manifests_in, state_of
 from wheelmill.release.ledger.records import LedgerState
 from wheelmill.system.time import Clock
 
@@ -93,6 +94,19 @@ class Ledger:
         """
         return self._open().state
 
+    def manifests(self) -> dict[ReleaseTag, Sha256]:
+        """Read the hash of the manifest of every release, and nothing else: most of a ledger is about wheels.
+
+        Raises:
+            NetworkError: it cannot be had now.
+            ReleaseError: what is there is no ledger.
+        """
+        _, archive = self.place.read(None)
+        try:
+            return manifests_in(read_archive(archive)) if archive else {}
+        except (UnreadableError, IntegrityError) as error:
+            raise self._no_ledger(error) from None
+
     def revision_of(self, state: LedgerState) -> str | None:
         """What names a state in its place; None for one that was not read or written last."""
         return self._opened.revision if state is self._opened.state else None
@@ -145,6 +159,9 @@ class Ledger:
         except (UnreadableError, IntegrityError) as error:
             if repair:
                 return _Opened(revision=revision)
-            hint = "make it again from the releases: wheelmill release ledger --rebuild --store STORE"
-            raise ReleaseError(f"{self.place.name} is no ledger: {error}", hint=hint) from None
+            raise self._no_ledger(error) from None
         return self._opened
+
+    def _no_ledger(self, error: Exception) -> ReleaseError:
+        hint = "make it again from the releases: wheelmill release ledger --rebuild --store STORE"
+        return ReleaseError(f"{self.place.name} is no ledger: {error}", hint=hint)

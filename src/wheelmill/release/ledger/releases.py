@@ -5,7 +5,7 @@ A release that nothing can be read of is told, and stops nobody: it may have bee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, Protocol
@@ -115,12 +115,7 @@ def published(store: Releases, warn: Warn) -> LedgerState:
         ReleaseError: what is there is no ledger.
     """
     state = store.ledger.read()
-    tags = store.tags()
-    if tags is None:
-        return state
-    for tag in sorted(set(state.releases) - tags):
-        warn(f"{tag} is in the ledger and no longer there; {_GONE}")
-    found = _unknown(store, tags - set(state.releases), warn)
+    found = dict(_unknown(store, _new_tags(store, state.releases, warn), warn))
     return with_releases(state, found) if found else state
 
 
@@ -135,7 +130,7 @@ def rebuild(store: Releases, warn: Warn) -> LedgerState:
         NetworkError: something cannot be had now.
         ReleaseError: the ledger cannot be written.
     """
-    found = _unknown(store, store.tags() or (), warn)
+    found = dict(_unknown(store, store.tags() or (), warn))
     for tag, lacking in absent_files(store, found).items():
         warn(f"{tag} has no {', '.join(lacking)}: an index that lists it cannot be installed from; see removed.yml")
     return store.ledger.change(
@@ -143,8 +138,10 @@ def rebuild(store: Releases, warn: Warn) -> LedgerState:
     )
 
 
-def absent_files(store: Releases, releases: Mapping[ReleaseTag, LedgerRelease]) -> dict[ReleaseTag, tuple[str, ...]]:
-    """The wheels and sidecars that the ledger knows and a release lacks, by its tag."""
+def absent_files(
+    store: Releases, releases: Mapping[ReleaseTag, LedgerRelease | ListedRelease]
+) -> dict[ReleaseTag, tuple[str, ...]]:
+    """The wheels and sidecars that a release should have and lacks, by its tag."""
     there = store.assets()
     absent = {
         tag: tuple(
@@ -158,40 +155,53 @@ def absent_files(store: Releases, releases: Mapping[ReleaseTag, LedgerRelease]) 
     return {tag: names for tag, names in absent.items() if names}
 
 
-def manifests_of(store: Releases, releases: Mapping[ReleaseTag, LedgerRelease], warn: Warn) -> Iterator[ListedRelease]:
-    """Read the manifests of releases that the ledger knows.
+def every_manifest(store: Releases, known: Mapping[ReleaseTag, Sha256], warn: Warn) -> Iterator[ListedRelease]:
+    """Read the manifests of all releases, those that the ledger does not know yet last.
 
     Args:
         store: where the releases are.
-        releases: what the ledger says of them, by their tags.
+        known: what the ledger says of them: see `Ledger.manifests`.
         warn: told of those that cannot be read, which are left out; and of those that changed, which are not: what a
             manifest says is believed no more than its attestation says.
 
     Raises:
-        NetworkError: one cannot be had now.
+        NetworkError: the tags or a manifest cannot be had now.
     """
-    wanted = {tag: release.manifest for tag, release in releases.items()}
-    for tag, content in store.read_each(wanted, MANIFEST):
+    new = _new_tags(store, known, warn)
+    for tag, content in store.read_each(known, MANIFEST):
         try:
             manifest, sha256 = _manifest_in(tag, content)
         except ReleaseError as error:
             warn(str(error))
             continue
-        if sha256 != wanted[tag]:
-            warn(f"{MANIFEST} of {tag} changed since it was published: it has sha256 {sha256}, not {wanted[tag]}")
+        if sha256 != known[tag]:
+            warn(f"{MANIFEST} of {tag} changed since it was published: it has sha256 {sha256}, not {known[tag]}")
         yield manifest
+    yield from (manifest for manifest, _ in _read(store, new, warn))
 
 
-def _unknown(store: Releases, tags: Iterable[ReleaseTag], warn: Warn) -> dict[ReleaseTag, LedgerRelease]:
+def _new_tags(store: Releases, known: Collection[ReleaseTag], warn: Warn) -> frozenset[ReleaseTag]:
+    """The tags that the ledger does not know."""
+    tags = store.tags()
+    if tags is None:
+        return frozenset()
+    for tag in sorted({*known} - tags):
+        warn(f"{tag} is in the ledger and no longer there; {_GONE}")
+    return tags.difference(known)
+
+
+def _unknown(store: Releases, tags: Iterable[ReleaseTag], warn: Warn) -> Iterator[tuple[ReleaseTag, LedgerRelease]]:
+    return ((manifest.tag, line_of(manifest, sha256)) for manifest, sha256 in _read(store, tags, warn))
+
+
+def _read(store: Releases, tags: Iterable[ReleaseTag], warn: Warn) -> Iterator[tuple[ListedRelease, Sha256]]:
     """Read releases by their tags; one that is not published yet has nothing to say."""
-    found: dict[ReleaseTag, LedgerRelease] = {}
     for tag, content in store.read_each(dict.fromkeys(sorted(tags)), MANIFEST):
         try:
-            found[tag] = line_of(*_manifest_in(tag, content))
+            yield _manifest_in(tag, content)
         except ReleaseError as error:
             if store.is_published(tag):
                 warn(f"{error}; {_NO_MANIFEST.replace('TAG', tag)}")
-    return found
 
 
 def _manifest_in(tag: ReleaseTag, content: bytes | WheelmillError) -> tuple[ListedRelease, Sha256]:

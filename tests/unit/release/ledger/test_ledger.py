@@ -57,6 +57,19 @@ def add_release(state: LedgerState) -> LedgerState:
     return replace(state, releases={**state.releases, RELEASE.tag: RELEASE})
 
 
+def test_the_hashes_of_manifests_are_read_without_the_wheels(open_ledger: Open) -> None:
+    assert open_ledger().manifests() == {}
+    open_ledger().change("published", add_release)
+    assert open_ledger().manifests() == {TAG: RELEASE.manifest}
+
+
+def test_a_ledger_whose_release_has_no_tag_is_named(tmp_path: Path) -> None:
+    ledger = DirectoryStore(directory=tmp_path).ledger
+    (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": b'{"manifest": "1"}'}))
+    with pytest.raises(ReleaseError, match=rf"ledger.tar.gz is no ledger: releases/{TAG}.json.*tag"):
+        ledger.manifests()
+
+
 def test_what_is_written_is_read(open_ledger: Open) -> None:
     assert open_ledger().read() == LedgerState()
     written = open_ledger().change("a release", add_release)
