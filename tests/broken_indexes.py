@@ -384,6 +384,11 @@ def _older_api(server: Server) -> None:
     server.json[PAGE].content = server.json[PAGE].content.replace(b'"1.4"', b'"1.3"')
 
 
+GROWING = b"<p>" + b"".join(b"<b a=%d>" % number for number in range(200)) + b"<p>x</p>" * 100_000
+"""Each of these paragraphs is bold two hundred times in the tree of a browser."""
+HANGING = b"<a href=x " + b" ".join(b"a%d" % number for number in range(200_000)) + b">"
+"""Each of these attributes is compared with all before it."""
+
 BROKEN: dict[str, Spoil] = {
     "345.1": metadata(METADATA.replace("Version: 1.0\n", "")),
     "345.2": metadata(f"{METADATA}Requires-Dist: ?\n"),
@@ -448,5 +453,6 @@ BROKEN: dict[str, Spoil] = {
     "792.4": lambda index: index.detail["project-status"].update(reason=5),
     "792.5": _archived_in_html,
     "825.1": variant,
+    "wheelmill.1": only_in("html", in_html(b"</body>", GROWING)),
 }
 """How an index breaks a rule, by the rule's number, and no other."""

@@ -1,14 +1,27 @@
 """``wheelmill index check`` as a person and a CI job meet it."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import BROKEN, Spoil, good_index
+from tests.broken_indexes import BROKEN, HANGING, PAGE, Spoil, good_index
 from tests.integration.conftest import Command
-from tests.simple_server import Server, serving
+from tests.simple_server import HTML, Answer, Server, serving
+from wheelmill.system.guard import children_of
+
+INTERRUPTIBLE = """
+import signal
+from wheelmill.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+main()
+"""
 
 
 @pytest.fixture
@@ -77,3 +90,31 @@ def test_what_is_neither_url_nor_index(python: Command, tmp_path: Path) -> None:
     assert "expected a URL or a folder, not 'nowhere'" in python(*check, "nowhere", exit_code=2).stderr
     assert "expected the URL of an index" in python(*check, "http://user:word@127.0.0.1:x/", exit_code=2).stderr
     assert "holds no simple index" in python(*check, tmp_path, exit_code=7).stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_the_reading_of_a_page_that_hangs(server: Server, number: signal.Signals) -> None:
+    server.html[PAGE] = server.json[PAGE] = Answer(HANGING, HTML)
+    argv = [sys.executable, "-c", INTERRUPTIBLE, "index", "check", f"{server.url}/simple/"]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=os.environ | {"no_proxy": "*"}) as running:
+        deadline = time.monotonic() + 60
+        while not (PAGE in (path for path, _ in server.asked) and (reading := _all_below(running.pid))):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(1)  # in the parser by now
+        start = time.monotonic()
+        running.send_signal(number)
+        try:
+            _, talk = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert time.monotonic() - start < 15  # where much else runs; 0.2 s where little does
+    assert running.returncode == 128 + number
+    assert "Traceback" not in talk
+    assert not [pid for pid in reading if Path(f"/proc/{pid}").exists()]
+
+
+def _all_below(process: int) -> list[int]:
+    """The processes that a process started, and those that these did."""
+    children = children_of(process)
+    return children + [below for child in children for below in _all_below(child)]

@@ -1,20 +1,15 @@
-"""Asking for a page in each of its forms, and reading them."""
+"""Reading a page in each of its forms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from wheelmill.conformance import json_text, pep503, pep691, pep700, pep740, pep792
-from wheelmill.conformance.fetch import Fetcher
 from wheelmill.conformance.served import Document
 from wheelmill.conformance.violation import Rule, Violation
-from wheelmill.web.client import MAX_CONTENT
 from wheelmill.web.html_pages import read_html
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Page
-
-_ACCEPT_HTML: Final = ", ".join(HTML_TYPES)
-_NOT_ACCEPTABLE: Final = 406
 
 _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
     "base": pep503.FILE,
@@ -30,13 +25,12 @@ _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
 
 
 def read_pages(
-    fetcher: Fetcher, url: str, missing: Rule, read_json: Callable[[bytes, str], Page]
+    documents: Sequence[Document], missing: Rule, read_json: Callable[[bytes, str], Page]
 ) -> tuple[list[tuple[Document, Page]], list[Violation]]:
     """Read a page in each of its forms.
 
     Args:
-        fetcher: the client that asks the index.
-        url: of the root page or of a project's page.
+        documents: its forms, as they were served.
         missing: what is broken where there is no such page.
         read_json: makes a page of the content and the URL of its JSON form.
 
@@ -45,7 +39,7 @@ def read_pages(
     """
     pages: list[tuple[Document, Page]] = []
     violations: list[Violation] = []
-    for document in _documents(fetcher, url):
+    for document in documents:
         if not document.ok:
             violations.append(missing.violation(document.url, f"the page {document.failure}"))
         elif document.content_type in HTML_TYPES and json_text.is_json(document):
@@ -78,14 +72,3 @@ def _violations(document: Document, page: Page) -> Iterator[Violation]:
     for fault in page.faults:
         other = pep691.SHAPE if page.form is Form.JSON else pep503.HTML5
         yield _RULE_OF_KEY.get(fault.key, other).violation(document.url, fault.problem)
-
-
-def _documents(fetcher: Fetcher, url: str) -> list[Document]:
-    """A page in each form that the index has. An index need not have both, nor choose by the request."""
-    first = fetcher.get(url, accept=JSON_TYPE, limit=MAX_CONTENT)
-    if first.ok and first.content_type in HTML_TYPES:
-        return [first]
-    second = fetcher.get(url, accept=_ACCEPT_HTML, limit=MAX_CONTENT)
-    if (first.status, first.content_type) == (second.status, second.content_type):
-        return [first]
-    return [document for document in (first, second) if document.status != _NOT_ACCEPTABLE] or [first]

@@ -12,13 +12,16 @@ from urllib.parse import urlsplit
 from wheelmill.conformance.folder import ORIGIN, FolderTransport
 from wheelmill.conformance.served import Document
 from wheelmill.errors import IntegrityError, NetworkError
-from wheelmill.web.client import Web
+from wheelmill.web.client import MAX_CONTENT, Web
 from wheelmill.web.credentials import own_credentials
 from wheelmill.web.origin import without_credentials
+from wheelmill.web.pages import HTML_TYPES, JSON_TYPE
 from wheelmill.web.retries import Retries, Sleep
 
 MAX_PART: Final = 8 << 20
 """Bytes of METADATA or of a provenance object."""
+_ACCEPT_HTML: Final = ", ".join(HTML_TYPES)
+_NOT_ACCEPTABLE: Final = 406
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +98,16 @@ class Fetcher:
             content=answer.content,
             size=answer.size,
         )
+
+    def get_page(self, url: str) -> list[Document]:
+        """Ask for a page in each form that the index has. It need not have both, nor choose by the request."""
+        first = self.get(url, accept=JSON_TYPE, limit=MAX_CONTENT)
+        if first.ok and first.content_type in HTML_TYPES:
+            return [first]
+        second = self.get(url, accept=_ACCEPT_HTML, limit=MAX_CONTENT)
+        if (first.status, first.content_type) == (second.status, second.content_type):
+            return [first]
+        return [document for document in (first, second) if document.status != _NOT_ACCEPTABLE] or [first]
 
     def first_byte(self, url: str) -> Document:
         """Ask whether a file is there and how large it is, as GET: some stores refuse HEAD."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from wheelmill.conformance import (
+    limits,
     pep345,
     pep427,
     pep440,
@@ -23,7 +24,7 @@ from wheelmill.conformance.violation import Rule, Violation
 
 RULES: Final = tuple(
     value
-    for pep in (pep345, pep427, pep440, pep503, pep629, pep658, pep691, pep700, pep740, pep792, pep825)
+    for pep in (pep345, pep427, pep440, pep503, pep629, pep658, pep691, pep700, pep740, pep792, pep825, limits)
     for value in vars(pep).values()
     if isinstance(value, Rule)
 )

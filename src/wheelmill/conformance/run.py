@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, urljoin
 
-from wheelmill.conformance import pep345, pep503, pep691, pep792
-from wheelmill.conformance.documents import read_pages
+from wheelmill.conformance import pep345, pep503
 from wheelmill.conformance.examine import examine
 from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.conformance.folder import ORIGIN
-from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS, LIST_CHECKS, RULES
-from wheelmill.conformance.served import ExaminedFile, ProjectDetail, ProjectList
+from wheelmill.conformance.limits import LIMITS, READABLE
+from wheelmill.conformance.reading import Reading, read_detail, read_list
+from wheelmill.conformance.rules import FILE_CHECKS, RULES
+from wheelmill.conformance.served import Document, ExaminedFile
 from wheelmill.conformance.violation import ConformanceReport, Observation, Violation
-from wheelmill.errors import NetworkError, UsageError
+from wheelmill.errors import NetworkError, UnreadableError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of
 from wheelmill.names import ProjectName
-from wheelmill.system.progress import Progress
-from wheelmill.web.json_pages import read_project_detail, read_project_list
-from wheelmill.web.pages import Link, absolute
+from wheelmill.system.apart import Limits, call_apart
+from wheelmill.system.progress import QUIET, Progress
+from wheelmill.web.origin import without_credentials
+from wheelmill.web.pages import Link
 from wheelmill.web.retries import Sleep
+from wheelmill.web.side_by_side import begin
 
 MAX_PAGES: Final = 200
 MAX_FILES: Final = 50
 """How many pages and files are read where not all are."""
 
 _UNBOUNDED: Final = 1e6
+_IN_ONE_PROCESS: Final = 50
+"""Pages that are read by one process, which takes a third of a second to start."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -42,7 +47,8 @@ def check_url(
     *,
     everything: bool = False,
     politeness: Politeness = Politeness(),  # noqa: B008 - frozen
-    progress: Progress | None = None,
+    limits: Limits = LIMITS,
+    progress: Progress = QUIET,
     sleep: Sleep = time.sleep,
 ) -> ConformanceReport:
     """Check the index whose project list is at a URL.
@@ -51,6 +57,7 @@ def check_url(
         url: with a user and a password where the index asks for them.
         everything: whether all pages, and all bytes of all files, are read instead of a sample.
         politeness: how much is asked of the servers.
+        limits: how much reading a page may take.
         progress: told what was read.
         sleep: waits for so many seconds.
 
@@ -66,15 +73,18 @@ def check_url(
     with client as fetcher:
         if not (answer := fetcher.first_byte(root)).status:
             raise NetworkError(f"{answer.url} {answer.problem}")
-        return _Survey(fetcher, everything, progress or Progress()).run([root])
+        return _Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run([root])
 
 
-def check_folder(directory: Path, *, everything: bool = False, progress: Progress | None = None) -> ConformanceReport:
+def check_folder(
+    directory: Path, *, everything: bool = False, limits: Limits = LIMITS, progress: Progress = QUIET
+) -> ConformanceReport:
     """Check every index in a folder, as a static host would serve it.
 
     Args:
         directory: a site, the folder above a site and its releases, or the folder of a project list.
         everything: whether all pages, and all bytes of all files, are read instead of a sample.
+        limits: how much reading a page may take.
         progress: told what was read.
 
     Raises:
@@ -84,7 +94,7 @@ def check_folder(directory: Path, *, everything: bool = False, progress: Progres
     below = [path.resolve().relative_to(root).as_posix() for path in project_lists_below(directory)]
     lists = [f"{ORIGIN}/{quote(path)}/" for path in below]
     with Fetcher(ORIGIN, folder=root, politeness=Politeness(rate=_UNBOUNDED)) as fetcher:
-        report = _Survey(fetcher, everything, progress or Progress()).run(lists)
+        report = _Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(lists)
     return replace(
         report,
         violations=tuple(map(_without_origin, report.violations)),
@@ -98,32 +108,45 @@ def _without_origin(told: _Told) -> _Told:
     return replace(told, url=url, message=message)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class _Page:
+    """A page that is to be read."""
+
+    url: str
+    """With a slash at its end."""
+    read: Callable[[Sequence[Document]], dict[str, Any]]
+    """Gives a `Reading` of its forms as plain values."""
+
+
+def _page_of(project: ProjectName, root: str) -> _Page:
+    """The page of a project in the index whose project list has this URL."""
+    return _Page(url=urljoin(root, f"{project}/"), read=partial(read_detail, project=project))
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Survey:
     """A check of one index, or of several that share their files."""
 
     fetcher: Fetcher
     everything: bool
     """Whether all pages, and all bytes of all files, are read instead of a sample."""
+    limits: Limits
     progress: Progress
 
-    def run(self, roots: Iterable[str]) -> ConformanceReport:
+    def run(self, roots: Sequence[str]) -> ConformanceReport:
         """Check indexes: the URLs are of their project lists, each with a slash at its end."""
         violations: list[Violation] = []
-        projects: list[tuple[str, ProjectName]] = []
-        for root in roots:
-            names, faults = self._list(root)
-            violations += faults
-            projects += [(urljoin(root, f"{name}/"), name) for name in names]
-            violations += self._slash(urljoin(root, names[0])) if names else ()
-        chosen_pages = self._sample(projects, MAX_PAGES)
-        # Of a file that stands in both forms the JSON is looked at, which can say more.
+        pages: list[_Page] = []
+        for root, listed in self._read("project lists", [_Page(url=root, read=read_list) for root in roots]):
+            violations += listed.violations
+            pages += (_page_of(name, root) for name in listed.projects)
+            violations += self._slash(urljoin(root, listed.projects[0])) if listed.projects else ()
+        chosen_pages = self._sample(pages, MAX_PAGES)
         files: dict[str, tuple[Link, str]] = {}
-        for pages, faults in self._each("pages", self._detail, chosen_pages):
-            violations += faults
-            for detail in sorted(pages, key=lambda detail: detail.page.form, reverse=True):
-                for link in detail.page.links:
-                    files.setdefault(absolute(detail.page.base, link.url) or link.url, (link, detail.document.url))
+        for page, detail in self._read("pages", chosen_pages):
+            violations += detail.violations
+            for url, link in detail.files:
+                files.setdefault(url, (link, page))
         chosen_files = self._sample(sorted(files.items()), MAX_FILES)
         seen: pep345.Requirements = {}
         for file, faults in self._each("files", self._file, chosen_files):
@@ -132,20 +155,32 @@ class _Survey:
         order = {rule: number for number, rule in enumerate(RULES)}
         return ConformanceReport(
             violations=tuple(sorted(set(violations), key=lambda it: (order[it.rule], it.url, it.message))),
-            projects=len(projects),
+            projects=len(pages),
             pages=len(chosen_pages),
             files=len(files),
             examined=len(chosen_files),
         )
 
-    def _list(self, root: str) -> tuple[list[ProjectName], list[Violation]]:
-        """The projects of an index, and what its project list breaks."""
-        pages, violations = read_pages(self.fetcher, root, pep503.ROOT, read_project_list)
-        forms = [ProjectList(document=document, page=page) for document, page in pages]
-        violations += (violation for form in forms for check in LIST_CHECKS for violation in check(form))
-        violations += pep691.compare_lists(forms)
-        names = {name for form in forms for link in form.page.links if (name := pep503.project_of(link))}
-        return sorted(names), violations
+    def _read(self, what: str, pages: Sequence[_Page]) -> Iterator[tuple[str, Reading]]:
+        """Read pages, many in one process apart.
+
+        Args:
+            what: they are, in the plural.
+            pages: to be read.
+
+        Returns:
+            The URL of each, without credentials, and what it says.
+        """
+        for start in range(0, len(pages), _IN_ONE_PROCESS):
+            batch = pages[start : start + _IN_ONE_PROCESS]
+            forms = self._each(what, lambda page: self.fetcher.get_page(page.url), batch)
+            calls = (partial(page.read, documents) for page, documents in zip(batch, forms, strict=True))
+            for page, answer in zip(batch, call_apart(calls, self.limits), strict=True):
+                url = without_credentials(page.url)
+                if isinstance(answer, UnreadableError):
+                    yield url, Reading(violations=[READABLE.violation(url, f"the page {answer}")])
+                else:
+                    yield url, Reading.of(answer)
 
     def _slash(self, url: str) -> Iterator[Violation]:
         """What an index breaks for a URL that lacks its slash."""
@@ -153,16 +188,6 @@ class _Survey:
         if not answer.ok or not answer.final_url.endswith("/"):
             told = f"stays at {answer.final_url}" if answer.ok else answer.failure
             yield pep503.SLASH.violation(url, f"the URL without a slash {told}")
-
-    def _detail(self, listed: tuple[str, ProjectName]) -> tuple[list[ProjectDetail], list[Violation]]:
-        """The forms of a project's page, and what they break."""
-        url, project = listed
-        pages, violations = read_pages(self.fetcher, url, pep503.PROJECT, read_project_detail)
-        forms = [ProjectDetail(document=document, page=page, project=project) for document, page in pages]
-        violations += (violation for form in forms for check in DETAIL_CHECKS for violation in check(form))
-        violations += pep691.compare_details(forms)
-        violations += pep792.compare_details(forms)
-        return forms, violations
 
     def _file(self, listed: tuple[str, tuple[Link, str]]) -> tuple[ExaminedFile, list[Violation]]:
         """A file, and what it breaks."""
@@ -177,11 +202,7 @@ class _Survey:
         return [items[number * len(items) // most] for number in range(most)]
 
     def _each(self, what: str, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> Iterator[_Result]:
-        """Do the same with all items, several at a time, and tell how far it is."""
-        pool = ThreadPoolExecutor(self.fetcher.politeness.connections)
-        try:
-            for number, result in enumerate(pool.map(work, items), start=1):
-                self.progress.line(f"{number} of {len(items)} {what}")
-                yield result
-        finally:
-            pool.shutdown(cancel_futures=True)
+        """Do the same with all items, several at a time, and tell how far it is. An interruption waits for none."""
+        for number, result in enumerate(begin(work, items, threads=self.fetcher.politeness.connections), start=1):
+            self.progress.line(f"{number} of {len(items)} {what}")
+            yield result.result()

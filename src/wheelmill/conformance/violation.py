@@ -40,26 +40,29 @@ def installs(what: str) -> Effect:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One sentence of a PEP that an index can break."""
+    """One sentence of a PEP, or of this check itself, that an index can break."""
 
     number: str
-    """The PEP and a count: ``658.2``. A number never changes its meaning."""
+    """The PEP and a count: ``658.2``; ``wheelmill.1`` for one of our own. A number never changes its meaning."""
     text: str
     """The rule itself."""
     section: str
     """The heading that it stands under in the PEP."""
     pip: Effect
     uv: Effect
+    otherwise: Severity
+    """Where neither installer fails."""
 
     @property
     def pep(self) -> str:
-        """``PEP 658``."""
-        return f"PEP {self.number.partition('.')[0]}"
+        """Who says it: ``PEP 658``, or ``wheelmill``."""
+        start = self.number.partition(".")[0]
+        return f"PEP {start}" if start.isdigit() else start
 
     @property
     def severity(self) -> Severity:
         """An error when one of the installers fails."""
-        return Severity.ERROR if self.pip.fails or self.uv.fails else Severity.WARNING
+        return Severity.ERROR if self.pip.fails or self.uv.fails else self.otherwise
 
     def violation(self, url: str, message: str) -> Violation:
         """A page or a file breaks the rule.
@@ -71,9 +74,17 @@ class Rule:
         return Violation(rule=self, url=url, message=message)
 
 
-def rule(number: str, text: str, pip: Effect, uv: Effect | None = None, *, section: str = "Specification") -> Rule:
+def rule(
+    number: str,
+    text: str,
+    pip: Effect,
+    uv: Effect | None = None,
+    *,
+    section: str = "Specification",
+    otherwise: Severity = Severity.WARNING,
+) -> Rule:
     """A rule as it is declared: uv does what pip does where nothing else is said."""
-    return Rule(number=number, text=text, section=section, pip=pip, uv=uv or pip)
+    return Rule(number=number, text=text, section=section, pip=pip, uv=uv or pip, otherwise=otherwise)
 
 
 @dataclass(frozen=True, kw_only=True)

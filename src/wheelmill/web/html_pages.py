@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from wheelmill.web.pages import MAX_DIGITS, Fault, Form, Link, Page, absolute, last_part, shown
 
@@ -16,8 +16,14 @@ def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
         content: the bytes of the page.
         address: the URL that the page came from, after redirects.
         texts: whether the anchors' texts are read too, which takes time and few callers need.
+
+    Raises:
+        MemoryError: there is none for its tree; nothing else keeps the parser from making one.
     """
-    tree = LexborHTMLParser(content)
+    try:
+        tree = LexborHTMLParser(content)
+    except SelectolaxError:
+        raise MemoryError from None
     links: list[Link] = []
     faults: list[Fault] = []
     metas: dict[str | None, str | None] = {}

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import WHEEL, Index, Spoil
+from tests.broken_indexes import GROWING, HANGING, WHEEL, Index, Spoil
 from tests.simple_server import Answer
 from tests.unit.conformance.conftest import Serve, check, detail
 from wheelmill.conformance.run import check_folder
+from wheelmill.system.apart import Limits
 
 DIGITS = "9" * 5000
 """More than Python turns into a number: https://docs.python.org/3/library/stdtypes.html#int-max-str-digits"""
@@ -57,3 +58,20 @@ def test_a_link_that_no_file_of_a_folder_can_have_leads_nowhere(tmp_path: Path) 
     page.write_text("<!DOCTYPE html>" + "".join(f'<a href="{name}">{name}</a>' for name in names))
     numbers = [violation.rule.number for violation in check_folder(tmp_path).violations]
     assert numbers.count("503.9") == len(names)
+
+
+def test_a_page_that_hangs_its_reader_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    pages = {"": b"", "above": b"<a href=x.whl>x.whl</a>", "grows": GROWING, "hangs": HANGING, "last": b"<a href=y>"}
+    links = "".join(f"<a href='{name}/'>{name}</a>" for name in pages if name)
+    for name, body in pages.items():
+        page = tmp_path / "simple" / name / "index.html"
+        page.parent.mkdir()
+        page.write_bytes(
+            b'<!DOCTYPE html><meta name="pypi:repository-version" content="1.4">' + (body or links.encode())
+        )
+    report = check_folder(tmp_path, limits=Limits(seconds=2, memory=512 << 20))
+    assert [(it.rule.severity, it.url, it.message) for it in report.violations if it.rule.number == "wheelmill.1"] == [
+        ("error", "simple/grows/", "the page takes more than 512 MiB of memory"),
+        ("error", "simple/hangs/", "the page takes more than 2 s of CPU time"),
+    ]
+    assert (report.pages, report.files) == (4, 2)

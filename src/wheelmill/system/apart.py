@@ -1,0 +1,123 @@
+"""Calls of our own functions on foreign bytes, in a process apart, which is ended where one of them hangs or grows.
+
+A parser in C lets nobody interrupt it, so the kernel has to. The process is in the sandbox, where this machine has one.
+It is given pickles, which this process wrote, and answers in JSON. It is this program:
+
+    python -P -m wheelmill.system.apart SECONDS BYTES FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pickle
+import resource
+import signal
+import site
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from wheelmill.errors import ProcessError, UnreadableError
+from wheelmill.system.folders import temporary_folder
+from wheelmill.system.process import environment_for_foreign_code
+from wheelmill.system.sandbox import Sandbox
+
+_SHELL: Final = 128
+"""What shells, and bubblewrap, add to the number of a signal that ended a program."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How much one call may take."""
+
+    seconds: int = 30
+    """Of CPU time."""
+    memory: int = 2 << 30
+    """Bytes of address space."""
+
+
+def call_apart(calls: Iterable[Callable[[], object]], limits: Limits) -> Iterator[Any | UnreadableError]:
+    """Make calls one after the other in a process apart.
+
+    Args:
+        calls: can be pickled, and return what JSON knows. None is kept in memory.
+        limits: how much each may take.
+
+    Returns:
+        What each returned, in their order, as JSON has it; for one that went beyond a limit, or broke its process, an
+        error that says which.
+
+    Raises:
+        RuntimeError: a call raised an exception, which is a bug of its function.
+    """
+    with temporary_folder() as folder:
+        count = 0
+        for call in calls:
+            (folder / f"{count:06}.call").write_bytes(pickle.dumps(call))
+            count += 1
+        for number in range(count):
+            answer = folder / f"{number:06}.json"
+            ended = None if answer.exists() else _run(folder, limits)
+            if answer.exists():
+                yield _read_answer(answer, limits)
+            else:
+                (folder / f"{number:06}.call").unlink()
+                yield ended
+
+
+def _read_answer(path: Path, limits: Limits) -> Any | UnreadableError:  # noqa: ANN401 - JSON
+    """What a call returned; an answer of no characters means that there was no memory for one."""
+    content = path.read_bytes()
+    path.unlink()
+    return json.loads(content) if content else UnreadableError(f"takes more than {limits.memory >> 20} MiB of memory")
+
+
+def _run(folder: Path, limits: Limits) -> UnreadableError | None:
+    """Have the calls made that are in a folder; returns what ended the process before it had made all of them."""
+    roots = [Path(__file__).parents[2], *([Path(site.getusersitepackages())] if site.ENABLE_USER_SITE else [])]
+    readable = [path for path in (Path(sys.prefix), Path(sys.base_prefix), *roots) if path.is_dir()]
+    environment = environment_for_foreign_code() | {"PYTHONPATH": os.pathsep.join(map(str, roots))}
+    numbers = (str(limits.seconds), str(limits.memory))
+    try:
+        Sandbox(writable={folder: folder}, readable=readable).run(
+            [sys.executable, "-P", "-m", __name__, *numbers, folder], cwd=folder, env=environment
+        )
+    except ProcessError as error:
+        ended_by = -error.returncode if error.returncode < 0 else error.returncode - _SHELL
+        if ended_by == signal.SIGXCPU:
+            return UnreadableError(f"takes more than {limits.seconds} s of CPU time")
+        if ended_by in set(signal.Signals):
+            return UnreadableError(f"ends the process that reads it ({signal.Signals(ended_by).name})")
+        raise RuntimeError(error.tail) from None
+    return None
+
+
+def main(limits: Limits, folder: Path) -> None:
+    """Make the calls that are in a folder, in the order of their names.
+
+    Args:
+        limits: how much each may take.
+        folder: gets the answers.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+    for path in sorted(folder.glob("*.call")):
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + limits.seconds, hard))
+        try:
+            answer = json.dumps(pickle.loads(path.read_bytes())())  # noqa: S301 - written by the one who started this
+        except MemoryError:
+            answer = ""
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(answer, encoding="ascii")
+        unfinished.rename(path.with_suffix(".json"))
+        path.unlink()
+
+
+if __name__ == "__main__":
+    main(Limits(seconds=int(sys.argv[1]), memory=int(sys.argv[2])), Path(sys.argv[3]))
