@@ -17,10 +17,10 @@ from packaging.version import Version
 
 from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
-from wheelmill.index.rules import changed, contradictions, faults_of_entry, name_faults, vanished
+from wheelmill.index.rules import changed, contradictions, faults_of_entry, vanished
 from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion
-from wheelmill.release.manifest import ListedRelease, ListedWheel
+from wheelmill.release.manifest import ListedRelease, ListedWheel, name_faults
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive

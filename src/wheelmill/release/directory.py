@@ -51,7 +51,7 @@ class DirectoryStore:
 
     @property
     def quotas(self) -> Quotas:
-        """None: a disk takes what fits on it."""
+        """A disk takes any number of wheels."""
         return Quotas()
 
     def tags(self) -> frozenset[ReleaseTag]:

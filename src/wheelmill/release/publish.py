@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.records import LedgerRelease
 from wheelmill.release.ledger.releases import line_of, published, with_releases
-from wheelmill.release.manifest import listed_of
+from wheelmill.release.manifest import entry_of, faults_of_wheel, listed_of, manifest_of
 from wheelmill.release.store import Publication, Publisher, RefusedWheel, Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.record_files import record_bytes
+from wheelmill.wheel.name import WheelName
 
 _Published = Mapping[str, tuple[Sha256, ReleaseTag]]
 """The hash of every published wheel and the release that has it, by file name."""
@@ -106,8 +107,19 @@ def _sort(
         file = wheel.file
         sha256, tag = there.get(file.filename, (file.sha256, None))
         changed = f"was published in {tag} with other bytes; a published wheel never changes: raise the version"
-        if reason := changed if sha256 != file.sha256 else store.reason_to_refuse(file):
+        if reason := changed if sha256 != file.sha256 else store.reason_to_refuse(file) or _unlistable(wheel):
             refused.append(RefusedWheel(filename=file.filename, reason=reason))
         elif tag is None:
             new.append(wheel)
     return new, tuple(refused)
+
+
+def _unlistable(wheel: TestedWheel) -> str | None:
+    """What keeps every index from listing a wheel; None where nothing does."""
+    manifest = manifest_of(ReleaseTag(""), [entry_of(wheel)], now=datetime.now(UTC))
+    try:
+        (entry,) = listed_of(manifest).wheels
+        faults = faults_of_wheel(entry, WheelName.parse(entry.filename))
+    except (ReleaseError, ValueError) as error:
+        faults = str(error).splitlines()
+    return f"would be listed by no index: {'; '.join(faults)}" if faults else None

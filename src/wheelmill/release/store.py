@@ -15,18 +15,24 @@ from typing import Protocol
 
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.releases import Releases
-from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest
+from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest, listed_of
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import Progress
 from wheelmill.system.record_files import record_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS
+from wheelmill.wheel.limits import MAX_WHEEL
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelFile
 
 
 def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
-    """What every release has once: its manifest, and the attestations of its wheels where there are any."""
+    """What every release has once: its manifest, and the attestations of its wheels where there are any.
+
+    Raises:
+        ReleaseError: nobody could read the manifest.
+    """
+    listed_of(manifest)
     bundles = dict.fromkeys(bundle for wheel in wheels for bundle in wheel.bundles)
     attested = {ATTESTATIONS: b"".join(bundle + b"\n" for bundle in bundles)} if bundles else {}
     return {MANIFEST: record_bytes(manifest), **attested}
@@ -82,7 +88,7 @@ class LeftDraft:
 class Quotas:
     """How much a place for releases takes; None where it sets no limit."""
 
-    asset: int | None = None
+    asset: int = MAX_WHEEL
     """Bytes that every file must stay under."""
     wheels: int | None = None
     """How many wheels one release holds."""

@@ -2,6 +2,10 @@
 
 from typing import Final
 
+MAX_WHEEL: Final = 2 << 30
+"""Bytes that a wheel stays under, because GitHub takes no larger asset
+(https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
+
 MAX_TAGS: Final = 1_000
 """Of a file name, whose compressed sets multiply (PEP 425). Real names stand for some dozens."""
 

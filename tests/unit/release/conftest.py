@@ -1,6 +1,7 @@
 """Wheels that passed smoke, and a store to release them into."""
 
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -31,7 +32,7 @@ def certified_wheel(
         content: of its one module; other content, other bytes.
         requires_python: what its METADATA asks for.
         requires: what its METADATA requires.
-        provenance: how it was built.
+        provenance: how it was built; of other bytes, which it is given for.
     """
     project, version, *_ = path.name.split("-")
     metadata = f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n"
@@ -47,7 +48,7 @@ def certified_wheel(
                 policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=13, sass=(), ptx=(), undefined_symbols=0
             ),
             clean_rooms=(CleanRoom(python="3.11.7", installed={project: version}, skipped=()),),
-            provenance=provenance,
+            provenance=replace(provenance, sha256=file.sha256) if provenance else None,
         ),
     )
 

@@ -21,7 +21,7 @@ from wheelmill.release.sbom import sbom_of
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.wheel.name import WheelFile
 
-NAME = "demo-1.0+cu130-cp311-cp311-manylinux_2_28_x86_64.whl"
+NAME = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
 BUILT = replace(
     PROVENANCE,
     patches=(Sha256("2" * 64),),
@@ -44,7 +44,7 @@ def bill_of(wheel: TestedWheel) -> dict[str, Any]:
 def test_it_names_source_patches_toolkit_requirements_and_images(tmp_path: Path) -> None:
     bill = bill_of(certified_wheel(tmp_path / NAME, provenance=BUILT))
     itself = bill["metadata"]["component"]
-    assert itself["purl"].startswith("pkg:pypi/demo@1.0%2Bcu130?file_name=demo-1.0%2Bcu130-cp311")
+    assert itself["purl"].startswith("pkg:pypi/demo@1.0%2Bcu130torch2.11?file_name=demo-1.0%2Bcu130torch2.11-cp311")
     (source,) = itself["pedigree"]["ancestors"]
     assert source["hashes"] == [{"alg": "SHA-256", "content": BUILT.source_sha256}]
     assert source["properties"] == [{"name": "wheelmill:patch:sha256", "value": "2" * 64}]

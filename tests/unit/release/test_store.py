@@ -107,7 +107,8 @@ def test_nothing_to_release_leaves_no_release(store: DirectoryStore) -> None:
 
 def test_published_cells_know_their_release(store: DirectoryStore, tmp_path: Path) -> None:
     other = replace(CELL, torch=None)
-    publish(store, [certified_wheel(tmp_path / FIRST, provenance=PROVENANCE)], now=NOW)
-    publish(store, [certified_wheel(tmp_path / SECOND, provenance=replace(PROVENANCE, cell=other))], now=NOW)
+    with_torch = f"demo-{CELL.version}+{CELL.label}-py3-none-any.whl"
+    publish(store, [certified_wheel(tmp_path / with_torch, provenance=PROVENANCE)], now=NOW)
+    publish(store, [certified_wheel(tmp_path / FIRST, provenance=replace(PROVENANCE, cell=other))], now=NOW)
     publish(store, [certified_wheel(tmp_path / THIRD, provenance=None)], now=NOW)
     assert published(store, pytest.fail).cells == {CELL: "v2026-11-21", other: "v2026-11-21.2"}

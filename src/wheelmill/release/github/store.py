@@ -30,17 +30,14 @@ from wheelmill.release.store import LeftDraft, Quotas, is_date_tag
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.glibc import promised_glibc
+from wheelmill.wheel.limits import MAX_WHEEL
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import PUBLISHED_POLICY
-
-MAX_ASSET: Final = 2 << 30
-"""Bytes that an asset must stay under
-(https://docs.github.com/en/repositories/releasing-projects-on-github/about-releases#storage-and-bandwidth-quotas)."""
 
 MAX_WHEELS: Final = 240
 """In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
 
-QUOTAS: Final = Quotas(asset=MAX_ASSET, wheels=MAX_WHEELS)
+QUOTAS: Final = Quotas(wheels=MAX_WHEELS)
 
 _KEPT: Final = frozenset(string.ascii_letters + string.digits + "-_.+")
 """GitHub replaces other characters in the names of assets, such as the ``!`` of an epoch. It does not say which; wheels
@@ -140,7 +137,7 @@ class GitHubStore:
         """See `Store.reason_to_refuse`."""
         if replaced := "".join(sorted(set(wheel.filename) - _KEPT)):
             return f"has {replaced!r} in its name, which GitHub would replace"
-        if wheel.size >= MAX_ASSET:
+        if wheel.size >= MAX_WHEEL:
             return f"has {wheel.size} bytes; GitHub takes less than 2 GiB: build fewer architectures"
         if newer := [name for name in WheelName.parse(wheel.filename).platforms if not _is_published_policy(name)]:
             return (

@@ -11,6 +11,7 @@ from wheelmill.release.manifest.listed import (
 )
 from wheelmill.release.manifest.read import listed_of, manifest_from
 from wheelmill.release.manifest.record import MANIFEST, SBOM_SUFFIX, Manifest, ManifestEntry, entry_of, manifest_of
+from wheelmill.release.manifest.rules import faults_of_wheel, name_faults, requirement_faults
 
 __all__ = [
     "MANIFEST",
@@ -25,7 +26,10 @@ __all__ = [
     "Manifest",
     "ManifestEntry",
     "entry_of",
+    "faults_of_wheel",
     "listed_of",
     "manifest_from",
     "manifest_of",
+    "name_faults",
+    "requirement_faults",
 ]

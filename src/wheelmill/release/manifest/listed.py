@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from wheelmill.names import (
     CudaVersion,
@@ -26,6 +27,7 @@ from wheelmill.names import (
 )
 from wheelmill.plan.targets import Cell
 from wheelmill.smoke.verdict import THIS_MACHINE
+from wheelmill.wheel.label import Label
 from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 
 SCHEMA: Final = "wheelmill.manifest/1"
@@ -103,6 +105,15 @@ class ListedCell(_Part, frozen=True, kw_only=True):
     torch: str | None
     torch_abi: ListedRange | None = None
     platform: str
+
+    @property
+    def label(self) -> Label:
+        """What its wheels have in their local version.
+
+        Raises:
+            ValueError: one of its words is none.
+        """
+        return _cell_of(replace(self, project="any", version="0")).label
 
 
 class ListedExpectations(_Part, frozen=True, kw_only=True):

@@ -51,7 +51,8 @@ def listed_of(manifest: Manifest) -> ListedRelease:
     Raises:
         ReleaseError: nobody could read it.
     """
-    return manifest_from(record_bytes(manifest), source=f"{manifest.tag}/{MANIFEST}", tag=manifest.tag)
+    source, now = f"{manifest.tag}/{MANIFEST}", manifest.published_at
+    return manifest_from(record_bytes(manifest), source=source, tag=manifest.tag, now=now)
 
 
 def _faults(release: ListedRelease, tag: str | None, now: datetime) -> Iterator[Fault]:

@@ -6,7 +6,8 @@ import pytest
 
 from wheelmill.names import Sha256
 from wheelmill.release.github import Repository
-from wheelmill.release.github.store import MAX_ASSET, GitHubStore
+from wheelmill.release.github.store import GitHubStore
+from wheelmill.wheel.limits import MAX_WHEEL
 from wheelmill.wheel.name import WheelFile
 
 STORE = GitHubStore(repository=Repository(full_name="octo/wheels"))
@@ -43,6 +44,6 @@ def test_a_name_that_github_would_change_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize(("size", "refused"), [(MAX_ASSET - 1, False), (MAX_ASSET, True)])
+@pytest.mark.parametrize(("size", "refused"), [(MAX_WHEEL - 1, False), (MAX_WHEEL, True)])
 def test_assets_stay_below_two_gibibytes(size: int, refused: bool) -> None:  # noqa: FBT001 - a parameter of a test
     assert bool(STORE.reason_to_refuse(wheel("py3-none-any", size=size))) is refused

@@ -1,0 +1,185 @@
+"""What may be said of a wheel in a manifest. A release asks before it publishes, an index before it lists.
+
+What pip and uv do with each was tried on them; see docs/index.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import InvalidName, canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from wheelmill.names import (
+    Architecture,
+    ProjectName,
+    PythonVersion,
+    TorchVersion,
+    read_range,
+    read_requirement,
+)
+from wheelmill.release.manifest.faults import shown
+from wheelmill.release.manifest.listed import ListedEvidence, ListedProvenance, ListedWheel
+from wheelmill.web.origin import Origin
+from wheelmill.web.pages import MAX_DIGITS
+from wheelmill.wheel.limits import MAX_WHEEL
+from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.reserved import reservation
+
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_LONG_NUMBER: Final = re.compile(rf"[0-9]{{{MAX_DIGITS + 1}}}")
+"""uv keeps numbers in 64 bits, and reads no version with a larger one; pip does."""
+_URL: Final = re.compile(r"https://[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+")
+"""The characters of RFC 3986, section 2."""
+
+
+def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
+    """What is wrong with what a manifest says of a wheel: ``size: expected ...``.
+
+    Args:
+        wheel: its entry.
+        name: what its file name says.
+    """
+    certificate = wheel.certificate
+    faults = [*name_faults(wheel.filename, name, wheel.name, wheel.version)]
+    for key, sha256 in ("sha256", wheel.sha256), ("metadata_sha256", wheel.metadata_sha256):
+        if not _SHA256.fullmatch(sha256):
+            faults.append(f"{key}: expected 64 hexadecimal digits in lower case, not {shown(sha256)}")
+    if not 0 < wheel.size < MAX_WHEEL:
+        faults.append(f"size: expected 1 to {MAX_WHEEL - 1:,} bytes, not {shown(wheel.size)}")
+    if wheel.attestation is not None and not _is_https(wheel.attestation):
+        faults.append(f"attestation: expected a URL of https, not {shown(wheel.attestation)}")
+    faults += requirement_faults(wheel.requires_python, wheel.requires_dist)
+    if certificate.sha256 != wheel.sha256:
+        faults.append(f"certificate.sha256: it is the certificate of other bytes, {shown(certificate.sha256)}")
+    faults += _faults_of_evidence(certificate.evidence)
+    if certificate.provenance:
+        faults += _faults_of_provenance(certificate.provenance, wheel, name)
+    return faults
+
+
+def name_faults(filename: str, name: WheelName, project: str, version: str) -> tuple[str, ...]:
+    """What is wrong with a file name, beside the name and the version that METADATA says."""
+    _, written, rest = filename.split("-", 2)
+    return _name_faults(name.project, written, project, version) + _tag_faults(rest)
+
+
+@lru_cache(maxsize=4096)  # wheels of one version have all of these in common
+def _name_faults(project: ProjectName, written: str, metadata_name: str, metadata_version: str) -> tuple[str, ...]:
+    version = Version(written)
+    faults = (
+        _label_fault(version, written),
+        _metadata_fault(project, version, metadata_name, metadata_version),
+        f"filename: the version has a number of more than {MAX_DIGITS} digits"
+        if _LONG_NUMBER.search(written)
+        else None,
+        f"filename: {reason}" if (reason := reservation(project)) else None,
+    )
+    return tuple(filter(None, faults))
+
+
+def _label_fault(version: Version, written: str) -> str | None:
+    """pip and uv normalize the version of a file name; a lock file keeps it as it stands and no longer matches."""
+    label = written.partition("+")[2]
+    if label == (version.local or ""):
+        return None
+    return f"filename: expected the local version '{version.local}', not '{label}': uv.lock keeps what is written"
+
+
+def _metadata_fault(project: ProjectName, version: Version, said: str, said_version: str) -> str | None:
+    """pip refuses a wheel whose METADATA has another name or version; ``uv sync`` installs it again on every run."""
+    try:
+        agree = (canonicalize_name(said, validate=True), Version(said_version)) == (project, version)
+    except (InvalidName, ValueError):
+        agree = False
+    if agree:
+        return None
+    return f"name: METADATA says {shown(said)} {shown(said_version)}, the file name {project} {version}"
+
+
+@lru_cache(maxsize=4096)  # those of one Python and platform share them
+def _tag_faults(text: str) -> tuple[str, ...]:
+    """What pip reads and uv does not: tags in capitals, a build number that is too large."""
+    if text != text.lower() or _LONG_NUMBER.search(text):
+        return (f"filename: expected tags in lower case, and no number of more than {MAX_DIGITS} digits, not '{text}'",)
+    return ()
+
+
+@lru_cache(maxsize=4096)  # wheels of one version require the same
+def requirement_faults(requires_python: str | None, requires_dist: tuple[str, ...]) -> tuple[str, ...]:
+    """What is wrong with what a wheel requires: pip or uv would pass over the wheel."""
+    faults = [("requires_python", _fault_in(read_range, requires_python))] if requires_python is not None else []
+    faults += [
+        ("requires_dist", _fault_in(lambda text: read_requirement(text).specifier, each)) for each in requires_dist
+    ]
+    return tuple(f"{key}: {fault}" for key, fault in faults if fault)
+
+
+def _fault_in(read: Callable[[str], SpecifierSet], text: str) -> str | None:
+    try:
+        for each in read(text):
+            if each.operator == "===":  # compares texts, of which uv takes versions alone
+                Version(each.version)
+    except InvalidVersion as error:
+        return f"{error}, in {shown(text)}"
+    except ValueError as error:
+        return str(error)
+    return f"{shown(text)} has a number of more than {MAX_DIGITS} digits" if _LONG_NUMBER.search(text) else None
+
+
+@lru_cache(maxsize=4096)  # those of one run have one
+def _is_https(url: str) -> bool:
+    try:
+        return bool(_URL.fullmatch(url)) and Origin.of(url).is_secure
+    except ValueError:
+        return False
+
+
+def _faults_of_evidence(evidence: ListedEvidence) -> Iterator[str]:
+    torches = tuple(fit.torch for fit in evidence.window.torches) if evidence.window else ()
+    glibcs = tuple(each for each in (evidence.glibc, evidence.glibcxx) if each is not None)
+    for key, kind, words in (
+        ("sass", "a GPU architecture", _strange(Architecture.of_code, evidence.sass)),
+        ("ptx", "a GPU architecture", _strange(Architecture.of_code, evidence.ptx)),
+        ("glibc", "a version", _strange(Version, glibcs)),
+        ("torch_window.torches", "a torch", _strange(TorchVersion.parse, torches)),
+    ):
+        if words:
+            yield f"certificate.evidence.{key}: expected {kind}, not {', '.join(map(shown, words))}"
+
+
+@lru_cache(maxsize=4096)  # wheels that were built alike have the same words
+def _strange(read: Callable[[str], object], words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words that cannot be read."""
+    return tuple(word for word in words if not _is_read_by(read, word))
+
+
+def _is_read_by(read: Callable[[str], object], word: str) -> bool:
+    try:
+        read(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: WheelName) -> Iterator[str]:
+    """A provenance of other bytes, or of another wheel, says nothing of this one."""
+    key, cell = "certificate.provenance", made.built_for
+    if made.sha256 != wheel.sha256:
+        yield f"{key}.sha256: it is the provenance of other bytes, {shown(made.sha256)}"
+    if not all(map(_SHA256.fullmatch, (made.source_sha256, *made.patches))):
+        yield f"{key}: expected hashes of 64 hexadecimal digits, of the source and of patches"
+    if words := _strange(PythonVersion.parse, made.pythons):
+        yield f"{key}.pythons: expected Pythons, not {', '.join(map(shown, words))}"
+    if words := _strange(Architecture.parse, made.architectures):
+        yield f"{key}.architectures: expected GPU architectures, not {', '.join(map(shown, words))}"
+    try:
+        version = f"{cell.version}{'.' if '+' in cell.version else '+'}{cell.label}"
+        if cell.project != name.project or (version != wheel.version and Version(version) != name.version):
+            yield f"{key}.cell: it is the provenance of a wheel of {shown(cell.project)} {shown(version)}"
+    except ValueError as error:
+        yield f"{key}.cell: {error}"
