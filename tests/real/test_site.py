@@ -42,7 +42,7 @@ NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH = (
 UV = str(Path(sys.executable).with_name("uv"))
 WHEELS = "packages/demo/1.0/cu130torch2.11/"
 PATHS = (
-    *("", "about/", "news/", "packages/demo/", "packages/plain/", "packages/demo/1.0/"),
+    *("", "about/", "news/", "matrix/", "packages/demo/", "packages/plain/", "packages/demo/1.0/"),
     *(WHEELS, f"{WHEELS}#{TAGS}"),
 )
 

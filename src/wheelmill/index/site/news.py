@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from packaging.version import Version
+
 from wheelmill.index.site.addresses import in_url, package_folder
+from wheelmill.index.site.packages import Wheels
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.names import ProjectName
-from wheelmill.wheel.torch_need import words_for
 
 SHOWN: Final = 50
 """Of a page or a feed: readers look more often than that many releases are made."""
@@ -28,7 +30,7 @@ class News:
     url: str
     """Of the first of them by its name; absolute, or relative to the root of the site."""
     facts: tuple[str, ...]
-    """``torch 2.11``, ``CUDA 13.0``, ``linux_x86_64``: what they are for, the newest first."""
+    """What they are for: ``torch 2.8 to 2.11``, ``CUDA 12.8, 13.0``, ``Linux x86_64``."""
 
     @property
     def day(self) -> str:
@@ -47,7 +49,7 @@ class News:
 
     @property
     def summary(self) -> str:
-        """``For torch 2.11, CUDA 13.0, linux_x86_64``, as a sentence."""
+        """``For torch 2.11, CUDA 13.0, Linux x86_64``, as a sentence."""
         return f"For {', '.join(self.facts)}."
 
 
@@ -63,23 +65,20 @@ def news_of(groups: Mapping[ProjectName, Sequence[WheelGroup]], limit: int = SHO
         for group in of_project:
             for published in {wheel.file.uploaded_at for wheel in group.wheels if wheel.file.uploaded_at}:
                 together[published, project, group.kind.version].append(group)
-    newest = sorted(together, key=lambda key: (-key[0].timestamp(), key[1], key[2]))[:limit]
+    newest = sorted(together, key=lambda key: Version(key[2]), reverse=True)
+    newest = sorted(newest, key=lambda key: (-key[0].timestamp(), key[1]))[:limit]
     return tuple(_news(*key, together[key]) for key in newest)
 
 
 def _news(published: datetime, project: ProjectName, version: str, groups: Sequence[WheelGroup]) -> News:
     files = [wheel.file for group in groups for wheel in group.wheels if wheel.file.uploaded_at == published]
-    kinds = [group.kind for group in groups]
-    facts = (
-        *(words_for(kind.torch) for kind in kinds if kind.torch),
-        *(str(kind.built_for) for kind in kinds),
-        *(kind.platform for kind in kinds),
-    )
+    together = Wheels(groups=tuple(groups))
+    cudas = (f"CUDA {', '.join(map(str, together.cudas))}",) if together.cudas else ()
     return News(
         published=published,
         project=project,
         version=version,
         wheels=len(files),
         url=min(files, key=lambda file: file.filename).url,
-        facts=tuple(dict.fromkeys(facts)),
+        facts=(*together.torches, *cudas, *together.platforms),
     )

@@ -76,7 +76,7 @@ def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None) -> Ite
     wheel_pages = WheelPages(templates, projects)
     for package in packages:
         yield from pages_of_package(package, coverage, templates, wheel_pages)
-    yield from more_pages(groups, site.torches, failures, templates, site_url)
+    yield from more_pages(groups, site.torches, coverage, failures, templates=templates, site_url=site_url)
     for file in sorted((resources.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
 

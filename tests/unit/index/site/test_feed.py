@@ -33,7 +33,7 @@ def test_a_reader_finds_what_was_published_the_newest_first(release: Release) ->
     assert not found.bozo
     assert found.version == "atom10"
     assert [entry.title for entry in found.entries] == ["plain-cuda 2.0: 1 wheel", "demo 1.0: 2 wheels"]
-    assert found.entries[1].summary == "For torch 2.11, torch 2.10, CUDA 13.0, linux_x86_64."
+    assert found.entries[1].summary == "For torch 2.10 to 2.11, CUDA 13.0, Linux x86_64."
     assert [entry.updated for entry in found.entries] == ["2026-11-22T12:30:15Z", "2026-11-21T12:30:15Z"]
     assert found.feed.updated == "2026-11-22T12:30:15Z"
     assert [entry.link for entry in found.entries] == [f"{SITE}packages/plain-cuda/2.0/", f"{SITE}packages/demo/1.0/"]
@@ -99,7 +99,7 @@ def test_a_yanked_wheel_is_no_news(release: Release) -> None:
     listing = Listing(yanked=Yanked(wheels={EVERY_KIND[0]: "broken"}))
     pages = people(site_of_releases(release(*EVERY_KIND[:2]), "", listing))
     assert b"demo 1.0: 1 wheel<" in pages["news/feed.xml"]
-    assert "1 wheel for torch 2.10, CUDA 13.0, linux_x86_64" in pages["news/index.html"].decode()
+    assert "1 wheel for torch 2.10, CUDA 13.0, Linux x86_64" in pages["news/index.html"].decode()
 
 
 @pytest.mark.parametrize("path", ["index.html", "news/index.html", "packages/demo/index.html", "about/index.html"])
