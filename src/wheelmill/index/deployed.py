@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
-from typing import Any, Final, Literal, NotRequired
+from typing import Any, Final, Literal, NotRequired, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from wheelmill.errors import ReleaseError, SiteError
+from wheelmill.index.hashes import HASHES, hashes_from_lines, hashes_in_lines, path_of
+from wheelmill.index.site_files import Absent, ReadFile, site_files
 from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest import SCHEMA, ListedRelease, manifest_from
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.origin import without_credentials
 from wheelmill.wheel.attestation import ATTESTATIONS
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +36,7 @@ class Deployed:
     """What it says of the releases whose own manifests could not be read."""
 
 
-ReadDeployed = Callable[[Collection[ReleaseTag]], Deployed]
+ReadDeployed = Callable[[Collection[ListedRelease]], Deployed]
 """Reads the index that people use now; takes the releases whose manifests were read."""
 
 
@@ -47,10 +51,15 @@ class _Wheels(TypedDict):
     wheels: list[_Wheel]
 
 
+class _Hashes(TypedDict):
+    schema: Literal["wheelmill.hashes/1"]
+    releases: dict[ReleaseTag, Sha256]
+
+
 def deployed_wheels(
-    place: str, read: Collection[ReleaseTag], *, none_yet: Callable[[str], None] | None = None
+    place: str, read: Collection[ListedRelease], *, none_yet: Callable[[str], None] | None = None
 ) -> Deployed:
-    """Read ``wheels.json`` of a site.
+    """Read what a site lists: hashes alone where they are enough, else ``wheels.json``.
 
     Args:
         place: the site's folder, or its URL.
@@ -61,18 +70,57 @@ def deployed_wheels(
         SiteError: it has none that can be read.
         NetworkError: its server does not answer.
     """
-    content = _fetch(place, none_yet) if "://" in place else _read(Path(place) / WHEELS_JSON)
-    if content is None:
-        return Deployed()
+    with site_files(place) as content_of:
+        listed = content_of(HASHES)
+        if isinstance(listed, bytes):
+            releases = _parsed(listed, _Hashes, HASHES, place)["releases"]
+            if releases.keys() <= {release.tag for release in read}:
+                return Deployed(hashes=_hashes_of(releases, read, place, content_of))
+        content = content_of(WHEELS_JSON)
+    if isinstance(content, Absent):
+        if none_yet and content.status == HTTPStatus.NOT_FOUND:
+            none_yet(f"{without_credentials(place)} has no index yet: nothing is compared with it")
+            return Deployed()
+        raise SiteError(content.problem, hint="leave --previous out for the first index at a place")
+    site = _parsed(content, _Wheels, WHEELS_JSON, place)
+    hashes = {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
+    tags = {tag for wheel in site["wheels"] if (tag := wheel.get("release"))} - {release.tag for release in read}
+    return Deployed(hashes=hashes, unread=tuple(_manifests_of(content, tags, place)) if tags else ())
+
+
+def _parsed(content: bytes, kind: type[_T], name: str, place: str) -> _T:
     try:
-        site = TypeAdapter(_Wheels).validate_json(content, strict=True)
+        return TypeAdapter(kind).validate_json(content, strict=True)
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(map(str, problem["loc"])) or "the file"
-        raise SiteError(f"{WHEELS_JSON} of {place} cannot be read: {where}: {problem['msg']}") from None
-    hashes = {wheel["filename"]: wheel["sha256"] for wheel in site["wheels"]}
-    tags = {tag for wheel in site["wheels"] if (tag := wheel.get("release"))} - {*read}
-    return Deployed(hashes=hashes, unread=tuple(_manifests_of(content, tags, place)) if tags else ())
+        raise SiteError(f"{name} of {place} cannot be read: {where}: {problem['msg']}") from None
+
+
+def _hashes_of(
+    releases: Mapping[ReleaseTag, Sha256], read: Iterable[ListedRelease], place: str, content_of: ReadFile
+) -> dict[str, Sha256]:
+    """The hashes of all wheels that a site lists; a file is read only for a release that has others by its manifest.
+
+    Raises:
+        SiteError: such a file is not there, or not the one that the list of hashes means.
+    """
+    hashes: dict[str, Sha256] = {}
+    for release in (release for release in read if release.tag in releases):
+        own = {wheel.filename: wheel.sha256 for wheel in release.wheels}
+        if sha256_of_bytes(hashes_in_lines(own)) != releases[release.tag]:
+            content = content_of(path := path_of(release.tag))
+            if isinstance(content, Absent):
+                raise SiteError(content.problem)
+            if sha256_of_bytes(content) != releases[release.tag]:
+                hint = "wait until the site is deployed, and try again"
+                raise SiteError(f"{path} of {place} has another hash than {HASHES} says", hint=hint)
+            try:
+                own = hashes_from_lines(content)
+            except ValueError as error:
+                raise SiteError(f"{path} of {place} cannot be read: {error}") from None
+        hashes |= own
+    return hashes
 
 
 def _manifests_of(content: bytes, tags: Collection[ReleaseTag], place: str) -> Iterator[ListedRelease]:
@@ -122,26 +170,3 @@ _KEPT: Final = (
     "requires_dist",
     "attestation",
 )
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SiteError(f"{path} cannot be read: {error.strerror}", hint=_FIRST) from None
-
-
-def _fetch(site: str, none_yet: Callable[[str], None] | None) -> bytes | None:
-    from wheelmill.web.client import Web  # noqa: PLC0415 - a tenth of a second
-
-    with Web() as web:
-        answer = web.get(url := f"{site.rstrip('/')}/{WHEELS_JSON}")
-    if none_yet and answer.status == HTTPStatus.NOT_FOUND:
-        none_yet(f"{without_credentials(site)} has no index yet: nothing is compared with it")
-        return None
-    if not answer.ok:
-        raise SiteError(f"{without_credentials(url)} cannot be read: {answer.outcome}", hint=_FIRST)
-    return answer.content
-
-
-_FIRST: Final = "leave --previous out for the first index at a place"

@@ -18,6 +18,7 @@ from wheelmill.config.model import Compatibility, Config, Listing
 from wheelmill.errors import NetworkError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.deployed import Deployed, ReadDeployed
+from wheelmill.index.hashes import pages_of_hashes
 from wheelmill.index.render import Page, pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
@@ -80,7 +81,8 @@ def build_index(
         """Read the store when no other process writes the site: who writes last knows most."""
         site = _site_of(store, listing, facts, base_url, read_deployed=read_deployed, signer=signer, warn=warn)
         listed = pages_of_sources(sources) if sources is not None else ()
-        yield from itertools.chain(pages_of(site), listed, site_pages(site, catalogue, site_url=address))
+        people = site_pages(site, catalogue, site_url=address)
+        yield from itertools.chain(pages_of(site), pages_of_hashes(site), listed, people)
 
     with _without_cycles():
         return write_site(pages(), output)
@@ -99,7 +101,7 @@ def _site_of(
     known, shared = store.ledger.manifests(), Shared()
     manifests = [shared.release(manifest) for manifest in every_manifest(store, known, warn)]
     read = {manifest.tag for manifest in manifests}
-    deployed = read_deployed(read)
+    deployed = read_deployed(manifests)
     kept = [manifest for manifest in deployed.unread if store.is_published(manifest.tag)]
     for manifest in kept:
         warn(f"{manifest.tag}: its wheels stay listed as they are in the deployed index; {_MEND}")

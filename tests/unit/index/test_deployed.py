@@ -1,28 +1,35 @@
 """Reading what the index that people use now has."""
 
 import json
+import subprocess
+from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from tests.unit.index.conftest import EVERY_KIND, Release, rendered
+from tests.unit.index.conftest import EVERY_KIND, Release, release_of, rendered
+from tests.unit.release.conftest import NOW
 from wheelmill.errors import SiteError
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.deployed import Deployed, deployed_wheels
+from wheelmill.index.hashes import hashes_from_lines, pages_of_hashes
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
-from wheelmill.names import ReleaseTag
+from wheelmill.release.manifest import ListedRelease
 
 
 def test_a_site_tells_the_next_one_what_it_has(release: Release, tmp_path: Path) -> None:
     manifests = release(*EVERY_KIND)
     write_site(pages_of(site_of_releases(manifests, "")), tmp_path / "site")
     expected = {entry.filename: entry.sha256 for manifest in manifests for entry in manifest.wheels}
-    read = {manifest.tag for manifest in manifests}
-    assert deployed_wheels(str(tmp_path / "site"), read) == Deployed(hashes=expected)
+    assert deployed_wheels(str(tmp_path / "site"), manifests) == Deployed(hashes=expected)
     with serve_folder(tmp_path / "site") as url:
-        assert deployed_wheels(url, read) == deployed_wheels(url.rstrip("/"), read) == Deployed(hashes=expected)
+        assert (
+            deployed_wheels(url, manifests) == deployed_wheels(url.rstrip("/"), manifests) == Deployed(hashes=expected)
+        )
 
 
 def test_what_a_site_lists_of_a_release_makes_the_same_rows_again(release: Release, tmp_path: Path) -> None:
@@ -39,7 +46,7 @@ def test_what_a_site_lists_of_a_release_makes_the_same_rows_again(release: Relea
 def test_a_site_that_does_not_say_enough_of_a_release_is_refused(tmp_path: Path) -> None:
     row = {"filename": EVERY_KIND[0], "sha256": "0" * 64, "release": "v2026-11-21"}
     (tmp_path / "wheels.json").write_text(json.dumps({"schema": "wheelmill.wheels/1", "wheels": [row]}))
-    assert deployed_wheels(str(tmp_path), [ReleaseTag("v2026-11-21")]).hashes == {EVERY_KIND[0]: "0" * 64}
+    assert deployed_wheels(str(tmp_path), [release_of("v2026-11-21", ())]).hashes == {EVERY_KIND[0]: "0" * 64}
     with pytest.raises(SiteError, match=r"wheels\.json of .*v2026-11-21.*size"):
         deployed_wheels(str(tmp_path), ())
 
@@ -83,3 +90,77 @@ def test_what_is_no_wheels_json_is_refused(content: str, problem: str, tmp_path:
     (tmp_path / "wheels.json").write_text(content)
     with pytest.raises(SiteError, match=problem):
         deployed_wheels(str(tmp_path), ())
+
+
+@pytest.fixture
+def site(release: Release, tmp_path: Path) -> tuple[Path, tuple[ListedRelease, ...]]:
+    """A site of two releases without its ``wheels.json``, and their manifests."""
+    release(*EVERY_KIND[:2])
+    manifests = release(*EVERY_KIND[2:], now=NOW - timedelta(days=1))
+    listed = site_of_releases(manifests, "")
+    write_site(chain(pages_of(listed), pages_of_hashes(listed)), tmp_path / "site")
+    (tmp_path / "site" / "wheels.json").unlink()
+    return tmp_path / "site", manifests
+
+
+Site = tuple[Path, tuple[ListedRelease, ...]]
+
+
+def test_hashes_are_enough_where_every_manifest_was_read(site: Site) -> None:
+    folder, manifests = site
+    for file in folder.glob("hashes/*.sha256"):
+        file.unlink()
+    expected = {wheel.filename: wheel.sha256 for manifest in manifests for wheel in manifest.wheels}
+    assert deployed_wheels(str(folder), manifests) == Deployed(hashes=expected)
+    with serve_folder(folder) as url:
+        assert deployed_wheels(url, manifests) == Deployed(hashes=expected)
+
+
+def test_the_hashes_of_a_release_are_read_where_its_manifest_has_other_wheels(site: Site) -> None:
+    folder, manifests = site
+    first, second = manifests
+    (folder / "hashes" / f"{second.tag}.sha256").unlink()
+    one = structs.replace(first, wheels=first.wheels[:1])
+    expected = {wheel.filename: wheel.sha256 for manifest in manifests for wheel in manifest.wheels}
+    assert deployed_wheels(str(folder), [one, second]).hashes == expected
+    changed = structs.replace(first, wheels=(structs.replace(first.wheels[0], sha256="0" * 64), *first.wheels[1:]))
+    assert deployed_wheels(str(folder), [changed, second]).hashes == expected
+
+
+def test_a_site_that_is_replaced_while_it_is_read_is_refused(site: Site) -> None:
+    folder, (first, second) = site
+    path = folder / "hashes" / f"{first.tag}.sha256"
+    path.write_bytes(path.read_bytes().replace(b"demo", b"dome"))
+    with pytest.raises(SiteError, match=r"hashes/v2026-11-2\d\.sha256 of .* has another hash than hashes/index"):
+        deployed_wheels(str(folder), [release_of(first.tag, ()), second])
+    path.unlink()
+    with pytest.raises(SiteError, match=r"hashes/v2026-11-2\d\.sha256 cannot be read: No such file"):
+        deployed_wheels(str(folder), [release_of(first.tag, ()), second])
+
+
+def test_a_release_that_cannot_be_read_is_looked_for_in_all_that_is_listed(site: Site) -> None:
+    folder, (first, _) = site
+    with pytest.raises(SiteError, match=r"wheels\.json cannot be read: No such file"):
+        deployed_wheels(str(folder), [first])
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", '{"schema": "wheelmill.hashes/2", "releases": {}}', '{"schema": "wheelmill.hashes/1"}', "x"]
+)
+def test_a_list_of_hashes_that_is_none_is_refused(content: str, site: Site) -> None:
+    folder, manifests = site
+    (folder / "hashes" / "index.json").write_text(content)
+    with pytest.raises(SiteError, match=r"hashes/index\.json of .* cannot be read: "):
+        deployed_wheels(str(folder), manifests)
+
+
+def test_sha256sum_checks_the_wheels_of_a_release(site: Site, tmp_path: Path) -> None:
+    folder, (first, _) = site
+    sums = folder / "hashes" / f"{first.tag}.sha256"
+    subprocess.run(["sha256sum", "--check", sums], cwd=tmp_path / "releases" / first.tag, check=True)
+
+
+@pytest.mark.parametrize("content", [b"x", b"\xff", b"a  b", b"a  c\na  b\n", b"a b\n"])
+def test_what_are_no_hashes_is_refused(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"expected lines|can't decode"):
+        hashes_from_lines(content)

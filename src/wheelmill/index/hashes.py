@@ -1,0 +1,59 @@
+"""Names and hashes of the wheels of an index: a file for each release, and one with the hashes of these files.
+
+So the next build sees with a few kilobytes that it keeps what this one promised; ``wheels.json`` has a kilobyte for
+every wheel. A release has at most 240 wheels, which never change: its file is read only where its manifest has others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Final
+
+from pydantic_core import to_json
+
+from wheelmill.index.tree import Site
+from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.system.files import sha256_of_bytes
+
+HASHES: Final = "hashes/index.json"
+"""The list of releases, each with the hash of its file."""
+SCHEMA: Final = "wheelmill.hashes/1"
+
+
+def pages_of_hashes(site: Site) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Write the wheels that a site lists, by release."""
+    releases: dict[ReleaseTag, dict[str, Sha256]] = defaultdict(dict)
+    for file in chain.from_iterable(site.files.values()):
+        if file.release:
+            releases[file.release][file.filename] = file.sha256
+    listed: dict[ReleaseTag, Sha256] = {}
+    for tag, hashes in sorted(releases.items()):
+        content = hashes_in_lines(hashes)
+        listed[tag] = sha256_of_bytes(content)
+        yield path_of(tag), [content]
+    yield HASHES, [to_json({"schema": SCHEMA, "releases": listed}), b"\n"]
+
+
+def path_of(release: ReleaseTag) -> str:
+    """Where the file of a release is."""
+    return f"hashes/{release}.sha256"
+
+
+def hashes_in_lines(hashes: Mapping[str, Sha256]) -> bytes:
+    """Write hashes as sha256sum does, sorted by name."""
+    return "".join(f"{sha256}  {name}\n" for name, sha256 in sorted(hashes.items())).encode()
+
+
+def hashes_from_lines(content: bytes) -> dict[str, Sha256]:
+    """Read what `hashes_in_lines` wrote.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    lines = (line.partition("  ") for line in content.decode().splitlines())
+    hashes = {name: Sha256(sha256) for sha256, _, name in lines}
+    if hashes_in_lines(hashes) != content:
+        raise ValueError("expected lines of hashes and names, sorted by name")
+    return hashes
