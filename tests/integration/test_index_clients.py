@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import Command
+from tests.torch_index import write_index_of_torch_wheels
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
-from wheelmill.index.collect import site_of_folder
-from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
-from wheelmill.index.write import write_site
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 
@@ -158,7 +156,7 @@ def for_many(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Itera
     build(python, folder, "site")
     for release in ("2.14.1", "2.15.0"):
         write_wheel(folder / "torch" / f"torch-{release}-py3-none-any.whl")
-    write_site(pages_of(site_of_folder(folder / "torch", "../torch", warn=lambda _text: None)), folder / "usual")
+    write_index_of_torch_wheels(folder / "torch", "../torch", folder / "usual")
     with serve_folder(folder) as url:
         yield url
 

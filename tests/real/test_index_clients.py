@@ -15,9 +15,10 @@ import pytest
 
 from tests.hosts import HOSTS
 from tests.releases import manifests_in
+from tests.torch_index import write_index_of_torch_wheels
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
-from wheelmill.index.collect import site_of_folder, site_of_releases
+from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
@@ -123,9 +124,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_site(pages_of(site_of_releases(manifests_in(store), "../releases")), folder / "site")
     for cuda, torch in COMBINATIONS:
         write_wheel(folder / "torch" / "wheels" / f"torch-{torch}.0+{cuda}-py3-none-any.whl")
-    write_site(
-        pages_of(site_of_folder(folder / "torch" / "wheels", "wheels", warn=lambda _text: None)), folder / "torch"
-    )
+    write_index_of_torch_wheels(folder / "torch" / "wheels", "wheels", folder / "torch")
     return folder
 
 
