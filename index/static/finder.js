@@ -13,7 +13,7 @@ class Finder {
     this.verdict = section.querySelector(".verdict");
     this.answer = section.querySelector("#answer");
     this.root = new URL("./", document.baseURI.split("#")[0]).href;
-    this.fill("project", wheels.data.projects.filter((project) => wheels.of(project).length));
+    this.fill("project", wheels.data.projects);
     this.fill("python", wheels.data.pythons);
     this.fill("cuda", [...wheels.data.cudas].reverse());
     this.fill("torch", [...wheels.data.torches].reverse());
@@ -47,12 +47,25 @@ class Finder {
   }
 
   // What the address says; for the rest, the newest wheel.
-  read() {
+  async read() {
     const given = new URLSearchParams(location.hash.slice(1));
     if (given.has("project")) this.set("project", given.get("project"));
+    if (!(await this.load())) return;
     this.defaults();
     for (const name of FIELDS) if (given.has(name)) this.set(name, given.get(name));
     this.show();
+  }
+
+  // Whether the wheels of the chosen project are there, and it is still chosen.
+  async load() {
+    const { project } = this.choice;
+    try {
+      await this.wheels.load(project);
+    } catch (error) {
+      this.verdict.textContent = error.message;
+      return false;
+    }
+    return project === this.choice.project;
   }
 
   defaults() {
@@ -66,8 +79,9 @@ class Finder {
     if (pythons.length) this.set("python", pythons[Math.floor(pythons.length / 2)]);
   }
 
-  onChange(name) {
+  async onChange(name) {
     if (name === "project") {
+      if (!(await this.load())) return;
       const { python, cuda, torch } = this.choice;
       this.defaults();
       const kept = { ...this.choice, python, cuda, torch };
@@ -104,15 +118,16 @@ class Finder {
       }
     }
     const [row] = this.wheels.fitting(choice);
-    this.verdict.textContent = row ? `${row.project} ${row.exactVersion} fits: ${this.describe(choice)}.` : this.refusal(choice);
+    this.verdict.textContent = row ? this.finding(row, choice) : this.refusal(choice);
     this.verdict.classList.toggle("none", !row);
+    this.verdict.classList.toggle("unsure", Boolean(row) && !isCertain(row, choice));
     this.answer.replaceChildren(row ? this.wheelFor(row, choice) : this.nearestTo(choice));
     if (row) addCopyButtons(this.answer);
   }
 
   wheelFor(row, choice) {
     const part = this.section.querySelector("#found").content.cloneNode(true);
-    const notes = [...notesOn(row, choice, this.wheels.data.drivers[row.cuda]), ...notesOnNames(row, choice, this.wheels)];
+    const notes = [...notesOn(row, choice, this.wheels.data), ...notesOnNames(row, choice, this.wheels)];
     part.querySelector(".notes").append(...notes.map((text) => item(text)));
     for (const [name, text] of Object.entries(commands(row, choice, this.wheels, this.root + treeOf(row, choice.torch)))) {
       part.querySelector(`.${name}`).textContent = text;
@@ -134,6 +149,15 @@ class Finder {
     return this.wheels.of(project).some((row) => row.torches);
   }
 
+  // A wheel fits where its label says for which CUDA it is, and its bytes that they run on the GPU.
+  finding(row, choice) {
+    const wheel = `${row.project} ${row.exactVersion}`;
+    if (!row.cudas) return `${wheel} installs on ${this.describe({ ...choice, cuda: "", torch: "" })}. For which CUDA it is, its version does not say.`;
+    if (!row.cuda) return `${wheel} is for CUDA ${choice.cuda.split(".")[0]}, and does not say for which release of it: ${this.describe(choice)}.`;
+    const fits = `${wheel} fits: ${this.describe(choice)}.`;
+    return isCertain(row, choice) ? fits : `${wheel} is for ${this.describe(choice)}. Whether it runs on compute capability ${choice.gpu} is not known.`;
+  }
+
   refusal(choice) {
     const [forOthers] = this.wheels.fitting({ ...choice, gpu: "" });
     if (choice.platform.startsWith("macosx")) return "There is no CUDA on macOS.";
@@ -142,7 +166,7 @@ class Finder {
       const wanted = [choice.project, choice.version].filter(Boolean).join(" ");
       return `There is no ${wanted} wheel for ${this.describe(choice)}.${hint}`;
     }
-    return `${choice.project} ${forOthers.exactVersion} has no code for GPUs of compute capability ${choice.gpu}; it has ${architectures(forOthers)}.`;
+    return `${choice.project} ${forOthers.exactVersion} has no code that runs on compute capability ${choice.gpu}; it has ${architectures(forOthers)}.`;
   }
 
   offer(changes) {
@@ -166,20 +190,34 @@ class Finder {
   }
 }
 
-function notesOn(row, { gpu, cuda }, driver) {
+function isCertain(row, { gpu }) {
+  return Boolean(row.cuda) && (!gpu || codeFor(row, gpu) !== "unknown");
+}
+
+function notesOn(row, choice, data) {
+  const { gpu, cuda } = choice;
   const notes = [];
-  const how = codeFor(row, gpu);
-  if (gpu && how === "machine code") notes.push(`It has machine code for compute capability ${gpu}.`);
-  if (gpu && how === "PTX") notes.push(`It has portable code (PTX) for compute capability ${gpu}: the driver compiles it at first use, which takes a while.`);
-  if (how === "unknown" && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);
-  if (how === "unknown" && !row.sass.length && !row.ptx.length) notes.push("Which GPUs it has code for is not known.");
+  const [how, architecture] = valueOf(row.runs, gpu) ?? [];
+  if (how === "machine code" && architecture === gpu) notes.push(`It has machine code for compute capability ${gpu}.`);
+  else if (how === "machine code") notes.push(`Its machine code for ${architecture} runs on compute capability ${gpu}.`);
+  if (how === "PTX") notes.push(`It has no machine code that runs on compute capability ${gpu}, but portable code (PTX) for ${architecture}: the driver compiles it at first use, which takes a while.`);
+  if (!how && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);
+  if (!how && !row.sass.length && !row.ptx.length) notes.push("Which GPUs it has code for is not known.");
   if (row.anyTorch) notes.push(`Any torch from ${row.torches[0]} for CUDA ${row.cuda ?? cuda} will do: install it first.`);
   else if (row.torches) notes.push(`Install torch ${row.torches[0]} for CUDA ${row.cuda ?? cuda} first: the wheel is linked to it.`);
-  const needs = [];
-  if (row.glibc) needs.push(`glibc ${row.glibc}`);
+  const needs = row.glibc ? [`glibc ${row.glibc}`] : [];
+  const driver = driverFor(row, choice, data);
   if (driver) needs.push(`NVIDIA driver ${driver}`);
   if (needs.length) notes.push(`It needs ${needs.join(" and ")}, or newer.`);
   return notes;
+}
+
+// The oldest Linux driver that runs the CUDA of a wheel, knows the GPU, and compiles the portable code where it must.
+function driverFor(row, { gpu }, { drivers, gpu_drivers: ofGpus, ptx_drivers: ofPtx }) {
+  if (!row.cuda || row.platform.startsWith("win")) return null;
+  const compiles = codeFor(row, gpu) === "PTX" ? ofPtx[row.cuda] : null;
+  const needed = [drivers[row.cuda], valueOf(ofGpus, gpu), compiles].filter(Boolean);
+  return needed.sort((one, other) => one.localeCompare(other, "en", { numeric: true })).at(-1) ?? null;
 }
 
 function architectures(row) {

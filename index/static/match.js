@@ -4,12 +4,30 @@
 // What each axis costs when it has to change, and each step along it.
 const COST = { version: [4, 1], python: [10, 1], torch: [14, 2], cuda: [16, 3], platform: [200, 0] };
 
+// Those of projects that somebody chose: each has a script of its own, which hands them over.
+const SCRIPTS = new Map();
+
+function addWheels(project, data) {
+  SCRIPTS.set(project, data);
+}
+
 class Wheels {
   constructor(data) {
     this.data = data;
-    this.pythons = data.pythons;
-    this.rows = data.rows.map(([project, version, exact, cuda, torch, platform, code, dependencies, pythons]) => ({
-      project: data.projects[project],
+    this.projects = new Map();
+    for (const [project, wheels] of Object.entries(data.wheels)) this.add(project, wheels);
+  }
+
+  // The wheels of a project, and of those that it needs beside it, as far as this index has them.
+  async load(project) {
+    const lacking = [project, ...this.required(project)].filter((each) => this.data.projects.includes(each) && !this.projects.has(each));
+    await Promise.all(lacking.map((each) => load(`packages/${encodeURIComponent(each)}/wheels.js`)));
+    for (const each of lacking) this.add(each, SCRIPTS.get(each));
+  }
+
+  add(project, data) {
+    const rows = data.rows.map(([version, exact, cuda, torch, platform, code, dependencies, pythons]) => ({
+      project,
       version: data.versions[version],
       exactVersion: data.exact_versions[exact],
       cuda: typeof cuda === "number" ? (data.cudas[cuda] ?? null) : null,
@@ -22,10 +40,11 @@ class Wheels {
       pythons: pythons.map((number) => data.pythons[number]),
       dependencies: data.dependencies[dependencies],
     }));
+    this.projects.set(project, rows);
   }
 
   of(project) {
-    return this.rows.filter((row) => row.project === project);
+    return this.projects.get(project) ?? [];
   }
 
   // The packages of this index that a package needs beside it.
@@ -43,9 +62,10 @@ class Wheels {
     return projects.every((project) => this.data.elsewhere[project] === "same");
   }
 
-  // The rows that fit, the newest version first.
+  // The rows that fit, the newest version first; those whose label says for which CUDA they are before others.
   fitting(choice) {
-    return this.of(choice.project).filter((row) => differences(row, choice).length === 0 && codeFor(row, choice.gpu) !== "");
+    const rows = this.of(choice.project).filter((row) => differences(row, choice).length === 0 && codeFor(row, choice.gpu) !== "");
+    return [...rows.filter((row) => row.cudas), ...rows.filter((row) => !row.cudas)];
   }
 
   // Wheels that differ from the choice in as little as possible: what to change, and to what.
@@ -57,7 +77,7 @@ class Wheels {
       for (const axis of differences(row, choice)) {
         const several = { python: row.pythons, torch: row.torches, cuda: row.cudas }[axis];
         changes[axis] = several ? this.closest(axis, several, choice[axis]) : row[axis];
-        cost += COST[axis][0] + COST[axis][1] * this.steps(axis, choice[axis], changes[axis]);
+        cost += COST[axis][0] + COST[axis][1] * this.steps(axis, choice[axis], changes[axis], choice.project);
       }
       const key = JSON.stringify(changes);
       if (!found.has(key) || found.get(key).cost > cost) found.set(key, { changes, cost });
@@ -70,8 +90,8 @@ class Wheels {
   }
 
   // How far apart two values are; free-threaded Pythons are far from the others.
-  steps(axis, one, other) {
-    const values = { python: this.data.pythons, cuda: this.data.cudas, torch: this.data.torches, version: this.data.versions }[axis];
+  steps(axis, one, other, project) {
+    const values = axis === "version" ? [...new Set(this.of(project).map((row) => row.version))] : this.data[{ python: "pythons", cuda: "cudas", torch: "torches" }[axis]];
     if (!values) return 0;
     const [from, to] = [values.indexOf(one), values.indexOf(other)];
     const threads = axis === "python" && one.endsWith("t") !== other.endsWith("t") ? values.length : 0;
@@ -92,7 +112,13 @@ function differences(row, choice) {
 
 // What a wheel has for a GPU: "machine code", "PTX", "unknown", or "" when it does not run there.
 function codeFor(row, gpu) {
-  return Object.hasOwn(row.runs, gpu) ? row.runs[gpu] : "unknown";
+  const found = valueOf(row.runs, gpu);
+  return found === undefined ? "unknown" : (found?.[0] ?? "");
+}
+
+// What a table has under a name that somebody wrote.
+function valueOf(table, name) {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
 function tagOf(cuda) {

@@ -65,9 +65,9 @@ def test_every_code_runs_on_the_same_gpus() -> None:
     ]
     found = finder_data({DEMO: [WheelGroup(kind=kind, wheels=()) for kind in kinds]}, {}, None)
     gpus = json.dumps([gpu.capability for gpu in CARDS])
-    said = answers(found, f"wheels.rows.map((row) => {gpus}.map((gpu) => codeFor(row, gpu) !== ''))")
+    said = answers(found, f"wheels.of('demo').map((row) => {gpus}.map((gpu) => codeFor(row, gpu) !== ''))")
     assert said == [[not lacks_code_for(gpu, *each, driver=None, cuda=None) for gpu in CARDS] for each in having]
-    unknown = answers(found, "['', '99.0', 'constructor'].map((gpu) => codeFor(wheels.rows[0], gpu))")
+    unknown = answers(found, "['', '99.0', 'constructor'].map((gpu) => codeFor(wheels.of('demo')[0], gpu))")
     assert unknown == ["unknown"] * 3
 
 
@@ -100,7 +100,7 @@ def test_a_wheel_for_many_torches_fits_each_of_them_and_stands_in_its_tree(tmp_p
     choices = json.dumps([{**choice, "torch": str(torch)} for torch in minors])
     assert answers(found, f"{choices}.map((choice) => wheels.fitting(choice).length)") == [0, 1, 1, 1]
     assert answers(found, f"wheels.nearest({choices}[0])") == [{"torch": "2.10"}]
-    row = "wheels.rows[0]"
+    row = "wheels.of('demo')[0]"
     told = answers(found, f"[{row}.exactVersion, treeOf({row}, '2.12'), {row}.anyTorch]")
     assert told == ["1.0+cu130", "cu130/torch2.12/simple/", True]
 

@@ -227,10 +227,10 @@ def test_where_there_is_no_wheel_the_nearest_one_is_offered(page: Page) -> None:
     ("gpu", "text"),
     [
         ("9.0", "It has machine code for compute capability 9.0."),
-        ("8.6", "It has machine code for compute capability 8.6."),
-        ("12.0", "It has portable code (PTX) for compute capability 12.0"),
-        ("7.5", "demo 1.0+cu130torch2.11 has no code for GPUs of compute capability 7.5; it has 8.0, 9.0+PTX."),
-        ("8.7", "has no code for GPUs of compute capability 8.7"),
+        ("8.6", "Its machine code for 8.0 runs on compute capability 8.6."),
+        ("12.0", "no machine code that runs on compute capability 12.0, but portable code (PTX) for 9.0"),
+        ("7.5", "demo 1.0+cu130torch2.11 has no code that runs on compute capability 7.5; it has 8.0, 9.0+PTX."),
+        ("8.7", "has no code that runs on compute capability 8.7"),
     ],
 )
 def test_a_gpu_is_checked_against_the_code_in_the_wheel(gpu: str, text: str, page: Page) -> None:
@@ -368,6 +368,7 @@ def test_without_javascript_addresses_and_packages_are_there(
     page = context.new_page()
     page.goto(site)
     expect(page.locator("#finder")).to_be_hidden()
+    page.get_by_text("The index of each CUDA and torch").click()
     address = page.get_by_role("link", name="torch 2.10").evaluate("link => link.href")
     page.get_by_role("link", name="demo", exact=True).click()
     command = page.locator("pre code", has_text="ADDRESS").inner_text()

@@ -169,3 +169,7 @@ class Catalogue:
     """Made as if nothing were published: its targets are what is wanted, its skips what cannot be or failed."""
     drivers: Mapping[CudaVersion, str]
     """The oldest Linux driver that runs each CUDA release."""
+    ptx_drivers: Mapping[CudaVersion, str] = field(default_factory=dict)
+    """The oldest one that compiles what its compiler writes, where that is known."""
+    gpu_drivers: Mapping[str, str] = field(default_factory=dict)
+    """The oldest one that knows each GPU, by compute capability; none where every driver that runs a CUDA does."""

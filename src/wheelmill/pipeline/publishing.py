@@ -37,6 +37,7 @@ from wheelmill.system.files import write_bytes
 from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS, Signer
+from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile
 
@@ -133,10 +134,13 @@ def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:
         config: the configuration that the packages are built from.
         failures: builds that failed; those whose inputs changed since count as not tried.
     """
+    facts = config.compatibility
     return Catalogue(
         packages=config.packages,
         plan=make_plan(config, Filters(), {}, known_failures(failures)),
-        drivers={cuda: release.minimum_driver for cuda, release in config.compatibility.cuda.items()},
+        drivers={cuda: release.minimum_driver for cuda, release in facts.cuda.items()},
+        ptx_drivers={cuda: release.driver for cuda, release in facts.cuda.items() if release.driver},
+        gpu_drivers={gpu.capability: driver for gpu in CARDS if (driver := facts.first_driver_for(gpu))},
     )
 
 

@@ -104,19 +104,29 @@ def compiles_for(ptx: Architecture, gpu: Architecture) -> bool:
     return (ptx.major, ptx.minor) <= (gpu.major, gpu.minor)
 
 
-def code_for(
+def running_code(
     gpu: Architecture, sass: Iterable[Architecture], ptx: Iterable[Architecture]
-) -> Literal["machine code", "PTX", ""]:
-    """What a wheel has for a GPU; nothing where it does not run there.
+) -> tuple[Literal["machine code", "PTX"], Architecture] | None:
+    """Which code of a wheel runs on a GPU, and what it was written for; None where the wheel does not run there.
 
     Args:
         gpu: the GPU's compute capability.
         sass: the architectures that the wheel has machine code for.
         ptx: the architectures that it has portable assembly for.
     """
-    if any(runs_on(code, gpu) for code in sass):
-        return "machine code"
-    return "PTX" if any(compiles_for(code, gpu) for code in ptx) else ""
+    if machine := [code for code in sass if runs_on(code, gpu)]:
+        return "machine code", max(machine)
+    if portable := [code for code in ptx if compiles_for(code, gpu)]:
+        return "PTX", max(portable)
+    return None
+
+
+def code_for(
+    gpu: Architecture, sass: Iterable[Architecture], ptx: Iterable[Architecture]
+) -> Literal["machine code", "PTX", ""]:
+    """What a wheel has for a GPU, as `running_code` says; nothing where it does not run there."""
+    found = running_code(gpu, sass, ptx)
+    return found[0] if found else ""
 
 
 def lacks_code_for(

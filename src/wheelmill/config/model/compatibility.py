@@ -53,6 +53,9 @@ class CudaRelease(Entry):
     """The toolkit release that is built with: 13.0.2."""
     minimum_driver: Numbers
     """The oldest Linux driver that runs it: 580.65.06."""
+    driver: Numbers | None = None
+    """The oldest Linux driver that knows it, so that it compiles its portable assembly and knows its architectures:
+    570.26. None where that was not looked up."""
     host_gcc: WholeNumber
     """The newest major release of GCC that its nvcc takes."""
     architectures: Annotated[frozenset[Capability], Items(at_least=1)]
@@ -143,6 +146,12 @@ class Compatibility(ConfigFile):
                     yield place, f"expected a release such as '{example}', not '{entry.release}'"
         if self.torch.candidates and not self.torch.test_index:
             yield ("torch", "candidates"), "expected 'test_index' above, the index that has them"
+
+    def first_driver_for(self, gpu: Architecture) -> str | None:
+        """The oldest Linux driver that knows a GPU; None where those of older CUDA releases than these may, too."""
+        first, *_ = ascending = sorted(self.cuda)
+        knowing = next((cuda for cuda in ascending if gpu.capability in self.cuda[cuda].architectures), None)
+        return self.cuda[knowing].driver if knowing and knowing != first else None
 
     @functools.cached_property
     def torch_pythons(self) -> tuple[PythonVersion, ...]:

@@ -6,9 +6,10 @@ What is not known has no fact, and nothing is said that no certificate holds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from html import escape
-from typing import Final
+from typing import Final, Self
 
 from wheelmill.index.rows import href
 from wheelmill.index.tree import IndexFile
@@ -17,13 +18,49 @@ from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, ListedEvidence, Li
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system.units import duration, size
 from wheelmill.web.pages import SIDECAR_SUFFIX
-from wheelmill.wheel.gpu_code import CARDS, code_for
+from wheelmill.wheel.gpu_code import CARDS, running_code
 from wheelmill.wheel.torch_window import TorchWindow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """How many wheels of an index passed what: every sentence about all of them follows from these."""
+
+    wheels: int
+    examined: int
+    """Those with a certificate."""
+    imported: int
+    """Those that were installed and imported wherever they were tried."""
+    ran: int
+    """Those whose kernels ran on a GPU."""
+    allowed: int
+    """Those with a fault that does not refuse them."""
+
+    @classmethod
+    def of(cls, files: Sequence[IndexFile]) -> Self:
+        """Count what certificates say."""
+        kept = [file.certificate for file in files if file.certificate]
+        return cls(
+            wheels=len(files),
+            examined=len(kept),
+            imported=sum(bool(each.clean_rooms) and all(room.imported for room in each.clean_rooms) for each in kept),
+            ran=sum(any(room.gpus for room in each.clean_rooms) for each in kept),
+            allowed=sum(any(finding.reason for finding in each.findings) for each in kept),
+        )
+
+    @property
+    def all(self) -> bool:
+        """Whether every wheel was installed and imported."""
+        return 0 < self.imported == self.wheels
+
 
 Facts = Iterable[tuple[str, str]]
 """Titles, and what is so, as HTML."""
 
-_RUNS: Final = {"machine code": "runs its machine code", "PTX": "its driver compiles the PTX at first use"}
+_RUNS: Final = {
+    "machine code": "runs its machine code for {}",
+    "PTX": "the driver compiles its PTX for {} at first use",
+}
 
 
 def table_of(facts: Facts) -> str:
@@ -67,8 +104,11 @@ def _capabilities(codes: tuple[str, ...]) -> str:
 def _gpus(sass: tuple[str, ...], ptx: tuple[str, ...]) -> str:
     """The GPUs that run it, with how; GPUs are named by their compute capability, which their names do not tell."""
     codes = [[Architecture.of_code(code) for code in each] for each in (sass, ptx)]
-    found = [(gpu, cards, how) for gpu, cards in CARDS.items() if (how := code_for(gpu, *codes))]
-    lines = [f"<li><b>{gpu}</b> {', '.join(cards)}: {_RUNS[how]}</li>" for gpu, cards, how in found]
+    lines = [
+        f"<li><b>{gpu}</b> {', '.join(cards)}: {_RUNS[found[0]].format(found[1].capability)}</li>"
+        for gpu, cards in CARDS.items()
+        if (found := running_code(gpu, *codes))
+    ]
     return f'<ul class="plain">{"".join(lines)}</ul>' if lines else "no GPU that is known here"
 
 
@@ -125,6 +165,9 @@ def wheel_facts(file: IndexFile) -> Iterator[tuple[str, str]]:
         yield "Compiled in", duration(made.seconds)
     if certificate and certificate.clean_rooms:
         yield "Tried", _rooms(certificate.clean_rooms)
+    for finding in certificate.findings if certificate else ():
+        why = f"allowed, because: {finding.reason}" if finding.reason else "a warning"
+        yield "Found", f"<code>{escape(finding.code)}</code> {escape(finding.detail)} ({escape(why)})"
 
 
 def _rooms(rooms: Sequence[ListedRoom]) -> str:

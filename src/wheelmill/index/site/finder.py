@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import TypedDict, TypeVar
 
 from wheelmill.config.model import NameElsewhere
@@ -11,7 +11,7 @@ from wheelmill.index.site.pythons import covered_pythons
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import Architecture, CudaVersion, ProjectName, PythonVersion, StableTorch, TorchNeed, TorchVersion
-from wheelmill.wheel.gpu_code import CARD_WORDS, CARDS, code_for
+from wheelmill.wheel.gpu_code import CARD_WORDS, CARDS, running_code
 from wheelmill.wheel.label import BuiltFor
 
 Value = TypeVar("Value", bound=Hashable)
@@ -24,17 +24,15 @@ class GpuCode(TypedDict):
     """Architectures with machine code."""
     ptx: list[str]
     """Architectures with portable assembly."""
-    runs: dict[str, str]
-    """For every compute capability that people may have: ``machine code``, ``PTX``, or nothing where it does not run.
-
-    Empty where it is not known what wheels have.
+    runs: dict[str, tuple[str, str] | None]
+    """For every compute capability that people may have: ``machine code`` or ``PTX``, and the architecture that it is
+    for; null where it does not run. Empty where it is not known what wheels have.
     """
 
 
-class FinderData(TypedDict):
-    """What ``finder.js`` reads."""
+class ProjectWheels(TypedDict):
+    """The wheels of one project, as numbers that point into lists."""
 
-    projects: list[str]
     versions: list[str]
     exact_versions: list[str]
     """With their labels."""
@@ -45,28 +43,46 @@ class FinderData(TypedDict):
     platforms: list[tuple[str, str | None]]
     """Each with a glibc: the oldest that wheels run on."""
     code: list[GpuCode]
+    dependencies: list[list[str]]
+    """What wheels require beside torch and projects of this index."""
+    rows: list[list[int | list[int]]]
+    """Version, exact version, CUDA, torch, platform, GPU code, dependencies, Pythons.
+
+    A row for wheels that differ in Python only, the newest version first; -1 is none. CUDA and torch are a list where
+    any of several will do. Wheels for no CUDA, such as ROCm's, have no row.
+    """
+
+
+class FinderData(TypedDict):
+    """What ``finder.js`` reads."""
+
+    projects: list[str]
+    """Those with wheels."""
+    pythons: list[str]
+    """Ascending, as are CUDA and torch."""
+    cudas: list[str]
+    torches: list[str]
     drivers: dict[str, str]
-    """The oldest NVIDIA driver for each CUDA."""
+    """The oldest Linux driver that runs each CUDA."""
+    ptx_drivers: dict[str, str]
+    """The oldest one that compiles the portable assembly of each, where it is known."""
+    gpu_drivers: dict[str, str]
+    """The oldest one that knows each GPU, by compute capability; none where every driver that runs a CUDA does."""
     cards: dict[str, Sequence[str]]
     """The words that tell each card, by compute capability."""
     requires: dict[str, list[str]]
     """Projects of this index that others need beside them."""
     elsewhere: dict[str, NameElsewhere]
     """What the package index has under the names of projects, where that is known."""
-    dependencies: list[list[str]]
-    """What wheels require beside torch and projects of this index."""
-    rows: list[list[int | list[int]]]
-    """Project, version, exact version, CUDA, torch, platform, GPU code, dependencies, Pythons.
+    wheels: dict[str, ProjectWheels]
+    """Those of projects; none on the page, which asks for a project when somebody chooses it."""
 
-    A row for wheels that differ in Python only. Those of a project stand together, the newest version first; -1 is
-    none. CUDA and torch are a list where any of several will do. Wheels for no CUDA, such as ROCm's, have no row.
-    """
+
+Trees = Mapping[CudaVersion, Sequence[TorchVersion]]
 
 
 def finder_data(
-    groups: Mapping[ProjectName, Sequence[WheelGroup]],
-    trees: Mapping[CudaVersion, Sequence[TorchVersion]],
-    catalogue: Catalogue | None,
+    groups: Mapping[ProjectName, Sequence[WheelGroup]], trees: Trees, catalogue: Catalogue | None
 ) -> FinderData:
     """Gather what the finder needs.
 
@@ -75,34 +91,54 @@ def finder_data(
         trees: the torches that have a tree, by CUDA, for wheels that any torch of a range will do for.
         catalogue: the plan, which names Pythons that no wheel names, the drivers, and what packages require.
     """
-    shown = {project: list(filter(_is_for_cuda, of_project)) for project, of_project in groups.items()}
+    shown = {project: found for project, each in groups.items() if (found := list(filter(_is_for_cuda, each)))}
     every_group = [group for of_project in shown.values() for group in of_project]
-    pythons = _numbers_of(sorted(_pythons(every_group, catalogue)))
-    cudas = _numbers_of(_cudas([group.kind.built_for for group in every_group]))
-    torches = _numbers_of(sorted({torch for group in every_group for torch in _torches_for(group, trees)}))
-    versions = _numbers_of(group.kind.version for group in every_group)
-    exact_versions = _numbers_of(group.kind.exact_version for group in every_group)
-    platforms = _numbers_of((group.kind.platform, group.kind.glibc) for group in every_group)
-    codes = _numbers_of((group.kind.sass, group.kind.ptx) for group in every_group)
-    dependencies = _numbers_of(dependencies_of(group.requires_dist, groups) for group in every_group)
+    pythons = sorted(_pythons(every_group, catalogue))
+    cudas = _cudas([group.kind.built_for for group in every_group])
+    torches = sorted({torch for group in every_group for torch in _torches_for(group, trees)})
+    drivers = catalogue.drivers if catalogue else {}
+    ptx_drivers = catalogue.ptx_drivers if catalogue else {}
+    return FinderData(
+        projects=list(shown),
+        pythons=[str(python) for python in pythons],
+        cudas=[str(cuda) for cuda in cudas],
+        torches=[str(torch) for torch in torches],
+        drivers={str(cuda): drivers[cuda] for cuda in cudas if cuda in drivers},
+        ptx_drivers={str(cuda): ptx_drivers[cuda] for cuda in cudas if cuda in ptx_drivers},
+        gpu_drivers=dict(catalogue.gpu_drivers) if catalogue else {},
+        cards={gpu.capability: words for gpu, words in CARD_WORDS.items()},
+        requires={project: list(required) for project, required in required_here(groups, catalogue).items()},
+        elsewhere={str(project): claim for project, claim in names_elsewhere(catalogue).items()},
+        wheels={project: _wheels_of(each, groups, pythons, trees) for project, each in shown.items()},
+    )
+
+
+def _wheels_of(
+    groups: Sequence[WheelGroup], here: Container[ProjectName], every_python: Sequence[PythonVersion], trees: Trees
+) -> ProjectWheels:
+    covered = {pythons: covered_pythons(tuple(every_python), pythons) for pythons in {each.pythons for each in groups}}
+    pythons = _numbers_of(sorted({python for each in covered.values() for python in each}))
+    cudas = _numbers_of(_cudas([group.kind.built_for for group in groups]))
+    torches = _numbers_of(sorted({torch for group in groups for torch in _torches_for(group, trees)}))
+    versions = _numbers_of(group.kind.version for group in groups)
+    exact_versions = _numbers_of(group.kind.exact_version for group in groups)
+    platforms = _numbers_of((group.kind.platform, group.kind.glibc) for group in groups)
+    codes = _numbers_of((group.kind.sass, group.kind.ptx) for group in groups)
+    dependencies = _numbers_of(dependencies_of(group.requires_dist, here) for group in groups)
     rows: list[list[int | list[int]]] = [
         [
-            number,
             versions[(kind := group.kind).version],
             exact_versions[kind.exact_version],
             _cuda_column(kind.built_for, cudas),
             _torch_column([torches[torch] for torch in _torches_for(group, trees)], kind.torch),
             platforms[kind.platform, kind.glibc],
             codes[kind.sass, kind.ptx],
-            dependencies[dependencies_of(group.requires_dist, groups)],
-            [pythons[python] for python in covered_pythons(tuple(pythons), group.pythons)],
+            dependencies[dependencies_of(group.requires_dist, here)],
+            [pythons[python] for python in covered[group.pythons]],
         ]
-        for number, of_project in enumerate(shown.values())
-        for group in of_project
+        for group in groups
     ]
-    drivers = catalogue.drivers if catalogue else {}
-    return FinderData(
-        projects=list(groups),
+    return ProjectWheels(
         versions=list(versions),
         exact_versions=list(exact_versions),
         pythons=[str(python) for python in pythons],
@@ -110,10 +146,6 @@ def finder_data(
         torches=[str(torch) for torch in torches],
         platforms=list(platforms),
         code=[_gpu_code(sass, ptx) for sass, ptx in codes],
-        drivers={str(cuda): drivers[cuda] for cuda in cudas if cuda in drivers},
-        cards={gpu.capability: words for gpu, words in CARD_WORDS.items()},
-        requires={project: list(required) for project, required in required_here(groups, catalogue).items()},
-        elsewhere={str(project): claim for project, claim in names_elsewhere(catalogue).items()},
         dependencies=[list(texts) for texts in dependencies],
         rows=rows,
     )
@@ -156,8 +188,15 @@ def _gpu_code(sass: Sequence[Architecture], ptx: Sequence[Architecture]) -> GpuC
     return GpuCode(
         sass=[each.capability for each in sass],
         ptx=[each.capability for each in ptx],
-        runs={gpu.capability: code_for(gpu, sass, ptx) for gpu in CARDS} if sass or ptx else {},
+        runs={gpu.capability: _running_code(gpu, sass, ptx) for gpu in CARDS} if sass or ptx else {},
     )
+
+
+def _running_code(
+    gpu: Architecture, sass: Sequence[Architecture], ptx: Sequence[Architecture]
+) -> tuple[str, str] | None:
+    found = running_code(gpu, sass, ptx)
+    return (found[0], found[1].capability) if found else None
 
 
 def _numbers_of(values: Iterable[Value]) -> dict[Value, int]:

@@ -9,8 +9,9 @@ from jinja2 import Environment
 from pydantic_core import to_json
 
 from wheelmill.index.render import Page, site_templates
-from wheelmill.index.site.addresses import in_url, page_number, wheels_folder
+from wheelmill.index.site.addresses import in_url, package_folder, page_number, wheels_folder
 from wheelmill.index.site.coverage import planned_coverage
+from wheelmill.index.site.evidence import Tried
 from wheelmill.index.site.failures import failures_of
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.installing import dependencies_of, install_command
@@ -51,28 +52,32 @@ def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None) -> Ite
         for project in projects
     }
     packages = list(package_pages(site, groups, coverage, catalogue))
-    every_file = list(chain(*site.projects.values()))
-    certified = all(file.certificate for file in every_file)
+    every_file = [file for file in chain(*site.projects.values()) if file.yanked is None]
+    tried = Tried.of(every_file)
     failures = failures_of(catalogue)
     templates = _templates(site.torches, frozenset(projects))
     templates.globals["failed"] = failures.keys()
+    found = finder_data(groups, site.torches, catalogue)
     start = templates.get_template("site/start.html").render(
         root="./",
-        certified=certified,
+        tried=tried,
         packages=packages,
-        topics=by_topic(packages),
-        wheel_count=sum(package.wheel_count for package in packages),
+        built=[package for package in packages if package.wheel_count],
+        planned=[package for package in packages if not package.wheel_count],
         updated=max((file.uploaded_at for file in every_file if file.uploaded_at), default=None),
         families=site.torches,
         pin_example=_pin_example(packages),
         gpus={gpu: ", ".join(cards) for gpu, cards in CARDS.items()},
         platforms=PLATFORMS,
-        finder=finder_data(groups, site.torches, catalogue),
+        finder={**found, "wheels": {}},
     )
     yield "index.html", [start.encode()]
-    about = templates.get_template("site/about.html").render(root="../", certified=certified)
+    about = templates.get_template("site/about.html").render(root="../", tried=tried)
     yield "about/index.html", [about.encode()]
     yield "packages/packages.js", [_search_data(packages)]
+    for name, wheels in found["wheels"].items():
+        script = b'"use strict";\naddWheels(' + to_json(name) + b", " + to_json(wheels) + b");\n"
+        yield f"{package_folder(ProjectName(name))}wheels.js", [script]
     wheel_pages = WheelPages(templates, projects)
     for package in packages:
         yield from pages_of_package(package, coverage, templates, wheel_pages)
@@ -97,6 +102,7 @@ def _templates(trees: Trees, projects: Container[ProjectName]) -> Environment:
     templates = site_templates()
     templates.globals |= {"signs": SIGNS, "words": WORDS}
     templates.filters |= {
+        "by_topic": by_topic,
         "body": lambda table, folder: body_of(table, folder, trees),
         "command": lambda package, requirement, group: install_command(
             requirement,

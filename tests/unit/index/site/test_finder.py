@@ -7,7 +7,7 @@ from msgspec import structs
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.plan.examples import CONFIG, CUDA_13, DEMO, PLAIN
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.site.finder import FinderData, finder_data
+from wheelmill.index.site.finder import FinderData, ProjectWheels, finder_data
 from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import TorchVersion, project_name
@@ -29,18 +29,18 @@ def data(manifests: tuple[ListedRelease, ...], catalogue: Catalogue | None = Non
 def test_a_wheel_for_many_torches_names_all_that_have_a_tree(release: Release) -> None:
     found = data(release("demo-1.0+cu130-cp39-abi3-manylinux_2_28_x86_64.whl", requires=("torch>=2.10",)))
     assert found["torches"] == ["2.10", "2.11"]
-    assert [row[4] for row in found["rows"]] == [[0, 1]]
+    assert [row[3] for row in found["wheels"]["demo"]["rows"]] == [[0, 1]]
 
 
 def test_labels_of_others_name_their_cuda_and_those_for_no_cuda_are_left_out(release: Release) -> None:
     labels = ("cu132torch2.13gite2743ab", "cu12torch2.8cxx11abitrue", "cu126", "cuda12.8.torch2.10.0", "rocm6.4", "cpu")
-    found = data(release(*(f"demo-1.0+{label}-cp311-cp311-linux_x86_64.whl" for label in labels)))
+    found = data(release(*(f"demo-1.0+{label}-cp311-cp311-linux_x86_64.whl" for label in labels)))["wheels"]["demo"]
     read = {
-        found["exact_versions"][row[2]]: [
-            found["cudas"][each] for each in (row[3] if isinstance(row[3], list) else [row[3]])
+        found["exact_versions"][row[1]]: [
+            found["cudas"][each] for each in (row[2] if isinstance(row[2], list) else [row[2]])
         ]
         for row in found["rows"]
-        if isinstance(row[2], int)
+        if isinstance(row[1], int)
     }
     assert read == {
         "1.0+cu132torch2.13gite2743ab": ["13.2"],
@@ -52,18 +52,22 @@ def test_labels_of_others_name_their_cuda_and_those_for_no_cuda_are_left_out(rel
 
 def test_a_major_release_that_is_named_alone_can_be_chosen(release: Release) -> None:
     found = data(release("demo-1.0+cu12torch2.8cxx11abitrue-cp311-cp311-linux_x86_64.whl"))
-    assert (found["cudas"], found["rows"][0][3]) == (["12.0"], [0])
+    assert (found["cudas"], found["wheels"]["demo"]["rows"][0][2]) == (["12.0"], [0])
 
 
 def rows(found: FinderData) -> list[tuple[str, ...]]:
     """Project, version, CUDA, torch and Pythons of the rows, as a person reads them."""
-    lists = (found["projects"], found["versions"], found["exact_versions"], found["cudas"], found["torches"])
+    return [(project, *row) for project, wheels in found["wheels"].items() for row in rows_of(wheels)]
+
+
+def rows_of(wheels: ProjectWheels) -> list[tuple[str, ...]]:
+    lists = (wheels["versions"], wheels["exact_versions"], wheels["cudas"], wheels["torches"])
     read = []
-    for row in found["rows"]:
-        numbers = [number for number in row[:5] if isinstance(number, int)]
+    for row in wheels["rows"]:
+        numbers = [number for number in row[:4] if isinstance(number, int)]
         pythons = row[-1] if isinstance(row[-1], list) else []
         words = ("-" if number < 0 else of[number] for of, number in zip(lists, numbers, strict=True))
-        read.append((*words, " ".join(found["pythons"][python] for python in pythons)))
+        read.append((*words, " ".join(wheels["pythons"][python] for python in pythons)))
     return read
 
 
@@ -81,7 +85,7 @@ def test_wheels_that_differ_in_python_share_a_row(release: Release) -> None:
     names = [f"demo-1.0+cu130torch2.11-cp3{minor}-cp3{minor}-manylinux_2_28_x86_64.whl" for minor in (9, 10, 12)]
     found = data(release(*names))
     assert found["pythons"] == ["3.9", "3.10", "3.12"]
-    assert [row[-1] for row in found["rows"]] == [[0, 1, 2]]
+    assert [row[-1] for row in found["wheels"]["demo"]["rows"]] == [[0, 1, 2]]
 
 
 def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None:
@@ -90,10 +94,14 @@ def test_machine_code_and_portable_code_are_told_apart(release: Release) -> None
     evidence = structs.replace(entry.certificate.evidence, sass=("sm_120", "sm_90a"), ptx=("compute_120",))
     entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
     found = data((structs.replace(manifest, wheels=(entry,)),))
-    (code,) = found["code"]
+    (code,) = found["wheels"]["demo"]["code"]
     assert (code["sass"], code["ptx"]) == (["9.0a", "12.0"], ["12.0"])
     runs = {gpu: how for gpu, how in code["runs"].items() if how}
-    assert runs == {"9.0": "machine code", "12.0": "machine code", "12.1": "machine code"}
+    assert runs == {
+        "9.0": ("machine code", "9.0a"),
+        "12.0": ("machine code", "12.0"),
+        "12.1": ("machine code", "12.0"),
+    }
 
 
 def test_of_wheels_that_nobody_looked_into_no_gpu_is_known(release: Release) -> None:
@@ -101,7 +109,7 @@ def test_of_wheels_that_nobody_looked_into_no_gpu_is_known(release: Release) -> 
     (entry,) = manifest.wheels
     evidence = structs.replace(entry.certificate.evidence, sass=(), ptx=())
     entry = structs.replace(entry, certificate=structs.replace(entry.certificate, evidence=evidence))
-    (code,) = data((structs.replace(manifest, wheels=(entry,)),))["code"]
+    (code,) = data((structs.replace(manifest, wheels=(entry,)),))["wheels"]["demo"]["code"]
     assert code["runs"] == {}
 
 
@@ -134,5 +142,6 @@ def test_ten_thousand_wheels_are_small(release: Release) -> None:
         structs.replace(entry, filename=name, name=name.split("-")[0], version=name.split("-")[1]) for name in names
     )
     found = data((structs.replace(manifest, wheels=wheels),))
-    assert len(found["rows"]) == 2_000
-    assert len(str(found)) < 100_000
+    assert sum(len(wheels["rows"]) for wheels in found["wheels"].values()) == 2_000
+    assert len(str({**found, "wheels": {}})) < 10_000
+    assert max(len(str(wheels)) for wheels in found["wheels"].values()) < 5_000

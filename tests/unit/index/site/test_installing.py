@@ -71,7 +71,7 @@ def test_a_package_that_requires_such_a_name_is_asked_of_this_index_alone_too(re
     groups = {project: wheel_groups(files) for project, files in site.projects.items()}
     found = finder_data(groups, {}, known)
     assert (found["requires"], found["elsewhere"]) == ({"demo": ["plain"]}, {"demo": "same", "plain": "other"})
-    assert found["dependencies"] == [['einops>=0.8; python_version < "3.13"']]
+    assert found["wheels"]["demo"]["dependencies"] == [['einops>=0.8; python_version < "3.13"']]
 
 
 def test_pages_say_whose_the_name_is(release: Release) -> None:
