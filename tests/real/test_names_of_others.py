@@ -102,7 +102,9 @@ def contents(url: str, folder: Path) -> dict[str, str]:
 def shown_by_the_finder(site: Site, known: Catalogue, url: str) -> dict[str, str]:
     """What the finder's script gives for a choice."""
     groups = {project: wheel_groups(files) for project, files in site.projects.items()}
-    scripts = "".join((resources.INDEX / "static" / f"{name}.js").read_text() for name in ("match", "install"))
+    scripts = "".join(
+        (resources.INDEX / "static" / f"{name}.js").read_text() for name in ("match", "projects", "install")
+    )
     program = f"""{scripts}
 const wheels = new Wheels(JSON.parse(require('fs').readFileSync(0)));
 const [row] = wheels.fitting({json.dumps(CHOICE)});
