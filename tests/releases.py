@@ -13,4 +13,4 @@ def manifests_in(store: Releases, warn: Callable[[str], None] | None = None) -> 
         raise AssertionError(text)
 
     tell = warn or refuse
-    return tuple(every_manifest(store, store.ledger.manifests(), tell))
+    return tuple(every_manifest(store, store.ledger.manifests(), tell, lambda _tag, fault: tell(fault)))

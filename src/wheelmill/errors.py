@@ -12,6 +12,7 @@ Only the command line catches these; a traceback is a bug.
     +- SmokeError            5
     +- ReleaseError          6
     |  +- RejectedError      6   GitHub will not do what it was asked
+    |  +- ManifestError      6   what a release says of itself cannot be
     +- SiteError             7   the index
     +- NoWheelError          8   nothing there fits the target
     +- InstallError          2   uv or pip could not do it; what they said is in the message
@@ -113,6 +114,10 @@ class RejectedError(ReleaseError):
         """Whether the reason is a tag that a release had which was removed: nothing gets that name again."""
         self.status = status
         """The number of the answer (RFC 9110, section 15)."""
+
+
+class ManifestError(ReleaseError):
+    """A manifest of ours was changed, or made by a newer version of ours; names every fault."""
 
 
 class SiteError(WheelmillError):

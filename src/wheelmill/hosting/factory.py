@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
-from wheelmill.release.store import date_tags
+from wheelmill.release.tags import date_tags
 
 TAG: Final = next(date_tags(date(2026, 11, 22)))
 """A release's tag as all are, for rules that go by names."""

@@ -46,6 +46,7 @@ def site_of_releases(
     torches: Torches = NO_TORCHES,
     absent: Mapping[ReleaseTag, Container[str]] = NOTHING_ABSENT,
     deployed: Mapping[str, Sha256] = NOTHING_DEPLOYED,
+    faults: Iterable[str] = (),
 ) -> Site:
     """Make the site of all releases.
 
@@ -56,13 +57,14 @@ def site_of_releases(
         torches: those that are published for each CUDA, for wheels that any torch of a range will do for.
         absent: the names of files that a manifest names and its release lacks, by the release's tag.
         deployed: hashes by file name, of wheels that people may count on: those of the index that they use now.
+        faults: what is wrong with other releases, to be told with the rest.
 
     Raises:
         SiteError: with every wheel that must not be listed as it is, every two that contradict each other, and every
             one that changed or vanished since that index.
     """
     files: list[IndexFile] = []
-    faults: list[str] = []
+    faults = [*faults]
     in_order = sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag))
     entries = [(entry, manifest) for manifest in in_order for entry in manifest.wheels]
     entries.sort(key=lambda pair: pair[0].filename)  # then what names have in common is read once

@@ -19,6 +19,7 @@ from wheelmill.errors import NetworkError
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.deployed import Deployed, ReadDeployed
 from wheelmill.index.hashes import pages_of_hashes
+from wheelmill.index.idle import idle_lines
 from wheelmill.index.render import Page, pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
@@ -100,13 +101,18 @@ def _site_of(
     warn: Callable[[str], None],
 ) -> Site:
     known, shared = store.ledger.manifests(), Shared()
-    manifests = [shared.release(manifest) for manifest in every_manifest(store, known, warn)]
+    faulty: dict[ReleaseTag, str] = {}
+    manifests = [shared.release(manifest) for manifest in every_manifest(store, known, warn, faulty.__setitem__)]
     read = {manifest.tag for manifest in manifests}
     deployed = read_deployed(manifests)
     kept = [manifest for manifest in deployed.unread if store.is_published(manifest.tag)]
     for manifest in kept:
+        if reason := faulty.pop(manifest.tag, None):
+            warn(reason)
         warn(f"{manifest.tag}: its wheels stay listed as they are in the deployed index; {_MEND}")
     manifests += kept
+    for text in idle_lines(listing, manifests, deployed.hashes):
+        warn(text)
     absent = absent_files(store, {manifest.tag: manifest for manifest in manifests}) if store.lists_at_once else {}
     return site_of_releases(
         list(_attested(store, manifests, signer, warn)) if signer else manifests,
@@ -114,6 +120,7 @@ def _site_of(
         listing,
         torches=facts.torches_of,
         absent=absent,
+        faults=[fault for tag in sorted(faulty) for fault in faulty[tag].splitlines()],
         deployed=deployed.hashes or _published_in(known.keys() - read, store),
     )
 

@@ -16,16 +16,15 @@ from wheelmill.errors import ReleaseError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.folder import LedgerFile
 from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.manifest import entry_of, manifest_of
+from wheelmill.release.manifest import MANIFEST, entry_of, manifest_of
 from wheelmill.release.store import (
     Publication,
     Quotas,
     RefusedWheel,
-    date_tags,
     files_beside,
     files_of_release,
-    is_date_tag,
 )
+from wheelmill.release.tags import date_tags, is_date_tag, is_like_date_tag
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import copy_file, sha256_of, write_bytes
 from wheelmill.system.folders import remove_tree
@@ -57,7 +56,10 @@ class DirectoryStore:
     def tags(self) -> frozenset[ReleaseTag]:
         """See `Releases.tags`; a folder each."""
         names = os.listdir(self.directory) if self.directory.is_dir() else ()  # noqa: PTH208 - quick
-        return frozenset(map(ReleaseTag, filter(is_date_tag, names)))
+        return frozenset(ReleaseTag(name) for name in names if is_date_tag(name) or self._is_like_release(name))
+
+    def _is_like_release(self, name: str) -> bool:
+        return is_like_date_tag(name) or (name[0] != "." and (self.directory / name / MANIFEST).is_file())
 
     def is_published(self, tag: ReleaseTag) -> bool:
         """See `Releases.is_published`; a folder appears whole."""

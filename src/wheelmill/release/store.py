@@ -5,11 +5,10 @@ What is new goes under a new tag; what is published stays as it is. Beside relea
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -186,21 +185,3 @@ class Store(Releases, Protocol):
 
     def url_from(self, site: Path) -> str:
         """What lies above the releases' folders: a URL, or a path as seen from the root of a site."""
-
-
-def date_tags(day: date) -> Iterator[ReleaseTag]:
-    """Every tag of a day, in their order: ``v2026-11-21``, ``v2026-11-21.2`` for the second release, and so on."""
-    yield ReleaseTag(f"v{day:%Y-%m-%d}")
-    for number in itertools.count(2):
-        yield ReleaseTag(f"v{day:%Y-%m-%d}.{number}")
-
-
-def is_date_tag(text: str) -> bool:
-    """Whether a tag is one of a day: a repository has other releases too."""
-    try:
-        day = date.fromisoformat(text[1:11])
-    except ValueError:
-        return False
-    number = text[12:]
-    later = number.isascii() and number.isdigit() and not number.startswith("0") and number != "1"
-    return text == f"v{day}" or (later and text == f"v{day}.{number}")

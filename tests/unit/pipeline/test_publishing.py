@@ -81,6 +81,55 @@ def test_without_the_site_that_people_use_nobody_knows_what_may_not_vanish(
         build(store, tmp_path / "site")
 
 
+def test_faults_of_all_manifests_are_told_at_once(store: DirectoryStore, tmp_path: Path) -> None:
+    first, second = sorted(store.tags())
+    change(store, first, "size", "9")
+    change(store, second, "size", 0)
+    newer = store.directory / "v2026-11-22"
+    newer.mkdir()
+    (newer / "manifest.json").write_text('{"schema": "wheelmill.manifest/2"}')
+    with pytest.raises(SiteError) as refusal:
+        build(store, tmp_path / "site")
+    assert [line.partition("; ")[0] for line in str(refusal.value).splitlines()] == [
+        "v2026-11-21/manifest.json: wheels[0].size: Expected `int`, got `str`",
+        (
+            "v2026-11-22/manifest.json: schema: it was made by a newer wheelmill: update this one, which reads"
+            " wheelmill.manifest/1 and not 'wheelmill.manifest/2'"
+        ),
+        f"v2026-11-21.2/{SECOND}: size: expected 1 to 2,147,483,647 bytes, not 0",
+        f"{FIRST} stands in the deployed index and in no release",
+    ]
+    assert not (tmp_path / "site").exists()
+
+
+def change(store: DirectoryStore, tag: str, key: str, value: object) -> None:
+    """Write another value into the manifest of a release."""
+    path = store.directory / tag / "manifest.json"
+    content = json.loads(path.read_bytes())
+    content["wheels"][0][key] = value
+    path.write_text(json.dumps(content))
+
+
+def test_a_changed_manifest_of_wheels_that_people_use_stops_nobody(store: DirectoryStore, tmp_path: Path) -> None:
+    build(store, tmp_path / "site")
+    change(store, min(store.tags()), "size", "9")
+    said = build(store, tmp_path / "next", tmp_path / "site")
+    assert listed(tmp_path / "next") == listed(tmp_path / "site")
+    assert said[0] == "v2026-11-21/manifest.json: wheels[0].size: Expected `int`, got `str`"
+
+
+@pytest.mark.parametrize("name", ["v2026-11-21-hotfix", "v2026-11-21.02", "mine"])
+def test_a_release_whose_tag_is_no_day_is_told(name: str, store: DirectoryStore, tmp_path: Path) -> None:
+    last = store.directory / max(store.tags())
+    last.rename(store.directory / name)
+    (store.directory / "ledger.tar.gz").unlink()
+    (store.directory / "notes").mkdir()
+    assert build(store, tmp_path / "site") == [
+        f"{name} is no tag of a day, such as v2026-11-21 or v2026-11-21.2: its wheels are neither known nor listed"
+    ]
+    assert listed(tmp_path / "site").keys() == {FIRST}
+
+
 @pytest.mark.parametrize(
     ("torch", "path"), [("2.11", "site/simple/"), ("2.16rc1", "site/rc/cu130/torch2.16rc1/simple/")]
 )

@@ -13,7 +13,8 @@ from tests.unit.release.conftest import NOW, certified_wheel, everything_in
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import publish
-from wheelmill.release.store import Quotas, date_tags, is_date_tag
+from wheelmill.release.store import Quotas
+from wheelmill.release.tags import date_tags, is_date_tag
 
 
 def test_a_day_has_as_many_tags_as_are_needed() -> None:

@@ -20,7 +20,7 @@ from github.GitRef import GitRef
 from wheelmill.errors import RejectedError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.github.calls import Calls
-from wheelmill.release.store import date_tags, is_date_tag
+from wheelmill.release.tags import date_tags, is_date_tag
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.name import WheelFile
 

@@ -16,7 +16,8 @@ from wheelmill.names import ReleaseTag
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
-from wheelmill.release.store import LeftDraft, is_date_tag
+from wheelmill.release.store import LeftDraft
+from wheelmill.release.tags import is_date_tag
 from wheelmill.web.github_pages import SIZES
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch

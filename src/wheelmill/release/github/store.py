@@ -26,7 +26,8 @@ from wheelmill.release.github.ledger import LedgerBranch
 from wheelmill.release.github.publisher import GitHubPublisher
 from wheelmill.release.github.turn import Turn
 from wheelmill.release.ledger.ledger import Ledger
-from wheelmill.release.store import LeftDraft, Quotas, is_date_tag
+from wheelmill.release.store import LeftDraft, Quotas
+from wheelmill.release.tags import is_date_tag, is_like_date_tag
 from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.glibc import promised_glibc
@@ -92,7 +93,8 @@ class GitHubStore:
             return None
         with Calls(self.repository, self.pace, QUIET) as calls:
             refs = calls.read("listing tags", lambda: list(calls.repository.get_git_matching_refs("tags/v")))
-        return frozenset(map(ReleaseTag, filter(is_date_tag, (ref.ref.removeprefix("refs/tags/") for ref in refs))))
+        names = (ref.ref.removeprefix("refs/tags/") for ref in refs)
+        return frozenset(ReleaseTag(name) for name in names if is_date_tag(name) or is_like_date_tag(name))
 
     def is_published(self, tag: ReleaseTag) -> bool:
         """See `Releases.is_published`; asking for a release by its tag hides drafts."""

@@ -10,16 +10,19 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from wheelmill.errors import NetworkError, ReleaseError, WheelmillError
+from wheelmill.errors import ManifestError, NetworkError, ReleaseError, WheelmillError
 from wheelmill.names import PythonVersion, ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.ledger.records import LedgerRelease, LedgerState, ReleasedWheel
 from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, manifest_from
+from wheelmill.release.tags import is_date_tag
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
 
 Warn = Callable[[str], None]
 """Told of a release that is not as it should be, and what to do about it."""
+Refuse = Callable[[ReleaseTag, str], None]
+"""Told of a release whose manifest holds what cannot be: every fault of it."""
 
 _NO_MANIFEST: Final = (
     "its wheels are not known here. A release that was made by hand needs a tag of another form; one that is half-made"
@@ -39,7 +42,7 @@ class Releases(Protocol):
         """What is published, what failed and what goes on."""
 
     def tags(self) -> frozenset[ReleaseTag] | None:
-        """The date tags that there are, also of releases that are not published yet.
+        """The date tags that there are, also of releases that are not published yet, and what people may take for one.
 
         None where the ledger was named by its revision: whoever did so has compared it.
         """
@@ -130,7 +133,7 @@ def rebuild(store: Releases, warn: Warn) -> LedgerState:
         NetworkError: something cannot be had now.
         ReleaseError: the ledger cannot be written.
     """
-    found = dict(_unknown(store, store.tags() or (), warn))
+    found = dict(_unknown(store, _new_tags(store, (), warn), warn))
     for tag, lacking in absent_files(store, found).items():
         warn(f"{tag} has no {', '.join(lacking)}: an index that lists it cannot be installed from; see removed.yml")
     return store.ledger.change(
@@ -155,14 +158,17 @@ def absent_files(
     return {tag: names for tag, names in absent.items() if names}
 
 
-def every_manifest(store: Releases, known: Mapping[ReleaseTag, Sha256], warn: Warn) -> Iterator[ListedRelease]:
+def every_manifest(
+    store: Releases, known: Mapping[ReleaseTag, Sha256], warn: Warn, refuse: Refuse
+) -> Iterator[ListedRelease]:
     """Read the manifests of all releases, those that the ledger does not know yet last.
 
     Args:
         store: where the releases are.
         known: what the ledger says of them: see `Ledger.manifests`.
-        warn: told of those that cannot be read, which are left out; and of those that changed, which are not: what a
+        warn: told of releases without one, which are left out; and of those that changed, which are not: what a
             manifest says is believed no more than its attestation says.
+        refuse: told of those that hold what cannot be, which are left out.
 
     Raises:
         NetworkError: the tags or a manifest cannot be had now.
@@ -171,13 +177,16 @@ def every_manifest(store: Releases, known: Mapping[ReleaseTag, Sha256], warn: Wa
     for tag, content in store.read_each(known, MANIFEST):
         try:
             manifest, sha256 = _manifest_in(tag, content)
+        except ManifestError as error:
+            refuse(tag, str(error))
+            continue
         except ReleaseError as error:
             warn(str(error))
             continue
         if sha256 != known[tag]:
             warn(f"{MANIFEST} of {tag} changed since it was published: it has sha256 {sha256}, not {known[tag]}")
         yield manifest
-    yield from (manifest for manifest, _ in _read(store, new, warn))
+    yield from (manifest for manifest, _ in _read(store, new, warn, refuse))
 
 
 def _new_tags(store: Releases, known: Collection[ReleaseTag], warn: Warn) -> frozenset[ReleaseTag]:
@@ -187,20 +196,32 @@ def _new_tags(store: Releases, known: Collection[ReleaseTag], warn: Warn) -> fro
         return frozenset()
     for tag in sorted({*known} - tags):
         warn(f"{tag} is in the ledger and no longer there; {_GONE}")
-    return tags.difference(known)
+    undated = {tag for tag in tags if not is_date_tag(tag)}
+    for tag in sorted(undated):
+        warn(f"{tag} is no tag of a day, such as v2026-11-21 or v2026-11-21.2: its wheels are neither known nor listed")
+    return tags.difference(known, undated)
 
 
 def _unknown(store: Releases, tags: Iterable[ReleaseTag], warn: Warn) -> Iterator[tuple[ReleaseTag, LedgerRelease]]:
-    return ((manifest.tag, line_of(manifest, sha256)) for manifest, sha256 in _read(store, tags, warn))
+    def refuse(_tag: ReleaseTag, faults: str) -> None:
+        warn(f"{faults}; its wheels are not known here")
+
+    return ((manifest.tag, line_of(manifest, sha256)) for manifest, sha256 in _read(store, tags, warn, refuse))
 
 
-def _read(store: Releases, tags: Iterable[ReleaseTag], warn: Warn) -> Iterator[tuple[ListedRelease, Sha256]]:
+def _read(
+    store: Releases, tags: Iterable[ReleaseTag], warn: Warn, refuse: Refuse
+) -> Iterator[tuple[ListedRelease, Sha256]]:
     """Read releases by their tags; one that is not published yet has nothing to say."""
     for tag, content in store.read_each(dict.fromkeys(sorted(tags)), MANIFEST):
         try:
             yield _manifest_in(tag, content)
         except ReleaseError as error:
-            if store.is_published(tag):
+            if not store.is_published(tag):
+                continue
+            if isinstance(error, ManifestError):
+                refuse(tag, str(error))
+            else:
                 warn(f"{error}; {_NO_MANIFEST.replace('TAG', tag)}")
 
 

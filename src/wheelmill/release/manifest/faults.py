@@ -24,32 +24,23 @@ _LONGEST: Final = 100
 _FAMILY: Final = SCHEMA.rpartition("/")[0]
 
 
-def faults_of_types(content: bytes, error: Exception) -> list[Fault]:
-    """Find every value that a manifest cannot have.
-
-    Args:
-        content: the bytes that should be a manifest.
-        error: the first fault, as reading told it.
-
-    Returns:
-        The faults, at least one.
-    """
-    whole: list[Fault] = [((), f"it is no manifest: {error}")]
+def faults_of_types(content: bytes) -> list[Fault]:
+    """Find every value that a manifest cannot have; none where the bytes are no manifest at all."""
     try:
         plain = json.loads(content, parse_constant=float)
     except (ValueError, RecursionError):
-        return whole
-    if not isinstance(plain, dict):
-        return whole
-    if _is_newer(schema := plain.get("schema")):
+        return []
+    if not isinstance(plain, dict) or not _is_ours(schema := plain.get("schema")):
+        return []
+    if schema != SCHEMA:
         newer = f"it was made by a newer wheelmill: update this one, which reads {SCHEMA} and not {shown(schema)}"
         return [(("schema",), newer)]
-    return [*_faults(plain)] or whole
+    return [*_faults(plain)]
 
 
-def _is_newer(schema: object) -> bool:
+def _is_ours(schema: object) -> bool:
     family, _, number = schema.rpartition("/") if isinstance(schema, str) else ("", "", "")
-    return family == _FAMILY and number.isdecimal() and schema != SCHEMA
+    return family == _FAMILY and number.isdecimal()
 
 
 def _faults(plain: dict[str, Any]) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import DecodeError, to_builtins
 from msgspec.json import Decoder
 
-from wheelmill.errors import ReleaseError
+from wheelmill.errors import ManifestError, ReleaseError
 from wheelmill.release.manifest.faults import Fault, faults_of_types, shown, told, values_in
 from wheelmill.release.manifest.listed import ListedRelease
 from wheelmill.release.manifest.record import MANIFEST, Manifest
@@ -34,14 +34,17 @@ def manifest_from(content: bytes, *, source: str, tag: str | None = None, now: d
         now: the time that nothing was published after, but for clocks that differ; None asks this machine's.
 
     Raises:
-        ReleaseError: it is no manifest, it is another release's, or it holds what no release could; with all faults.
+        ManifestError: it is another release's, it holds what no release could, or a newer version of ours made it; with
+            all faults.
+        ReleaseError: it is no manifest at all.
     """
     try:
         release = _decoder.decode(content)
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ReleaseError(told(source, faults_of_types(content, error))) from None
+        kind = ManifestError if (faults := faults_of_types(content)) else ReleaseError
+        raise kind(told(source, faults or [((), f"it is no manifest: {error}")])) from None
     if wrong := [*_faults(release, tag, now or datetime.now(UTC)), *_unseen(release, content)]:
-        raise ReleaseError(told(source, wrong))
+        raise ManifestError(told(source, wrong))
     return release
 
 
