@@ -4,6 +4,7 @@ import json
 from typing import Final
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.choose.resolve import read_facts
@@ -14,10 +15,11 @@ from wheelmill.client.sources.links import group_links
 from wheelmill.client.sources.listing import Place, candidates_of
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
-from wheelmill.conformance.rules import DETAIL_CHECKS
-from wheelmill.conformance.served import Document, ProjectDetail
+from wheelmill.conformance.pep345 import compare_requirements
+from wheelmill.conformance.rules import DETAIL_CHECKS, FILE_CHECKS
+from wheelmill.conformance.served import Document, ExaminedFile, Inside, ProjectDetail
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion, project_name
-from wheelmill.web.pages import Page
+from wheelmill.web.pages import Link, Page
 from wheelmill.wheel.platforms import Libc
 
 ADDRESS: Final = "https://index.example/simple/demo/"
@@ -35,10 +37,32 @@ FACTS: Final = read_facts()
 SOURCE: Final = Source(name="fuzz", kind=SourceKind.FIND_LINKS, url=ADDRESS)
 
 
+def answered(content: bytes = b"") -> Document:
+    """A document of the index, as it was served."""
+    return Document(url=ADDRESS, final_url=ADDRESS, status=200, content_type="", content=content)
+
+
+def look_at_wheel(metadata: bytes) -> None:
+    """Check a wheel with this METADATA."""
+    file = ExaminedFile(
+        link=Link("demo-1.0-py3-none-any.whl", "demo.whl", requires_python=">=3.9"),
+        page=ADDRESS,
+        url=ADDRESS,
+        answer=answered(),
+        digests=None,
+        sidecar=None,
+        inside=Inside(dist_info=frozenset({"demo-1.0.dist-info/METADATA"}), metadata=metadata),
+        provenance=None,
+        signature=None,
+    )
+    said = [violation.message for check in FILE_CHECKS for violation in check(file)]
+    said += [violation.message for violation in compare_requirements(file, {(DEMO, Version("1.0")): ("", frozenset())})]
+    json.dumps(said)
+
+
 def look_at(page: Page) -> Page:
     """Choose from a page, and check it; returns it."""
-    document = Document(url=ADDRESS, final_url=ADDRESS, status=200, content_type="", content=b"")
-    detail = ProjectDetail(document=document, project=DEMO, page=page)
+    detail = ProjectDetail(document=answered(), project=DEMO, page=page)
     said = [violation.message for check in DETAIL_CHECKS for violation in check(detail)]
     json.dumps([*said, *(fault.problem for fault in page.faults)], ensure_ascii=False).encode()
     with PageCache(None) as cache:

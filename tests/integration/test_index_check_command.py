@@ -41,7 +41,9 @@ def spoil(server: Server, folder: Path, how: Spoil) -> None:
 def test_an_index_without_findings(python: Command, server: Server) -> None:
     done = python("-m", "wheelmill", "index", "check", f"{server.url}/simple/", exit_code=0)
     assert done.stdout == ""
-    assert done.stderr.splitlines()[-1] == "findings: 0; read: 1 of 1 project pages, 2 of 2 files"
+    *_, observation, counts = done.stderr.splitlines()
+    assert observation == f"head: {server.url}/files/demo-0.9-py3-none-any.whl: answers 200 OK"
+    assert counts == "findings: 0; read: 1 of 1 project pages, 2 of 2 files"
 
 
 def test_a_finding_and_its_effect_in_json(python: Command, server: Server, tmp_path: Path) -> None:
@@ -49,7 +51,8 @@ def test_a_finding_and_its_effect_in_json(python: Command, server: Server, tmp_p
     done = python("-m", "wheelmill", "index", "check", f"{server.url}/simple/", "--json", exit_code=9)
     content = json.loads(done.stdout)
     (finding,) = content.pop("findings")
-    assert content.pop("observations") == []
+    topics = [observation["topic"] for observation in content.pop("observations")]
+    assert topics == ["vary", "cache-control", "compression", "ranges", "cache-control", "head"]
     assert content == {"schema": "wheelmill.index-check/1", "projects": 1, "pages": 1, "files": 2, "examined": 2}
     assert "METADATA has sha256" in finding.pop("message")
     assert finding == {

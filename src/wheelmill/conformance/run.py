@@ -14,6 +14,7 @@ from wheelmill.conformance import pep345, pep503
 from wheelmill.conformance.examine import examine
 from wheelmill.conformance.fetch import Fetcher, Politeness
 from wheelmill.conformance.folder import ORIGIN
+from wheelmill.conformance.host import observe
 from wheelmill.conformance.limits import LIMITS, READABLE
 from wheelmill.conformance.reading import Reading, read_detail, read_list
 from wheelmill.conformance.rules import FILE_CHECKS, RULES
@@ -159,6 +160,7 @@ class _Survey:
             pages=len(chosen_pages),
             files=len(files),
             examined=len(chosen_files),
+            observations=tuple(self._host(chosen_pages, chosen_files)),
         )
 
     def _read(self, what: str, pages: Sequence[_Page]) -> Iterator[tuple[str, Reading]]:
@@ -194,6 +196,11 @@ class _Survey:
         url, (link, page) = listed
         file = examine(link, page, url, self.fetcher, every_byte=self.everything)
         return file, [violation for check in FILE_CHECKS for violation in check(file)]
+
+    def _host(self, pages: Sequence[_Page], files: Sequence[tuple[str, object]]) -> Iterator[Observation]:
+        """What the host does with the first page and the first file. A folder has no host."""
+        if pages and not pages[0].url.startswith(ORIGIN):
+            yield from observe(self.fetcher.web, pages[0].url, files[0][0] if files else None)
 
     def _sample(self, items: Sequence[_Item], most: int) -> Sequence[_Item]:
         """All, or as many, evenly spread and the same every time."""

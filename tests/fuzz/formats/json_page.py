@@ -4,9 +4,10 @@ import json
 
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
-from tests.fuzz.pages import ADDRESS, look_at
+from tests.fuzz.pages import ADDRESS, answered, look_at
 from tests.hostile_pages import ANSWERS, ENTRY, WHEEL, page
 from wheelmill.client.sources.page_forms import read_page
+from wheelmill.conformance.json_text import check_json
 from wheelmill.web.json_pages import read_project_list
 
 FULL = ENTRY | {
@@ -37,6 +38,7 @@ WORDS += [b"9" * 5000, b"[" * 2000, b'"hashes":{"sha256":', b"\xff"]
 
 
 def read(content: bytes) -> None:
+    check_json(answered(content))
     read_project_list(content.replace(b'"files"', b'"projects"'), ADDRESS)
     look_at(read_page(content, "application/json", ADDRESS))
 

@@ -4,6 +4,7 @@ from packaging.version import Version
 
 from tests.fuzz.harness import Format
 from tests.fuzz.mutation import mutated
+from tests.fuzz.pages import look_at_wheel
 from wheelmill.names import TorchVersion
 from wheelmill.wheel.metadata import add_label, is_pure, read_metadata
 
@@ -36,6 +37,7 @@ WORDS += [b"Content-Type: multipart/mixed; boundary=x\n", b"\n--x\n", b"Content-
 
 def read(content: bytes) -> None:
     is_pure(content)
+    look_at_wheel(content)
     metadata = read_metadata(content)
     [str(requirement) for requirement in metadata.requires_dist or ()]
     labelled = add_label(content, version=Version("1.0+cu130torch2.11"), torch=TorchVersion(2, 11))
