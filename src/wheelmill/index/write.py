@@ -1,18 +1,20 @@
 """Putting a site into its folder: it is written beside the old one and takes its place when it is whole.
 
 Beside ``site`` lie, while it is written, ``.site.lock``, ``.site.new`` and, where two folders cannot take each other's
-place in one step, ``.site.old``. The next writer finishes what a killed one began: nothing is ever lost.
+place in one step, ``.site.old``. The next writer finishes what a killed one began: nothing is ever lost. Pages that did
+not change are the same files in both sites, so they keep their times.
 """
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import SiteError
+from wheelmill.index.page_file import write_page
 from wheelmill.index.tree import WHEELS_JSON
 from wheelmill.system.files import exchange, link_or_copy
 from wheelmill.system.folders import remove_tree
@@ -64,7 +66,7 @@ def write_site(pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path) ->
             _finish_what_was_begun(directory)
             new.mkdir()
             try:
-                size = _write(pages, new)
+                size = _write(pages, new, directory)
                 _swap(new, directory)
             finally:
                 _finish_what_was_begun(directory)
@@ -77,26 +79,33 @@ def _beside(directory: Path, suffix: str) -> Path:
     return directory.with_name(f".{directory.name}.{suffix}")
 
 
-def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> SiteSize:
+def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path, old: Path) -> SiteSize:
     count = total = 0
     largest = (0, 0, "")
+    made: set[Path] = set()
     for path, pieces in pages:
         page = folder / path
-        page.parent.mkdir(parents=True, exist_ok=True)
-        size = 0
-        with page.open("wb") as file:
-            for piece in pieces:
-                size += file.write(piece)
-                if total + size > MAX_BYTES:
-                    raise SiteError(
-                        f"the site has more than {MAX_BYTES:,} bytes, which GitHub Pages does not publish",
-                        hint="take old wheels out with removed.yml",
-                    )
+        if page.parent not in made:
+            page.parent.mkdir(parents=True, exist_ok=True)
+            made.add(page.parent)
+        size = write_page(page, _within(MAX_BYTES - total, pieces), old / path)
         count, total = count + 1, total + size
         if path.endswith("/index.html") and page.parent.parent.name == "simple":
             largest = max(largest, (path.count("/"), size, path))
     detail = (folder / largest[2]).read_bytes() if largest[2] else b""
     return SiteSize(pages=count, bytes=total, largest_detail=len(gzip.compress(detail)))
+
+
+def _within(free: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """These pieces, as long as there are that many bytes free."""
+    for piece in pieces:
+        free -= len(piece)
+        if free < 0:
+            raise SiteError(
+                f"the site has more than {MAX_BYTES:,} bytes, which GitHub Pages does not publish",
+                hint="take old wheels out with removed.yml",
+            )
+        yield piece
 
 
 def _swap(new: Path, directory: Path) -> None:

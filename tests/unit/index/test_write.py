@@ -2,6 +2,7 @@
 
 import errno
 import gzip
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,55 @@ def test_pages_are_written_and_weighed(tmp_path: Path) -> None:
 
 def test_a_site_without_narrow_trees_is_judged_by_its_widest(tmp_path: Path) -> None:
     assert write_site(PAGES[:3], tmp_path / "site").largest_detail == len(gzip.compress(b"all wheels of demo"))
+
+
+def test_pages_that_did_not_change_keep_their_files(tmp_path: Path) -> None:
+    write_site(PAGES, tmp_path / "site")
+    before = {path: (tmp_path / "site" / path).stat() for path in WRITTEN}
+    changed = {**WRITTEN, "wheels.json": b"{}\n", "simple/index.html": b"lost", "index.html": b"r"}
+    write_site(({path: [content] for path, content in changed.items()} | {"new": [b"new"]}).items(), tmp_path / "site")
+    assert files_in(tmp_path / "site") == {**changed, "new": b"new"}
+    after = {path: (tmp_path / "site" / path).stat() for path in WRITTEN}
+    same = {path for path in WRITTEN if (after[path].st_ino, after[path].st_mtime_ns) == _of(before[path])}
+    assert same == {"simple/demo/index.html", "cu130/torch2.11/simple/demo/index.html"}
+    assert all(found.st_nlink == 1 for found in after.values())
+
+
+def _of(found: os.stat_result) -> tuple[int, int]:
+    return found.st_ino, found.st_mtime_ns
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [[b"one", b"two"], [b"one", b"tw", b"o"], [b"one", b"twoo"], [b"one", b"xwo"], [b"o"], [], [b"onetwo", b""]],
+)
+def test_a_page_is_what_it_should_be_whatever_stood_there(tmp_path: Path, pieces: list[bytes]) -> None:
+    write_site([("page", [b"one", b"two"]), *PAGES], tmp_path / "site")
+    size = write_site([("page", pieces), *PAGES], tmp_path / "site")
+    assert files_in(tmp_path / "site")["page"] == b"".join(pieces)
+    assert size.bytes == sum(map(len, files_in(tmp_path / "site").values()))
+
+
+def test_a_page_in_the_place_of_a_link_or_a_folder_is_written(tmp_path: Path) -> None:
+    write_site(PAGES, tmp_path / "site")
+    (tmp_path / "elsewhere").write_bytes(b"root")
+    (tmp_path / "site" / "index.html").unlink()
+    (tmp_path / "site" / "index.html").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "site" / "simple" / "index.html").unlink()
+    (tmp_path / "site" / "simple" / "index.html").mkdir()
+    write_site(PAGES, tmp_path / "site")
+    assert files_in(tmp_path / "site") == WRITTEN
+    assert not (tmp_path / "site" / "index.html").is_symlink()
+
+
+def test_where_files_have_one_name_only_they_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(_source: Path, _destination: Path, *, follow_symlinks: bool) -> None:
+        raise OSError(errno.EPERM, f"no second name, follow_symlinks={follow_symlinks}")
+
+    write_site(PAGES, tmp_path / "site")
+    monkeypatch.setattr(os, "link", cannot)
+    write_site(PAGES, tmp_path / "site")
+    assert files_in(tmp_path / "site") == WRITTEN
 
 
 def test_nothing_else_is_left_beside_it(tmp_path: Path) -> None:

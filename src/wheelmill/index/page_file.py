@@ -1,0 +1,71 @@
+"""Writing one page of a site, beside the old site: a file that would be the same is taken over, with its times."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Final
+
+from wheelmill.system.files import link_or_copy
+
+_AT_ONCE: Final = 1 << 20
+
+
+def write_page(page: Path, pieces: Iterable[bytes], old: Path) -> int:
+    """Write a page; where the old site has the very same, that file gets a second name.
+
+    So hosts, mirrors and backups that go by times see what changed, and nobody writes to a file of two sites: pages are
+    replaced, never changed.
+
+    Args:
+        page: where; there is nothing yet.
+        pieces: what stands there.
+        old: where the old site would have it.
+
+    Returns:
+        Its size in bytes.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    rest = iter(pieces)
+    same, differs = _compared(rest, old) if _is_file(old) else (0, b"")
+    if differs is None:
+        link_or_copy(old, page)
+        return same
+    with page.open("wb") as file:
+        _copy_head(old, same, file)
+        size = same + file.write(differs)
+        for piece in rest:
+            size += file.write(piece)
+    return size
+
+
+def _compared(pieces: Iterator[bytes], old: Path) -> tuple[int, bytes | None]:
+    """How many bytes of whole pieces a file begins with, and the first piece that it does not have.
+
+    That is None when the file has all of them and nothing else.
+    """
+    same = 0
+    with old.open("rb") as before:
+        for piece in pieces:
+            if before.read(len(piece)) != piece:
+                return same, piece
+            same += len(piece)
+        return same, b"" if before.read(1) else None
+
+
+def _copy_head(old: Path, count: int, file: IO[bytes]) -> None:
+    if count:
+        with old.open("rb") as before:
+            while count:
+                count -= file.write(before.read(min(count, _AT_ONCE)))
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file of its own, no link to another."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
