@@ -7,7 +7,10 @@ label has a hyphen.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import quote
+
+from packaging.version import Version
 
 from wheelmill.index.site.wheels import version_before_label
 from wheelmill.index.tree import IndexFile
@@ -29,8 +32,13 @@ def wheels_folder(version: str, exact_version: str) -> str:
 
 def wheel_address(file: IndexFile) -> str:
     """What is known of one wheel, below the folder of its package: ``2.8.3/cu128torch2.8/#cp312-cp312-win_amd64``."""
-    version = version_before_label(file.name.version)
-    return f"{in_url(f'{version}/{wheels_folder(version, str(file.name.version))}')}#{wheel_anchor(file)}"
+    return f"{_page_of(file.name.version)}#{wheel_anchor(file)}"
+
+
+@lru_cache(maxsize=4096)  # wheels of one label have one
+def _page_of(version: Version) -> str:
+    number = version_before_label(version)
+    return in_url(f"{number}/{wheels_folder(number, str(version))}")
 
 
 def wheel_anchor(file: IndexFile) -> str:

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from html import escape
 from typing import Final, Self
 
-from wheelmill.index.rows import href
+from wheelmill.index.rows import href, in_utc
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import Architecture
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, ListedEvidence, ListedProvenance, ListedRoom
@@ -57,6 +57,7 @@ class Tried:
 Facts = Iterable[tuple[str, str]]
 """Titles, and what is so, as HTML."""
 
+_DATE: Final = len("2026-11-21")
 _RUNS: Final = {
     "machine code": "runs its machine code for {}",
     "PTX": "the driver compiles its PTX for {} at first use",
@@ -170,7 +171,8 @@ def wheel_facts(file: IndexFile) -> Iterator[tuple[str, str]]:
         yield "Found", f"<code>{escape(finding.code)}</code> {escape(finding.detail)} ({escape(why)})"
 
 
-def _rooms(rooms: Sequence[ListedRoom]) -> str:
+@lru_cache(maxsize=4096)
+def _rooms(rooms: tuple[ListedRoom, ...]) -> str:
     lines = dict.fromkeys(map(_room, rooms))
     return f'<ul class="plain">{"".join([f"<li>{line}</li>" for line in lines])}</ul>'
 
@@ -200,7 +202,7 @@ def release_facts(release: str | None, manifest: str, published: str, attestatio
 def release_key(file: IndexFile) -> tuple[str | None, str, str, str | None]:
     """What `release_facts` are made of."""
     manifest = f"{href(file.url).rpartition('/')[0]}/{MANIFEST}"
-    return file.release, manifest, f"{file.uploaded_at:%Y-%m-%d}" if file.uploaded_at else "", file.attestation
+    return file.release, manifest, in_utc(file.uploaded_at)[:_DATE] if file.uploaded_at else "", file.attestation
 
 
 def _code(texts: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Self
+from typing import Final, Self
 
 from packaging.tags import Tag
 from packaging.version import Version
@@ -47,7 +47,7 @@ class Kind:
         evidence = file.certificate.evidence if file.certificate else None
         return cls(
             version=version_before_label(file.name.version),
-            exact_version=str(file.name.version),
+            exact_version=_text_of(file.name.version),
             torch=file.torch,
             platform=platform,
             glibc=glibc,
@@ -72,6 +72,10 @@ class Kind:
 
 
 # An index has thousands of wheels with few different versions, tags and architectures.
+
+
+_text_of: Final = cache(str)
+"""A version as a pin names it: packaging writes it anew each time, which takes as long as a row of a page."""
 
 
 @cache
@@ -136,7 +140,7 @@ class WheelGroup:
     def planned_torch(self) -> TorchNeed | None:
         """What they were built for; where upstream has bounds of its own, METADATA admits less."""
         made = self.certificate.provenance if self.certificate else None
-        return made.cell.torch if made else self.kind.torch
+        return made.torch if made else self.kind.torch
 
     @property
     def uploaded_at(self) -> datetime | None:

@@ -23,6 +23,7 @@ from wheelmill.names import (
     ReleaseTag,
     Sha256,
     StableTorch,
+    TorchNeed,
     TorchVersion,
 )
 from wheelmill.plan.targets import Cell
@@ -147,6 +148,15 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
         """
         return _cell_of(self.built_for)
 
+    @property
+    def torch(self) -> TorchNeed | None:
+        """The torch of that combination.
+
+        Raises:
+            ValueError: its words are none.
+        """
+        return _torch_of(self.built_for.torch, self.built_for.torch_abi)
+
 
 class ListedFinding(_Part, frozen=True, kw_only=True):
     """A warning, or what packages.yml allows."""
@@ -201,20 +211,20 @@ def _cell_of(cell: ListedCell) -> Cell:
         version=ProjectVersion(cell.version),
         python=PythonVersion.parse(cell.python),
         cuda=CudaVersion.parse(cell.cuda),
-        torch=_torch_of(cell),
+        torch=_torch_of(cell.torch, cell.torch_abi),
         platform=Platform.parse(cell.platform),
     )
 
 
-def _torch_of(cell: ListedCell) -> TorchVersion | StableTorch | None:
-    if cell.torch_abi is None:
-        return TorchVersion.parse(cell.torch) if cell.torch is not None else None
-    if cell.torch is not None:
+@lru_cache(maxsize=4096)
+def _torch_of(torch: str | None, torch_abi: ListedRange | None) -> TorchNeed | None:
+    if torch_abi is None:
+        return TorchVersion.parse(torch) if torch is not None else None
+    if torch is not None:
         raise ValueError("expected one torch, or a range of them as torch_abi")
-    below = cell.torch_abi.below
     return StableTorch(
-        oldest=TorchVersion.parse(cell.torch_abi.stable),
-        below=TorchVersion.parse(below) if below is not None else None,
+        oldest=TorchVersion.parse(torch_abi.stable),
+        below=TorchVersion.parse(torch_abi.below) if torch_abi.below is not None else None,
     )
 
 
