@@ -1,26 +1,30 @@
-"""Publishing on GitHub with every call going wrong in every way: ``python -m tests.fault_matrix`` prints the table.
+"""Publishing with every call going wrong in every way: ``python -m tests.fault_matrix [github|s3]`` prints the table.
 
 In each case a call of an otherwise undisturbed publication goes wrong; if the publication fails it is run once more.
 """
 
+import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from unittest.mock import patch
 
-from github.Requester import HTTPRequestsConnectionClass
-
-from tests.github_server import Call, Fault, GitHub, serving
+from tests import github_server, s3_server
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
+from tests.unit.release.s3.conftest import store_on as store_in
 from wheelmill.errors import NetworkError, ReleaseError
 from wheelmill.release.publish import publish
+from wheelmill.release.store import Store
 from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.web.answer import Answer
+from wheelmill.web.client import Web
 
 KILLED: Final = "killed"
 """The process ends as soon as the call is answered."""
@@ -30,11 +34,71 @@ DOWN: Final = "5xx on"
 
 NAMES: Final = ("demo-1.0+cu130-py3-none-any.whl", "demo-1.1+cu130-py3-none-any.whl")
 
-FAULTS: Final = (*map(str, Fault), DOWN, KILLED)
-
 
 class KilledError(BaseException):
     """The end of a process, which nothing in it sees coming."""
+
+
+class Server(Protocol):
+    """A host of releases on this machine."""
+
+    faults: dict[int, Any]
+    """By the number of the call."""
+
+    @property
+    def calls(self) -> Sequence[Any]:
+        """What it was asked."""
+
+    def state(self) -> object:
+        """All that can be seen."""
+
+    def is_whole(self) -> bool:
+        """Whether everybody can have all that the releases promise."""
+
+    def reset(self) -> None:
+        """Forget everything but the address."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A kind of host."""
+
+    serving: Callable[[], AbstractContextManager[Server]]
+    store: Callable[[Server], Store]
+    faults: type[StrEnum]
+    meets: Callable[[Any, str], bool]
+    """Whether a fault can come to a call."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*map(str, self.faults), DOWN, KILLED)
+
+
+@contextmanager
+def _serving_s3() -> Iterator[Server]:
+    with s3_server.serving(s3_server.S3(hashes=False)) as s3, patch.dict(os.environ, s3.environment):
+        yield s3
+
+
+def _on_github(server: Server) -> Store:
+    assert isinstance(server, github_server.GitHub)
+    return store_on(server, FakeClock())
+
+
+HOSTS: Final = {
+    "github": Host(
+        serving=lambda: github_server.serving(github_server.GitHub()),
+        store=_on_github,
+        faults=github_server.Fault,
+        meets=lambda call, fault: "name" in call.query or fault != github_server.Fault.TRUNCATED,
+    ),
+    "s3": Host(
+        serving=_serving_s3,
+        store=lambda _server: store_in(FakeClock()),
+        faults=s3_server.Fault,
+        meets=lambda call, fault: call.method == "PUT" or fault not in s3_server.OF_WRITES,
+    ),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,71 +106,74 @@ class Case:
     """One call that went wrong."""
 
     number: int
-    call: Call
+    call: Any
     fault: str
     runs: int
     """How often the publication was run until it said that all is done."""
     converged: bool
-    """Whether the repository looks as it does when nothing goes wrong."""
+    """Whether nothing half-made was ever to be seen, and in the end all looks as it does when nothing goes wrong."""
 
 
-def cases(*, step: int = 1) -> Iterator[Case]:
+def cases(host: Host, *, step: int = 1) -> Iterator[Case]:
     """Every call of a publication x every fault; of these cases every one, or with `step` 5 every fifth."""
-    with tempfile.TemporaryDirectory() as folder, serving(GitHub()) as github:
-        wheels = [certified_wheel(Path(folder) / name) for name in NAMES]
-        publish(store_on(github, FakeClock()), wheels, now=NOW)
-        undisturbed, calls = github.state(), list(github.calls)
+    with tempfile.TemporaryDirectory() as folder, host.serving() as server:
+        wheels = [replace(certified_wheel(Path(folder) / name), bundles=(name.encode(),)) for name in NAMES]
+        publish(host.store(server), wheels, now=NOW)
+        undisturbed, calls = server.state(), list(server.calls)
         every = (
             (number, call, fault)
             for number, call in enumerate(calls)
-            for fault in FAULTS
-            if "name" in call.query or fault != Fault.TRUNCATED
+            for fault in host.columns
+            if host.meets(call, fault)
         )
         for number, call, fault in islice(every, 0, None, step):
-            runs = _runs(github, wheels, number, fault)
-            converged = github.state() == undisturbed
+            runs, whole = _runs(host, server, wheels, number, fault)
+            converged = whole and server.is_whole() and server.state() == undisturbed
             yield Case(number=number, call=call, fault=fault, runs=runs, converged=converged)
 
 
-def _runs(github: GitHub, wheels: list[TestedWheel], number: int, fault: str) -> int:
-    """Publish while something goes wrong; returns how many runs it took."""
-    github.reset()
+def _runs(host: Host, server: Server, wheels: list[TestedWheel], number: int, fault: str) -> tuple[int, bool]:
+    """Publish while something goes wrong; returns how many runs it took, and whether all was whole after the first."""
+    server.reset()
     if fault == DOWN:
-        github.faults = dict.fromkeys(range(number, number + 1000), Fault.BEFORE)
+        server.faults |= dict.fromkeys(range(number, number + 1000), next(iter(host.faults)))
     elif fault != KILLED:
-        github.faults = {number: Fault(fault)}
+        server.faults[number] = host.faults(fault)
     try:
-        with killed_after(github, number if fault == KILLED else None):
-            publish(store_on(github, FakeClock()), wheels, now=NOW)
+        with killed_after(server, number if fault == KILLED else None):
+            publish(host.store(server), wheels, now=NOW)
     except (NetworkError, ReleaseError, KilledError):
-        github.faults.clear()
-        publish(store_on(github, FakeClock()), wheels, now=NOW)
-        return 2
-    return 1
+        server.faults.clear()
+        whole = server.is_whole()
+        publish(host.store(server), wheels, now=NOW)
+        return 2, whole
+    return 1, True
 
 
 @contextmanager
-def killed_after(github: GitHub, number: int | None) -> Iterator[None]:
-    """End the client when a call of this number was answered."""
-    getresponse: Callable[..., Any] = HTTPRequestsConnectionClass.getresponse
+def killed_after(server: Server, number: int | None) -> Iterator[None]:
+    """End the client when a call of this number was answered: it sends nothing more."""
+    send: Callable[..., Answer] = Web.send
 
-    def answered(connection: HTTPRequestsConnectionClass) -> Any:
-        answer = getresponse(connection)
-        if number is not None and len(github.calls) > number:
+    def sent(*arguments: Any, **options: Any) -> Answer:
+        if number is not None and len(server.calls) > number:
+            raise KilledError
+        answer = send(*arguments, **options)
+        if number is not None and len(server.calls) > number:
             raise KilledError
         return answer
 
-    with patch.object(HTTPRequestsConnectionClass, "getresponse", answered):
+    with patch.object(Web, "send", sent):
         yield
 
 
-def table(results: list[Case]) -> str:
+def table(host: Host, results: list[Case]) -> str:
     """A row a call, a column a fault; in the cells how many runs it took, or that it went wrong for good."""
     cells = {(case.number, case.fault): str(case.runs) if case.converged else "WRONG" for case in results}
     calls = {case.number: str(case.call)[:70] for case in results}
-    lines = [f"{'call':<70}  " + "  ".join(f"{fault:>10}" for fault in FAULTS)]
+    lines = [f"{'call':<70}  " + "  ".join(f"{fault:>10}" for fault in host.columns)]
     lines += [
-        f"{call:<70}  " + "  ".join(f"{cells.get((number, fault), '-'):>10}" for fault in FAULTS)
+        f"{call:<70}  " + "  ".join(f"{cells.get((number, fault), '-'):>10}" for fault in host.columns)
         for number, call in calls.items()
     ]
     again = sum(case.runs > 1 for case in results)
@@ -115,6 +182,7 @@ def table(results: list[Case]) -> str:
 
 
 if __name__ == "__main__":
-    outcome = list(cases())
-    print(table(outcome))  # noqa: T201
-    sys.exit(not all(case.converged for case in outcome))
+    outcomes = {name: list(cases(HOSTS[name])) for name in sys.argv[1:] or HOSTS}
+    for name, outcome in outcomes.items():
+        print(name, table(HOSTS[name], outcome), sep="\n")  # noqa: T201
+    sys.exit(not all(case.converged for outcome in outcomes.values() for case in outcome))

@@ -163,6 +163,15 @@ class GitHub(GitData):
             ),
         }
 
+    def is_whole(self) -> bool:
+        """Whether every published release has all that its manifest says, byte for byte."""
+        published = [{asset.name: asset for asset in each.assets} for each in self.releases if not each.draft]
+        return all(
+            wheel["sha256"] == hashlib.sha256(assets[wheel["filename"]].content).hexdigest()
+            for assets in published
+            for wheel in json.loads(assets["manifest.json"].content)["wheels"]
+        )
+
     def answer(self, call: Call, *, signed_in: bool) -> Answer | None:
         """Answer a call of the API; None breaks the connection."""
         with self.lock:

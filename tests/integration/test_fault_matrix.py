@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fault_matrix import FAULTS, cases, table
+from tests.fault_matrix import HOSTS, cases, table
 
 SHORT, LONG = 11, 3
 """Every eleventh case is tried, with ``--real`` every third: a call has eight or nine faults, so the next call meets
@@ -10,10 +10,11 @@ other ones. ``python -m tests.fault_matrix`` tries all.
 """
 
 
-def test_every_call_with_every_fault_converges(pytestconfig: pytest.Config) -> None:
-    step = LONG if pytestconfig.getoption("--real") else SHORT
-    results = list(cases(step=step))
-    print(table(results))  # noqa: T201 - pytest shows it with -rP, and when this fails
+@pytest.mark.parametrize("name", HOSTS)
+def test_every_call_with_every_fault_converges(name: str, pytestconfig: pytest.Config) -> None:
+    host, step = HOSTS[name], LONG if pytestconfig.getoption("--real") else SHORT
+    results = list(cases(host, step=step))
+    print(table(host, results))  # noqa: T201 - pytest shows it with -rP, and when this fails
     assert [case for case in results if not case.converged] == []
-    assert {case.fault for case in results} == set(FAULTS)
-    assert sum(case.call.method != "GET" for case in results) > len(FAULTS) * 5 / step
+    assert {case.fault for case in results} == set(host.columns)
+    assert sum(case.call.method != "GET" for case in results) > len(host.columns) * 5 / step

@@ -35,6 +35,9 @@ Torches = Mapping[CudaVersion, Collection[TorchVersion]]
 """The torches that are published for each CUDA."""
 NO_TORCHES: Final[Torches] = MappingProxyType({})
 NOTHING_ABSENT: Final[Mapping[ReleaseTag, Container[str]]] = MappingProxyType({})
+Folders = Mapping[tuple[str, Sha256], str]
+"""The folders of wheels that do not lie in that of their release, by file name and hash."""
+NO_FOLDERS: Final[Folders] = MappingProxyType({})
 NOTHING_DEPLOYED: Final[Mapping[str, Sha256]] = MappingProxyType({})
 
 
@@ -43,6 +46,7 @@ def site_of_releases(
     base_url: str,
     listing: Listing = NOTHING_SAID,
     *,
+    folders: Folders = NO_FOLDERS,
     torches: Torches = NO_TORCHES,
     absent: Mapping[ReleaseTag, Container[str]] = NOTHING_ABSENT,
     deployed: Mapping[str, Sha256] = NOTHING_DEPLOYED,
@@ -54,6 +58,7 @@ def site_of_releases(
         manifests: the manifests of all releases.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         listing: which wheels are yanked or removed, and the status of projects.
+        folders: where wheels are that lie elsewhere; absolute, or relative to the root of the site.
         torches: those that are published for each CUDA, for wheels that any torch of a range will do for.
         absent: the names of files that a manifest names and its release lacks, by the release's tag.
         deployed: hashes by file name, of wheels that people may count on: those of the index that they use now.
@@ -79,7 +84,9 @@ def site_of_releases(
         if wrong := faults_of_entry(entry, name, absent.get(manifest.tag, ())):
             faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
         else:
-            files.append(_file_of(entry, name, manifest, _folder(base_url, manifest.tag), listing))
+            elsewhere = folders.get((entry.filename, entry.sha256)) if folders else None
+            folder = _folder(base_url, manifest.tag) if elsewhere is None else _folder(elsewhere)
+            files.append(_file_of(entry, name, manifest, folder, listing))
     released = {entry.filename for manifest in manifests for entry in manifest.wheels}
     gone = {filename: sha256 for filename, sha256 in deployed.items() if filename not in released}
     faults.extend(vanished(gone, listing))

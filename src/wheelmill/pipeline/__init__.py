@@ -4,7 +4,7 @@ from wheelmill.pipeline.attested import attested_in, write_manifest_checksums, w
 from wheelmill.pipeline.deliveries import Delivery, deliveries_of_runs, release_deliveries
 from wheelmill.pipeline.gate import Gate, GpuTrials, delivered_in
 from wheelmill.pipeline.matrix_plan import MatrixPlan, read_plan
-from wheelmill.pipeline.publishing import build_index, catalogue_of
+from wheelmill.pipeline.publishing import Mirror, build_index, catalogue_of
 from wheelmill.pipeline.run import Factory, RunOutcome, released_wheels, run
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Gate",
     "GpuTrials",
     "MatrixPlan",
+    "Mirror",
     "RunOutcome",
     "attested_in",
     "build_index",

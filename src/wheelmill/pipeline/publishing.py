@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import itertools
+import posixpath
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -29,7 +31,8 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.attested import attested_part
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
-from wheelmill.release.ledger.releases import absent_files, every_manifest
+from wheelmill.release.ledger.records import LedgerRelease
+from wheelmill.release.ledger.releases import absent_files, every_manifest, published
 from wheelmill.release.manifest import MANIFEST, ListedRelease
 from wheelmill.release.manifest.shared import Shared
 from wheelmill.release.store import Store
@@ -43,6 +46,15 @@ from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile
 
 
+@dataclass(frozen=True, kw_only=True)
+class Mirror:
+    """A store that has copies of another one's wheels, under their own names."""
+
+    store: Store
+    base_url: str
+    """What lies above the folders of its wheels."""
+
+
 def build_index(
     store: Store,
     listing: Listing,
@@ -50,6 +62,7 @@ def build_index(
     *,
     base_url: str,
     output: Path,
+    mirrors: Sequence[Mirror] = (),
     read_deployed: ReadDeployed = lambda _read: Deployed(),
     signer: Signer | None = None,
     catalogue: Catalogue | None = None,
@@ -65,6 +78,7 @@ def build_index(
         facts: which torches there are for each CUDA.
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         output: the folder that the site is written to.
+        mirrors: other stores with the same wheels, whose addresses are named; of several, that of the first.
         read_deployed: reads the site that people use now: no wheel of it may change or vanish, and of a release whose
             manifest cannot be read it is listed what stands there.
         signer: who must have attested a wheel that is listed; None lists all.
@@ -81,7 +95,9 @@ def build_index(
 
     def pages() -> Iterator[Page]:
         """Read the store when no other process writes the site: who writes last knows most."""
-        site = _site_of(store, listing, facts, base_url, read_deployed=read_deployed, signer=signer, warn=warn)
+        site = _site_of(
+            store, listing, facts, base_url, mirrors=mirrors, read_deployed=read_deployed, signer=signer, warn=warn
+        )
         listed = pages_of_sources(sources) if sources is not None else ()
         people = site_pages(site, catalogue, site_url=address)
         yield from itertools.chain(pages_of(site), pages_of_hashes(site), listed, people)
@@ -96,6 +112,7 @@ def _site_of(
     facts: Compatibility,
     base_url: str,
     *,
+    mirrors: Sequence[Mirror],
     read_deployed: ReadDeployed,
     signer: Signer | None,
     warn: Callable[[str], None],
@@ -114,15 +131,30 @@ def _site_of(
     for text in idle_lines(listing, manifests, deployed.hashes):
         warn(text)
     absent = absent_files(store, {manifest.tag: manifest for manifest in manifests}) if store.lists_at_once else {}
+    folders = {} if store.folder_of(Sha256("")) is None else _folders_in(store, base_url, manifests)
+    for mirror in reversed(mirrors):
+        folders |= _folders_in(mirror.store, mirror.base_url, published(mirror.store, warn).releases.values())
     return site_of_releases(
         list(_attested(store, manifests, signer, warn)) if signer else manifests,
         base_url,
         listing,
+        folders=folders,
         torches=facts.torches_of,
         absent=absent,
         faults=[fault for tag in sorted(faulty) for fault in faulty[tag].splitlines()],
         deployed=deployed.hashes or _published_in(known.keys() - read, store),
     )
+
+
+def _folders_in(
+    store: Store, base_url: str, releases: Iterable[LedgerRelease | ListedRelease]
+) -> dict[tuple[str, Sha256], str]:
+    """The folder of every wheel of a store, by file name and hash."""
+    return {
+        (wheel.filename, wheel.sha256): posixpath.join(base_url, store.folder_of(wheel.sha256) or release.tag)
+        for release in releases
+        for wheel in release.wheels
+    }
 
 
 _MEND: Final = f"put its {MANIFEST} back, or name them in removed.yml"

@@ -127,6 +127,9 @@ class DirectoryStore:
         """See `Store.url_from`; a path."""
         return quote(os.path.relpath(self.directory, site))
 
+    def folder_of(self, sha256: Sha256) -> None:
+        """See `Store.folder_of`; a release has all its files in one."""
+
 
 class FolderPublisher:
     """Makes a release beside the others, which then gets its name: so it appears whole."""

@@ -32,9 +32,13 @@ def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[
         ReleaseError: nobody could read the manifest.
     """
     listed_of(manifest)
+    return {MANIFEST: record_bytes(manifest), **attestations_of(wheels)}
+
+
+def attestations_of(wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
+    """The file with the attestations of wheels, where there are any."""
     bundles = dict.fromkeys(bundle for wheel in wheels for bundle in wheel.bundles)
-    attested = {ATTESTATIONS: b"".join(bundle + b"\n" for bundle in bundles)} if bundles else {}
-    return {MANIFEST: record_bytes(manifest), **attested}
+    return {ATTESTATIONS: b"".join(bundle + b"\n" for bundle in bundles)} if bundles else {}
 
 
 def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
@@ -185,3 +189,6 @@ class Store(Releases, Protocol):
 
     def url_from(self, site: Path) -> str:
         """What lies above the releases' folders: a URL, or a path as seen from the root of a site."""
+
+    def folder_of(self, sha256: Sha256) -> str | None:
+        """The folder, below `url_from`, of a wheel that does not lie in its release's; None for one that does."""

@@ -24,6 +24,8 @@ SAFE: Final = frozenset({"GET", "HEAD"})
 FAILED: Final = frozenset(range(500, 600))
 """Statuses of a server that is at fault itself."""
 
+PATIENT: Final = (1.0, 10.0, 60.0)
+"""Seconds between tries of something that failed on the other side, where nobody sits and waits."""
 _PAUSES: Final = (1.0, 2.0)
 _LONGEST_PAUSE: Final = 60.0
 """Seconds. A server that asks for more is not asked again."""

@@ -17,9 +17,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from wheelmill.cli.factory.inputs import (
+    BASE_URL_VARIABLE,
     ConfigOption,
     RequiredSignerOption,
     StoreOption,
+    needs_botocore,
     own_config_at,
     place_at,
     store_at,
@@ -35,6 +37,7 @@ from wheelmill.index.tree import SOURCES
 
 if TYPE_CHECKING:
     from wheelmill.index.deployed import ReadDeployed
+    from wheelmill.pipeline import Mirror
 
 _SHOWN: Final = 10
 """Findings of one rule that are printed; the JSON has all."""
@@ -134,7 +137,16 @@ def build(
         typer.Option(
             help="The URL above the releases' folders, or a path relative to the site; that of the store by default.",
             metavar="URL",
-            envvar="WHEELMILL_BASE_URL",
+            envvar=BASE_URL_VARIABLE,
+        ),
+    ] = None,
+    mirror: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A store with copies of the wheels, and the URL above their folders where it has another one; its"
+            " addresses are named where it has a wheel, those of the first of several. Repeatable.",
+            metavar="STORE[=URL]",
+            envvar="WHEELMILL_MIRROR",
         ),
     ] = None,
     config: ConfigOption = None,
@@ -171,6 +183,7 @@ def build(
         own.compatibility if own else load_compatibility(place_at(config)),
         base_url=base_url or releases.url_from(output),
         output=output,
+        mirrors=[_mirror_at(text, output) for text in mirror or ()],
         read_deployed=_deployed_at(place, may_be_new=place != previous),
         signer=signer_of(require_attestation),
         catalogue=pipeline.catalogue_of(own, releases.ledger.read().failures) if own else None,
@@ -179,6 +192,15 @@ def build(
         warn=say_warning,
     )
     say(f"{output}: {size}")
+
+
+def _mirror_at(text: str, site: Path) -> Mirror:
+    """Open a store that a site names beside its own."""
+    from wheelmill.pipeline import Mirror  # noqa: PLC0415 - needs the factory extra
+
+    name, _, url = text.partition("=")
+    store = store_at(name, must_exist=True)
+    return Mirror(store=store, base_url=url or store.url_from(site))
 
 
 def _place_of(previous: str | None) -> str | None:
@@ -226,6 +248,25 @@ def _sources_in(folder: Path) -> bytes | None:
         return None
     read_sources_file(path)
     return path.read_bytes()
+
+
+@app.command()
+def upload(
+    site: Annotated[Path, typer.Argument(help="A site, as 'index build' writes it.", metavar="DIR", exists=True)],
+    place: Annotated[str, typer.Argument(help="The bucket, and what the keys begin with.", metavar="s3:BUCKET/PREFIX")],
+) -> None:
+    """Send a site to a bucket, with the types and cache headers of its files, and remove what it no longer has."""
+    kind, _, name = place.partition(":")
+    if kind != "s3":
+        raise UsageError(f"expected s3:BUCKET/PREFIX, not {place!r}")
+    with needs_botocore():
+        from wheelmill.hosting.upload import upload_site  # noqa: PLC0415 - needs the s3 extra
+        from wheelmill.release.s3 import Bucket  # noqa: PLC0415 - the same
+    bucket = Bucket.parse(name)
+    bucket.check_credentials()
+    with progress() as shown:
+        outcome = upload_site(site, bucket, shown)
+    say(f"{bucket}: {outcome}")
 
 
 @app.command()

@@ -32,7 +32,7 @@ ConfigOption = Annotated[
         envvar=CONFIG_VARIABLE,
     ),
 ]
-_STORE: Final = "Where releases are kept: dir:PATH or github:OWNER/REPO"
+_STORE: Final = "Where releases are kept: dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX"
 StoreOption = Annotated[str, typer.Option(help=f"{_STORE}.", metavar="STORE", envvar="WHEELMILL_STORE")]
 StoreBesideOption = Annotated[
     str | None,
@@ -51,6 +51,9 @@ CloneOption = Annotated[
 RequiredSignerOption = Annotated[str | None, attestation_option("WHEELMILL_REQUIRE_ATTESTATION")]
 
 DEFAULT_STORE: Final = "dir:out/releases"
+
+BASE_URL_VARIABLE: Final = "WHEELMILL_BASE_URL"
+"""What lies above the folders of wheels, for everybody, where a store does not know it."""
 
 
 def config_at(named: Path | None) -> Config:
@@ -127,15 +130,16 @@ def use_clones(option: Sequence[str] | None) -> Iterator[None]:
                 say_warning(f"--clone {url}: no source and no submodule has this address")
 
 
-def store_at(text: str, *, must_exist: bool = False) -> Store:
-    """Open a store: ``dir:PATH`` or ``github:OWNER/REPO``.
+def store_at(text: str, *, must_exist: bool = False, base_url: str | None = None) -> Store:
+    """Open a store: ``dir:PATH``, ``github:OWNER/REPO`` or ``s3:BUCKET/PREFIX``.
 
     Args:
         text: the store as a person names it.
         must_exist: whether a folder that is not there yet is refused, not taken for a store without releases.
+        base_url: what everybody finds a bucket's wheels below, where that is not the address of the S3 API.
 
     Raises:
-        UsageError: the text has neither form, or the path is no folder.
+        UsageError: the text has none of these forms, the path is no folder, or what an S3 takes is not installed.
     """
     kind, _, place = text.partition(":")
     if kind == "dir" and place:
@@ -149,7 +153,27 @@ def store_at(text: str, *, must_exist: bool = False) -> Store:
         with suppress(UsageError):  # what was expected is said below
             repository = Repository.parse(place, os.environ)
             return GitHubStore(repository=repository, ledger_commit=os.environ.get("WHEELMILL_LEDGER") or None)
-    raise UsageError(f"--store: expected dir:PATH or github:OWNER/REPO, not {text!r}")
+    if kind == "s3":
+        with needs_botocore():
+            from wheelmill.release.s3 import Bucket, S3Store  # noqa: PLC0415 - needs the s3 extra
+        return S3Store(bucket=Bucket.parse(place), address=base_url)
+    raise UsageError(f"--store: expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not {text!r}")
+
+
+@contextmanager
+def needs_botocore() -> Iterator[None]:
+    """Say which extra an import needs that fails for want of it.
+
+    Raises:
+        UsageError: botocore is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "botocore":
+            raise
+        hint = "pip install 'wheelmill[s3]'"
+        raise UsageError("S3 is asked with botocore, which is not installed", hint=hint) from None
 
 
 def artifacts_of(runs: Sequence[str]) -> JobArtifacts:

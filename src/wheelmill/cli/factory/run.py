@@ -18,6 +18,7 @@ import typer
 from wheelmill.build.identity import known_failures
 from wheelmill.cli.factory.filters import FilterOptions
 from wheelmill.cli.factory.inputs import (
+    BASE_URL_VARIABLE,
     ConfigOption,
     StoreBesideOption,
     config_at,
@@ -90,7 +91,7 @@ def run(
     from wheelmill import pipeline  # noqa: PLC0415 - needs the factory extra
 
     wanted = where.narrow(filters.for_this_machine(projects))
-    releases = store_at(store or f"dir:{output / 'releases'}")
+    releases = store_at(store or f"dir:{output / 'releases'}", base_url=os.environ.get(BASE_URL_VARIABLE))
     if sample or wanted.sample:
         wanted, until, output = replace(wanted, sample=True), Until.SMOKE, output / "sample"
     policy = where.resolve_policy()

@@ -18,8 +18,8 @@ from github.GitReleaseAsset import GitReleaseAsset
 from wheelmill.errors import NetworkError, RejectedError
 from wheelmill.names import Sha256
 from wheelmill.release.github.calls import Calls
-from wheelmill.release.github.connection import PAUSES
 from wheelmill.system.files import sha256_of_bytes
+from wheelmill.web.retries import PATIENT
 
 _TOO_MANY_OUTAGES: Final = 3
 """In a row: then GitHub is out of reach, and the other files are not tried at once."""
@@ -89,7 +89,7 @@ class DraftFiles:
     def _send(self, wanted: Sequence[Asset], *, alone: bool) -> dict[str, str]:
         rejected: dict[str, str] = {}
         names = {each.name for each in wanted}
-        for pause in (0.0, *PAUSES):
+        for pause in (0.0, *PATIENT):
             faults = self.faults(wanted)
             stray = [found for name, found in self._listed.items() if name in faults or (alone and name not in names)]
             if not stray and faults.keys() <= rejected.keys():

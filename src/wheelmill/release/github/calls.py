@@ -18,11 +18,11 @@ from github import BadAttributeException, GithubException, RateLimitExceededExce
 from github.Repository import Repository as Repo
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, WheelmillError
-from wheelmill.release.github.connection import PAUSES, Repository, WebRequester
-from wheelmill.release.github.turn import Turn
+from wheelmill.release.github.connection import Repository, WebRequester
+from wheelmill.release.github.turn import CountedTurn
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import Clock
-from wheelmill.web.retries import asked_pause
+from wheelmill.web.retries import PATIENT, asked_pause
 
 LIMITED: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 """Statuses of an answer that may ask for a pause."""
@@ -44,7 +44,7 @@ class Pace:
         turn: those who publish make their changes in their turn; None counts no changes.
     """
 
-    def __init__(self, clock: Clock = Clock(), turn: Turn | None = None) -> None:  # noqa: B008 - it is frozen
+    def __init__(self, clock: Clock = Clock(), turn: CountedTurn | None = None) -> None:  # noqa: B008 - it is frozen
         self.clock = clock
         self._turn = turn
         self._next = 0.0
@@ -225,7 +225,7 @@ class Calls:
             RejectedError: GitHub will not make it, and it is not there.
         """
         failure: WheelmillError = NetworkError(what)
-        for pause in (*PAUSES, 0.0):
+        for pause in (*PATIENT, 0.0):
             if not is_absent and (found := find()) is not None:
                 return found
             is_absent = False

@@ -17,7 +17,7 @@ from wheelmill.errors import NetworkError, UsageError
 from wheelmill.system.time import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
-from wheelmill.web.retries import FAILED, Retries
+from wheelmill.web.retries import FAILED, PATIENT, Retries
 
 _NAME_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "-_.")
 
@@ -62,9 +62,6 @@ class Repository:
         return f"{self.downloads}/{quote(tag)}/{quote(filename)}"
 
 
-PAUSES: Final = (1.0, 10.0, 60.0)
-"""Seconds between tries of something that failed on the other side."""
-
 _PER_PAGE: Final = 100
 _WITH_JSON: Final = (HTTPStatus.OK, HTTPStatus.CREATED)
 """Statuses of answers that hold what was asked for, if GitHub itself gave them and not a server before it."""
@@ -93,7 +90,7 @@ class WebRequester(Requester):
         )
         self._web = Web(
             credentials=no_credentials,  # PyGithub knows the token and where it may be sent
-            retries=Retries(clock.sleep, pauses=PAUSES, statuses=FAILED),
+            retries=Retries(clock.sleep, pauses=PATIENT, statuses=FAILED),
         )
         self.quota_left: int | None = None
         """Calls that are left, as the last answer told."""

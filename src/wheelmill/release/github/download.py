@@ -7,28 +7,22 @@ name no file that cannot be had.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
-from platformdirs import user_cache_path
-
-from wheelmill.errors import NetworkError, ReleaseError, WheelmillError
-from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.github.connection import PAUSES, Repository
+from wheelmill.errors import NetworkError, ReleaseError
+from wheelmill.names import Sha256
+from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
-from wheelmill.system.files import sha256_of_bytes, write_bytes
+from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.time import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
 from wheelmill.web.pages import SIDECAR_SUFFIX
-from wheelmill.web.retries import Retries
-from wheelmill.web.side_by_side import begin
-
-_AT_ONCE: Final = 8
-"""Small files that are read side by side."""
+from wheelmill.web.retries import PATIENT, Retries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,44 +36,6 @@ class Downloads:
     def read(self, tag: str, filename: str) -> bytes:
         """Read a small file."""
         return self.web.read(self.repository.download(tag, filename))
-
-    def read_each(
-        self, wanted: Mapping[ReleaseTag, Sha256 | None], filename: str
-    ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
-        """Read a small file of many releases; one whose hash is known is kept, and read once.
-
-        Args:
-            wanted: the releases, and the hash of the file where it is known.
-            filename: the name that the file has in each.
-
-        Yields:
-            The tag of a release, and the file's bytes or why they cannot be had.
-        """
-
-        def look(tag: ReleaseTag) -> bytes | WheelmillError:
-            try:
-                return self._kept(tag, filename, sha256) if (sha256 := wanted[tag]) else self.read(tag, filename)
-            except NetworkError as error:
-                return error
-
-        tags = list(wanted)
-        for first in range(0, len(tags), _AT_ONCE):  # no more of them are in memory
-            some = tags[first : first + _AT_ONCE]
-            for tag, content in zip(some, begin(look, some, threads=_AT_ONCE), strict=True):
-                yield tag, content.result()
-
-    def _kept(self, tag: ReleaseTag, filename: str, sha256: Sha256) -> bytes:
-        path = user_cache_path("wheelmill") / "manifests" / sha256
-        try:
-            content = path.read_bytes()
-        except OSError:
-            content = b""
-        if sha256_of_bytes(content) != sha256:
-            content = self.read(tag, filename)
-            with suppress(OSError):  # a full disk
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_bytes(path, content)
-        return content
 
     def save(self, tag: str, filename: str, file: IO[bytes]) -> Sha256:
         """Copy a file of any size into another one; returns its hash."""
@@ -116,7 +72,7 @@ def probe(downloads: Downloads, manifest: Manifest, *, unhashed: frozenset[str])
     """
     pending = manifest.wheels
     faults: list[str] = []
-    for pause in (0.0, *PAUSES):
+    for pause in (0.0, *PATIENT):
         downloads.clock.sleep(pause)
         found = [(entry, _fault(downloads, manifest.tag, entry, whole=entry.filename in unhashed)) for entry in pending]
         pending = tuple(entry for entry, fault in found if fault)

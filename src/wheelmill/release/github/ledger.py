@@ -23,9 +23,10 @@ from github.InputGitTreeElement import InputGitTreeElement
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github.calls import Calls, Pace
-from wheelmill.release.github.connection import PAUSES, Repository
+from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from
 from wheelmill.system.progress import QUIET
+from wheelmill.web.retries import PATIENT
 
 BRANCH: Final = "ledger"
 _PIECE: Final = 4 << 20
@@ -75,7 +76,7 @@ class LedgerBranch:
         """Download the files of a commit; one that was just made may not be there at once."""
         url = f"{self.repository.server_url.rstrip('/')}/{self.repository.full_name}/archive/{commit}.tar.gz"
         with downloads_from(self.repository, self.pace.clock) as downloads:
-            for pause in PAUSES:
+            for pause in PATIENT:
                 try:
                     return downloads.web.read(url)
                 except NetworkError as error:

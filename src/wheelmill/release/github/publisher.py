@@ -18,7 +18,7 @@ from wheelmill.release.github.claim import MOST_BURNED, claim_tag, contents_of
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.github.download import downloads_from, probe
 from wheelmill.release.github.drafts import draft_of, publish_draft
-from wheelmill.release.github.turn import Turn
+from wheelmill.release.github.turn import CountedTurn
 from wheelmill.release.manifest import Manifest, ManifestEntry, entry_of, manifest_of
 from wheelmill.release.store import Publication, RefusedWheel, files_beside, files_of_release
 from wheelmill.smoke.verdict import TestedWheel
@@ -75,7 +75,7 @@ class GitHubPublisher:
     """Publishes in its turn; see `Publisher`."""
 
     def __init__(
-        self, repository: Repository, calls: Calls, turn: Turn, *, used: Iterable[ReleaseTag], now: datetime
+        self, repository: Repository, calls: Calls, turn: CountedTurn, *, used: Iterable[ReleaseTag], now: datetime
     ) -> None:
         self._repository, self._calls, self._turn, self._now = repository, calls, turn, now
         self._used = set(used)

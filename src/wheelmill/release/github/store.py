@@ -24,8 +24,9 @@ from wheelmill.release.github.download import downloads_from
 from wheelmill.release.github.drafts import all_releases, left_drafts
 from wheelmill.release.github.ledger import LedgerBranch
 from wheelmill.release.github.publisher import GitHubPublisher
-from wheelmill.release.github.turn import Turn
+from wheelmill.release.github.turn import CountedTurn
 from wheelmill.release.ledger.ledger import Ledger
+from wheelmill.release.read_each import read_each
 from wheelmill.release.store import LeftDraft, Quotas
 from wheelmill.release.tags import is_date_tag, is_like_date_tag
 from wheelmill.system.files import atomic_write
@@ -114,7 +115,7 @@ class GitHubStore:
     ) -> Iterator[tuple[ReleaseTag, bytes | WheelmillError]]:
         """See `Releases.read_each`; from the download pages."""
         with downloads_from(self.repository, self.pace.clock) as downloads:
-            yield from downloads.read_each(wanted, filename)
+            yield from read_each(wanted, lambda tag: downloads.read(tag, filename))
 
     @property
     def lists_at_once(self) -> bool:
@@ -157,14 +158,14 @@ class GitHubStore:
     def publisher(self, *, now: datetime, progress: Progress, until: float | None) -> Iterator[GitHubPublisher]:
         """See `Store.publisher`."""
         self.check_can_publish()
-        turn = Turn(self.ledger, self.pace.clock, progress, until)
+        turn = CountedTurn(self.ledger, self.pace.clock, progress, until)
         with turn.taken() as used, Calls(self.repository, Pace(self.pace.clock, turn), progress) as calls:
             yield GitHubPublisher(self.repository, calls, turn, used=used, now=now)
 
     def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
         """See `Store.left_drafts`."""
         clock = self.pace.clock
-        turn = Turn(self.ledger, clock, progress, until=clock.now())  # who wants to remove waits for nobody
+        turn = CountedTurn(self.ledger, clock, progress, until=clock.now())  # who wants to remove waits for nobody
         try:
             with turn.taken() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
                 return left_drafts(calls, datetime.fromtimestamp(clock.now(), UTC), remove=remove)
@@ -174,3 +175,6 @@ class GitHubStore:
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""
         return self.repository.downloads
+
+    def folder_of(self, sha256: Sha256) -> None:
+        """See `Store.folder_of`; a release has all its files in one."""

@@ -1,10 +1,11 @@
 """What options say of the inputs of a command."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from wheelmill.cli.factory.inputs import use_clones
+from wheelmill.cli.factory.inputs import store_at, use_clones
 from wheelmill.errors import BuildError, UsageError
 from wheelmill.system import git
 
@@ -39,3 +40,14 @@ def test_what_was_asked_for_is_not_named(tmp_path: Path, capsys: pytest.CaptureF
     with use_clones([f"{URL}.git={tmp_path}"]):
         assert git.find_commit(URL, "v1") is None
     assert capsys.readouterr().err == ""
+
+
+def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("botocore", "wheelmill.release.s3"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "botocore", None)  # as if it were not installed
+    with pytest.raises(UsageError) as refusal:
+        store_at("s3:wheels")
+    assert refusal.value.explained == (
+        "S3 is asked with botocore, which is not installed\nhint: pip install 'wheelmill[s3]'"
+    )

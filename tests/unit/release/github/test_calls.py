@@ -13,10 +13,10 @@ from tests.unit.release.github.conftest import FakeClock
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError
 from wheelmill.release.github import Repository
 from wheelmill.release.github.calls import Calls, Pace
-from wheelmill.release.github.connection import PAUSES
 from wheelmill.release.github.drafts import all_releases
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import Clock
+from wheelmill.web.retries import PATIENT
 
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}
 
@@ -121,7 +121,7 @@ def test_too_long_a_wait_is_an_error(calls: Calls, github: GitHub, clock: FakeCl
 def test_reading_is_tried_again(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     github.faults = {0: Fault.CUT, 1: Fault.CUT}
     assert all_releases(calls) == []
-    assert clock.waited == [*PAUSES[:2]]
+    assert clock.waited == [*PATIENT[:2]]
 
 
 def test_after_a_short_outage_pages_are_as_large_as_before(calls: Calls, github: GitHub, clock: FakeClock) -> None:
@@ -129,7 +129,7 @@ def test_after_a_short_outage_pages_are_as_large_as_before(calls: Calls, github:
     github.faults = dict.fromkeys(range(3), Fault.BEFORE)
     assert len(all_releases(calls)) == 12
     assert [call.query["per_page"] for call in github.calls] == ["10", "5", "1", "10", "10"]
-    assert clock.waited == [PAUSES[0]]
+    assert clock.waited == [PATIENT[0]]
 
 
 def test_an_outage_ends(calls: Calls, github: GitHub, clock: FakeClock) -> None:
@@ -137,8 +137,8 @@ def test_an_outage_ends(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     with pytest.raises(NetworkError, match=r"listing releases: .* does not answer: 502"):
         all_releases(calls)
     sizes = Counter(call.query["per_page"] for call in github.calls)
-    assert sizes == dict.fromkeys(["10", "5", "1"], 1 + len(PAUSES))
-    assert clock.waited == [*PAUSES]
+    assert sizes == dict.fromkeys(["10", "5", "1"], 1 + len(PATIENT))
+    assert clock.waited == [*PATIENT]
 
 
 @pytest.mark.parametrize(

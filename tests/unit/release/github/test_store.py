@@ -243,7 +243,7 @@ def test_a_wheel_is_fetched_and_compared(
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No manifest was read before on this machine."""
-    monkeypatch.setattr("wheelmill.release.github.download.user_cache_path", lambda _name: tmp_path)
+    monkeypatch.setattr("wheelmill.release.read_each.user_cache_path", lambda _name: tmp_path)
 
 
 @pytest.mark.parametrize(

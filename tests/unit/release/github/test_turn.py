@@ -12,10 +12,11 @@ from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import ReleaseError
 from wheelmill.release.github.store import GitHubStore
-from wheelmill.release.github.turn import PUBLISHING, STALE
+from wheelmill.release.github.turn import STALE
 from wheelmill.release.ledger.records import Lease, LedgerState
 from wheelmill.release.publish import publish, publish_each
 from wheelmill.release.store import Publication
+from wheelmill.release.turn import PUBLISHING
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import QUIET
 

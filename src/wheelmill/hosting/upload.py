@@ -1,0 +1,143 @@
+"""A site in a bucket: what differs is sent, what a site no longer has is removed, and nothing else is touched.
+
+Hosts in front of a bucket look for ``index.html`` in a folder, or they do not: the S3 API itself, and a domain that R2
+gives a bucket, have what has the very name that was asked for. So a page is sent under both names.
+
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/WebsiteEndpoints.html#WebsiteRestEndpointDiff
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from mimetypes import MimeTypes
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal
+
+from wheelmill.errors import ReleaseError, SiteError
+from wheelmill.release.s3 import Bucket
+from wheelmill.release.s3.bucket import File
+from wheelmill.release.s3.ledger import LEDGER
+from wheelmill.release.s3.publisher import FILES
+from wheelmill.release.tags import is_date_tag
+from wheelmill.system.progress import Progress
+from wheelmill.system.record_files import record_bytes, record_from
+from wheelmill.web.pages import JSON_TYPE
+from wheelmill.web.side_by_side import begin
+
+_INDEX: Final = "index.html"
+_RECORD: Final = ".site.json"
+_CACHE: Final = "public, max-age=600"
+"""A new release is seen after ten minutes, as with the rules in ``index/hosts``."""
+_AT_ONCE: Final = 16
+_TYPES: Final = MimeTypes()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UploadedSite:
+    """What was sent to a bucket, so that it can be removed when a site no longer has it."""
+
+    schema: Literal["wheelmill.uploaded-site/1"] = "wheelmill.uploaded-site/1"
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upload:
+    """What became of a site."""
+
+    sent: int
+    same: int
+    removed: int
+
+    def __str__(self) -> str:
+        """``12 objects sent, 800 are the same, 1 removed``."""
+        return f"{self.sent} objects sent, {self.same} are the same, {self.removed} removed"
+
+
+def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
+    """Make a bucket have a site; one that breaks off is completed by the next.
+
+    Args:
+        site: the folder of the site.
+        bucket: where it goes; releases may lie there, too.
+        progress: shows the steps that take long.
+
+    Raises:
+        SiteError: the folder is no site, or has a file where releases are.
+        ReleaseError: somebody else uploads one at the same time.
+        NetworkError: S3 does not answer.
+    """
+    paths = dict(_paths_in(site))
+    etag, content = bucket.read(_RECORD)
+    before = record_from(content, UploadedSite, source=f"{bucket}/{_RECORD}").keys if content else ()
+    etag = _write_record(bucket, {*before, *paths}, etag)
+    there = {key: found for top in sorted(set(map(_top_of, paths))) for key, found in bucket.keys(top)}
+    differing = [key for key, path in paths.items() if there.get(key) != _etag_of(path)]
+    progress.step(f"sending {len(differing)} of {len(paths)} objects to {bucket}")
+    for sent in begin(partial(_send, bucket, paths), differing, threads=_AT_ONCE):
+        sent.result()
+    gone = sorted(key for key in {*before} - paths.keys() if not _is_of_releases(key))
+    for key in gone:
+        bucket.remove(key)
+    _write_record(bucket, paths, etag)
+    return Upload(sent=len(differing), same=len(paths) - len(differing), removed=len(gone))
+
+
+def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a site by the keys that they get.
+
+    Raises:
+        SiteError: see `upload_site`.
+    """
+    if not (site / _INDEX).is_file():
+        raise SiteError(f"{site} is no site: it has no {_INDEX}")
+    for path in sorted(site.rglob("*")):
+        key = path.relative_to(site).as_posix()
+        if not path.is_file() or key.startswith("."):
+            continue
+        if _is_of_releases(key):
+            raise SiteError(f"{path} has the name of what belongs to releases", hint="give the site another folder")
+        yield key, path
+        if path.name == _INDEX and key != _INDEX:
+            yield key.removesuffix(_INDEX), path
+
+
+def _is_of_releases(key: str) -> bool:
+    first = key.partition("/")[0]
+    return first in {FILES, LEDGER} or is_date_tag(first)
+
+
+def _top_of(key: str) -> str:
+    """What a key is listed by: its first folder, or itself."""
+    first, slash, _ = key.partition("/")
+    return first + slash
+
+
+def _write_record(bucket: Bucket, keys: Mapping[str, Path] | set[str], over: str | None) -> str:
+    record = record_bytes(UploadedSite(keys=tuple(sorted(keys))))
+    file = File.of_bytes(record, content_type="application/json", cache="no-cache")
+    if (etag := bucket.settle(_RECORD, file, over=over)) is None:
+        raise ReleaseError(f"somebody else uploads a site to {bucket} now", hint="run this again")
+    return etag
+
+
+def _etag_of(path: Path) -> str:
+    """What S3 names an object by that was sent in one piece and is not encrypted; another one is sent again.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
+    """
+    return f'"{hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()}"'
+
+
+def _send(bucket: Bucket, paths: Mapping[str, Path], key: str) -> None:
+    file = File.of_bytes(paths[key].read_bytes(), content_type=_type_of(PurePosixPath(key), paths[key]), cache=_CACHE)
+    bucket.ensure(key, file)
+
+
+def _type_of(key: PurePosixPath, path: Path) -> str:
+    if path.name == "index.json" and "simple" in key.parts:
+        return JSON_TYPE
+    kind = _TYPES.guess_type(path.name)[0] or "application/octet-stream"
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind

@@ -1,0 +1,114 @@
+"""Publishing in a bucket: wheels lie under their hashes, and a release is there as soon as its manifest is.
+
+What a publisher sent that ended before that is named by nothing, and is taken up by the next one that has those wheels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver
+from wheelmill.names import ReleaseTag
+from wheelmill.release.manifest import ManifestEntry, entry_of, manifest_of
+from wheelmill.release.s3.bucket import Bucket, File
+from wheelmill.release.store import (
+    Publication,
+    RefusedWheel,
+    attestations_of,
+    files_beside,
+    files_of_release,
+)
+from wheelmill.release.tags import date_tags
+from wheelmill.release.turn import Turn
+from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system.progress import Progress
+from wheelmill.web.retries import PATIENT
+
+FILES: Final = "files"
+"""The folder with a folder for each wheel."""
+FOREVER: Final = "public, max-age=31536000, immutable"
+"""Of what has its hash in its address, or never changes (RFC 8246)."""
+_BINARY: Final = "application/octet-stream"
+_TYPES: Final = {".json": "application/json", ".jsonl": "application/jsonl", ".metadata": "text/plain; charset=utf-8"}
+
+
+class S3Publisher:
+    """Publishes in its turn; see `Publisher`."""
+
+    def __init__(
+        self, bucket: Bucket, turn: Turn, progress: Progress, *, used: Collection[ReleaseTag], now: datetime
+    ) -> None:
+        self._bucket, self._turn, self._progress, self._now = bucket, turn, progress, now
+        self._used = set(used)
+        self._sent: list[tuple[TestedWheel, ManifestEntry]] = []
+        self.over = False
+
+    @property
+    def count(self) -> int:
+        """See `Publisher.count`."""
+        return len(self._sent)
+
+    def add(self, wheels: Sequence[TestedWheel]) -> tuple[RefusedWheel, ...]:
+        """See `Publisher.add`."""
+        refusals: list[RefusedWheel] = []
+        for number, wheel in enumerate(wheels, start=1):
+            self._progress.line(f"sending {wheel.file.filename} ({number} of {len(wheels)})")
+            try:
+                self._turn.go_on()
+                for name, file in _files_of(wheel):  # what is there and is another one, no release names
+                    self._bucket.ensure(f"{FILES}/{wheel.file.sha256}/{name}", file)
+            except TimeIsOver:
+                self.over = True  # what arrived is published all the same
+                return tuple(refusals)
+            except (RejectedError, OSError) as error:
+                refusals.append(RefusedWheel(filename=wheel.file.filename, reason=f"did not arrive: {error}"))
+            else:
+                self._sent.append((wheel, entry_of(wheel)))
+        if not self._sent:
+            raise ReleaseError("\n".join(("nothing could be sent:", *map(str, refusals))))
+        return tuple(refusals)
+
+    def publish(self) -> Publication:
+        """See `Publisher.publish`; of two that take one tag at once, the second takes the next one."""
+        sent, self._sent = self._sent, []
+        self._turn.look()
+        while True:
+            tag = next(tag for tag in date_tags(self._now) if tag not in self._used)
+            self._used.add(tag)
+            manifest = manifest_of(tag, [entry for _, entry in sent], now=self._now)
+            files = files_of_release(manifest, [wheel for wheel, _ in sent])
+            if all(self._claim(f"{tag}/{name}", _of_bytes(name, files[name])) for name in reversed(files)):
+                return Publication(releases=(manifest,))
+
+    def _claim(self, key: str, file: File) -> bool:
+        """Make an object that nobody ever replaces; returns whether it is there, and not one of somebody else's."""
+        failure: NetworkError | None = None
+        for pause in (0.0, *PATIENT):
+            self._bucket.clock.sleep(pause)
+            try:
+                if self._bucket.settle(key, file, over=None):
+                    return True
+                _, content = self._bucket.read(key)
+                if content is not None:
+                    return content == file.content
+            except NetworkError as error:
+                failure = error
+        raise failure or NetworkError(f"{self._bucket}/{key} can neither be written nor read")
+
+
+def _files_of(wheel: TestedWheel) -> Iterator[tuple[str, File]]:
+    """A wheel and what lies beside it, by name; the wheel comes last."""
+    for name, content in {**files_beside(wheel), **attestations_of([wheel])}.items():
+        yield name, _of_bytes(name, content)
+    file = wheel.file
+    yield (
+        file.filename,
+        File(content=file.path, size=file.size, sha256=file.sha256, content_type=_BINARY, cache=FOREVER),
+    )
+
+
+def _of_bytes(name: str, content: bytes) -> File:
+    return File.of_bytes(content, content_type=_TYPES.get(Path(name).suffix, _BINARY), cache=FOREVER)

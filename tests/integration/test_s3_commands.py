@@ -1,0 +1,171 @@
+"""The commands of a factory whose releases and site are in a bucket, and installers that install from there."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.integration.conftest import Command
+from tests.s3_server import BUCKET, S3, serving
+from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.cli.factory.inputs import store_at
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+from wheelmill.smoke.verdict import certificate_path
+from wheelmill.system.record_files import write_record
+
+NAME = "demo-1.0+cu130-py3-none-any.whl"
+PLAIN = "demo-1.0-py3-none-any.whl"
+LATER = "demo-2.0+cu130-py3-none-any.whl"
+STORE = f"s3:{BUCKET}/cuda"
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
+    with serving(S3()) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture
+def site(python: Command, s3: S3, tmp_path: Path) -> str:
+    """The address of a site in the bucket, of a release in the bucket."""
+    publish(store_at(STORE), [certified_wheel(tmp_path / "wheels" / NAME)], now=NOW)
+    build(python, tmp_path, STORE)
+    said = python("-m", "wheelmill", "index", "upload", tmp_path / "site", STORE, exit_code=0).stderr
+    assert "0 are the same, 0 removed" in said
+    return f"{s3.origin}/{BUCKET}/cuda/"
+
+
+def build(python: Command, folder: Path, store: str, *options: str) -> None:
+    """Build the site of a store that has no configuration."""
+    (folder / "config").mkdir(exist_ok=True)
+    where = ("--store", store, "--output", folder / "site", "--config", folder / "config")
+    python("-m", "wheelmill", "index", "build", *where, *options, exit_code=0)
+
+
+def listed(folder: Path) -> dict[str, str]:
+    wheels = json.loads((folder / "site" / "wheels.json").read_bytes())["wheels"]
+    return {wheel["filename"]: wheel["url"] for wheel in wheels}
+
+
+def headers_of(url: str) -> httpx.Headers:
+    """The headers of what everybody can have."""
+    return httpx.get(url, timeout=60).raise_for_status().headers
+
+
+def install(tool: list[str], folder: Path, index: str) -> None:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "AWS_"))}
+    env = ours | {"PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1"}
+    where = ["--target", str(folder), "--index-url", index, "demo"]
+    done = subprocess.run([sys.executable, "-m", *tool, *where], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "demo-1.0+cu130.dist-info").is_dir()
+
+
+@pytest.mark.parametrize(
+    "tool", [["pip", "install", "--no-cache-dir"], ["uv", "pip", "install", "--no-cache"]], ids=["pip", "uv"]
+)
+def test_installers_find_wheels_by_the_address_of_the_s3_api(
+    site: str, tool: list[str], s3: S3, tmp_path: Path
+) -> None:
+    s3.calls.clear()
+    install(tool, tmp_path / "installed", f"{site}cu130/simple/")
+    asked = [call.path.rpartition("/")[2] for call in s3.calls if "/files/" in call.path]
+    assert {NAME, f"{NAME}.metadata"} >= set(asked) >= {NAME}
+
+
+@pytest.mark.usefixtures("site")
+def test_a_raw_plus_in_a_path_is_a_space_and_the_index_has_none(tmp_path: Path) -> None:
+    (url,) = listed(tmp_path).values()
+    assert url.endswith("/demo-1.0%2Bcu130-py3-none-any.whl")
+    page = (tmp_path / "site" / "simple" / "demo" / "index.html").read_text()
+    assert [part for part in page.split('"') if part.startswith("http") and "+" in part] == []
+    assert headers_of(url)["cache-control"] == "public, max-age=31536000, immutable"
+    with pytest.raises(httpx.HTTPStatusError, match=r"40[34]"):
+        headers_of(url.replace("%2B", "+"))
+
+
+def test_objects_of_a_site_have_their_types_and_are_asked_for_again(site: str) -> None:
+    types = {
+        "simple/demo/": "text/html; charset=utf-8",
+        "simple/demo/index.html": "text/html; charset=utf-8",
+        "simple/demo/index.json": "application/vnd.pypi.simple.v1+json",
+        "wheels.json": "application/json",
+        "index.html": "text/html; charset=utf-8",
+    }
+    answers = {key: headers_of(site + key) for key in types}
+    assert {key: answer["content-type"] for key, answer in answers.items()} == types
+    assert {answer["cache-control"] for answer in answers.values()} == {"public, max-age=600"}
+
+
+@pytest.mark.usefixtures("site")
+def test_only_what_differs_is_sent_and_what_is_gone_is_removed(python: Command, s3: S3, tmp_path: Path) -> None:
+    def upload() -> str:
+        return python("-m", "wheelmill", "index", "upload", tmp_path / "site", STORE, exit_code=0).stderr
+
+    s3.keys["cuda/ours.txt"] = s3.keys["cuda/index.html"]
+    assert "0 objects sent" in upload()
+    (tmp_path / "site" / "wheels.json").write_bytes(b"{}")
+    (tmp_path / "site" / "404.html").unlink()
+    assert "1 objects sent" in (said := upload())
+    assert "1 removed" in said
+    assert "cuda/404.html" not in s3.objects
+    assert s3.objects.keys() >= {"cuda/ours.txt", "cuda/simple/demo/"}
+    assert s3.is_whole()
+
+
+def test_a_mirror_is_named_where_it_has_the_very_wheel(python: Command, s3: S3, tmp_path: Path) -> None:
+    own = DirectoryStore(directory=tmp_path / "releases")
+    wheels = [certified_wheel(tmp_path / "all" / name) for name in (NAME, LATER)]
+    publish(own, wheels, now=NOW)
+    publish(store_at(STORE), wheels[:1], now=NOW)
+    build(python, tmp_path, f"dir:{own.directory}", "--base-url", "https://wheels.example", "--mirror", STORE)
+    assert listed(tmp_path)[NAME].startswith(f"{s3.origin}/{BUCKET}/cuda/files/")
+    assert listed(tmp_path)[LATER].startswith("https://wheels.example/v2026-11-21/")
+    build(python, tmp_path, f"dir:{own.directory}", "--mirror", f"{STORE}=https://fast.example/cuda", "--mirror", STORE)
+    assert listed(tmp_path)[NAME].startswith("https://fast.example/cuda/files/")
+
+
+@pytest.mark.usefixtures("s3")
+def test_the_public_address_of_a_bucket_can_be_named(python: Command, site: str, tmp_path: Path) -> None:
+    build(python, tmp_path, STORE, "--base-url", "https://wheels.example/cuda/")
+    assert site not in listed(tmp_path)[NAME]
+    assert listed(tmp_path)[NAME].startswith("https://wheels.example/cuda/files/")
+
+
+def test_a_tested_wheel_is_released_once_and_the_ledger_is_made_again(python: Command, s3: S3, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / "wheels" / PLAIN)
+    write_record(certificate_path(wheel.file.path), wheel.certificate)
+    assert PLAIN in python("-m", "wheelmill", "release", tmp_path / "wheels", "--store", STORE, exit_code=0).stderr
+    before = s3.objects
+    del s3.keys["cuda/ledger.tar.gz"]
+    python("-m", "wheelmill", "release", "ledger", "--rebuild", "--store", STORE, exit_code=0)
+    assert "cuda/ledger.tar.gz" in s3.keys
+    said = python("-m", "wheelmill", "release", tmp_path / "wheels", "--store", STORE, exit_code=0).stderr
+    assert "nothing to release" in said
+    assert s3.objects == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["plan", "--store", "s3:"], "expected BUCKET/PREFIX, not ''"),
+        (["plan", "--store", "s4:x"], "--store: expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not 's4:x'"),
+        (["index", "upload", "docs", "github:x/y"], "expected s3:BUCKET/PREFIX, not 'github:x/y'"),
+        (["index", "upload", "docs", "s3:x/y"], "there are no credentials for s3:x/y"),
+    ],
+)
+@pytest.mark.usefixtures("s3")
+def test_what_means_nothing_is_refused(
+    python: Command, arguments: list[str], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    assert text in python("-m", "wheelmill", *arguments, exit_code=2).stderr

@@ -1,0 +1,284 @@
+"""Releases in a bucket."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.releases import manifests_in
+from tests.s3_server import BUCKET, KEY_ID, S3, Fault
+from tests.unit.release.conftest import NOW, certified_wheel
+from tests.unit.release.github.conftest import FakeClock
+from tests.unit.release.s3.conftest import store_on
+from wheelmill.errors import NetworkError, RejectedError, ReleaseError, UsageError, WheelmillError
+from wheelmill.release.ledger.releases import absent_files, published, rebuild
+from wheelmill.release.manifest import listed_of
+from wheelmill.release.publish import publish
+from wheelmill.release.s3 import Bucket, S3Store
+from wheelmill.release.s3.bucket import File
+from wheelmill.release.store import Publication
+from wheelmill.system.progress import QUIET
+
+NAME = "demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
+OTHER = "demo-1.1-py3-none-any.whl"
+
+
+def test_wheels_lie_under_their_hashes_and_a_release_under_its_tag(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / NAME)
+    publish(store, [wheel], now=NOW)
+    folder = f"cuda/files/{wheel.file.sha256}"
+    assert set(s3.objects) == {
+        f"{folder}/{NAME}",
+        f"{folder}/{NAME}.metadata",
+        f"{folder}/{NAME}.cdx.json",
+        "cuda/v2026-11-21/manifest.json",
+    }
+    assert s3.objects[f"{folder}/{NAME}"] == wheel.file.path.read_bytes()
+
+
+def test_attestations_lie_beside_wheels_and_in_the_release(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    wheels = [replace(certified_wheel(tmp_path / name), bundles=(name.encode(),)) for name in (NAME, OTHER)]
+    publish(store, wheels, now=NOW)
+    for wheel in wheels:
+        content = s3.objects[f"cuda/files/{wheel.file.sha256}/attestations.jsonl"]
+        assert content == wheel.file.filename.encode() + b"\n"
+    assert s3.objects["cuda/v2026-11-21/attestations.jsonl"] == f"{NAME}\n{OTHER}\n".encode()
+
+
+def test_what_never_changes_may_be_kept_for_ever_and_the_ledger_not_at_all(
+    store: S3Store, s3: S3, tmp_path: Path
+) -> None:
+    publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
+    kept = {key: found.metadata["cache-control"] for key, found in s3.keys.items()}
+    assert kept.pop("cuda/ledger.tar.gz") == "no-cache"
+    assert set(kept.values()) == {"public, max-age=31536000, immutable"}
+
+
+def test_requests_are_signed_with_the_key_of_the_variables_and_write_on_a_condition(
+    store: S3Store, s3: S3, tmp_path: Path
+) -> None:
+    publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
+    assert all(f"Credential={KEY_ID}/" in call.headers["Authorization"] for call in s3.calls)
+    writes = [call for call in s3.calls if call.method == "PUT"]
+    assert all(call.headers.keys() & {"If-None-Match", "If-Match"} for call in writes)
+    assert "PUT /cuda/v2026-11-21/manifest.json" in map(str, writes)
+
+
+def test_manifests_are_read_as_they_were_published(store: S3Store, tmp_path: Path) -> None:
+    manifests = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
+    assert manifests_in(store) == tuple(map(listed_of, manifests))
+    assert published(store, pytest.fail).published.keys() == {NAME}
+
+
+def test_the_ledger_is_made_again_from_the_releases(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
+    publish(store, [certified_wheel(tmp_path / OTHER)], now=NOW)
+    before = store.ledger.read()
+    del s3.keys["cuda/ledger.tar.gz"]
+    told: list[str] = []
+    assert rebuild(store_on(FakeClock()), told.append).releases == before.releases
+    assert told == []
+    assert list(before.releases) == ["v2026-11-21", "v2026-11-21.2"]
+
+
+def test_files_that_a_release_lacks_are_found(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / NAME)
+    publish(store, [wheel], now=NOW)
+    del s3.keys[f"cuda/files/{wheel.file.sha256}/{NAME}.metadata"]
+    assert absent_files(store, store.ledger.read().releases) == {"v2026-11-21": (f"{NAME}.metadata",)}
+
+
+def test_a_wheel_is_fetched_in_pieces(store: S3Store, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wheelmill.release.s3.bucket._PIECE", 1000)
+    wheel = certified_wheel(tmp_path / NAME, content=bytes(range(256)) * 20)
+    publish(store, [wheel], now=NOW)
+    s3.calls.clear()
+    (here := tmp_path / "here").mkdir()
+    fetched = store.fetch(store.ledger.read().published[NAME][1], NAME, wheel.file.sha256, here)
+    assert fetched.path.read_bytes() == wheel.file.path.read_bytes()
+    assert len([call for call in s3.calls if "Range" in call.headers]) == -(-wheel.file.size // 1000)
+
+
+def test_a_released_wheel_with_other_bytes_is_not_fetched(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / NAME)
+    (manifest,) = publish(store, [wheel], now=NOW).releases
+    s3.keys[f"cuda/files/{wheel.file.sha256}/{NAME}"].value = b"other bytes"
+    (here := tmp_path / "here").mkdir()
+    with pytest.raises(ReleaseError, match="its manifest says"):
+        store.fetch(manifest.tag, NAME, wheel.file.sha256, here)
+    assert list(here.iterdir()) == []
+
+
+def test_what_a_publication_left_that_broke_off_is_taken_up(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    wheels = [certified_wheel(tmp_path / name) for name in (NAME, OTHER)]
+    with store.publisher(now=NOW, progress=QUIET, until=None) as publisher:
+        publisher.add(wheels[:1])
+    assert published(store, pytest.fail).releases == {}
+    s3.calls.clear()
+    publish(store, wheels, now=NOW + timedelta(days=1))
+    sent = [call.path for call in s3.calls if call.method == "PUT" and call.path.endswith(".whl")]
+    assert [path.rpartition("/")[2] for path in sent] == [OTHER]
+
+
+def test_half_a_wheel_is_replaced_and_its_release_is_whole(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / NAME)
+    with store.publisher(now=NOW, progress=QUIET, until=None) as publisher:
+        publisher.add([wheel])
+    s3.keys[f"cuda/files/{wheel.file.sha256}/{NAME}"].value = wheel.file.path.read_bytes()[:100]
+    publish(store, [wheel], now=NOW)
+    assert s3.is_whole()
+
+
+@pytest.mark.parametrize("hashes", [True, False])
+def test_a_wheel_is_read_again_only_where_the_server_does_not_say_its_hash(
+    store: S3Store, s3: S3, tmp_path: Path, *, hashes: bool
+) -> None:
+    s3.hashes = hashes
+    publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
+    read = [call for call in s3.calls if call.method == "GET" and "/files/" in call.path]
+    assert len(read) == (0 if hashes else 3)
+
+
+def test_a_tag_that_somebody_else_took_is_left_to_them(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    theirs = store_on(FakeClock())
+    theirs.bucket.settle("v2026-11-21/manifest.json", File.of_bytes(b"{}", content_type="a/b", cache=""), over=None)
+    (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
+    assert manifest.tag == "v2026-11-21.2"
+    assert s3.objects["cuda/v2026-11-21/manifest.json"] == b"{}"
+
+
+def test_two_publishers_take_turns_and_release_equal_wheels_once(
+    store: S3Store, s3: S3, clock: FakeClock, tmp_path: Path
+) -> None:
+    wheel = certified_wheel(tmp_path / NAME)
+    done: list[Publication] = []
+    sleep = clock.sleep
+
+    def meanwhile(seconds: float) -> None:
+        """The first one goes on while the second waits for a minute."""
+        sleep(seconds)
+        if seconds == 60 and not done:
+            first.add([wheel])
+            done.append(first.publish())
+            context.__exit__(None, None, None)
+
+    context = store.publisher(now=NOW, progress=QUIET, until=None)
+    first = context.__enter__()
+    clock.sleep = meanwhile  # type: ignore[method-assign]
+    assert publish(store_on(clock), [wheel], now=NOW).releases == ()
+    assert [manifest.tag for each in done for manifest in each.releases] == ["v2026-11-21"]
+    assert s3.is_whole()
+
+
+def test_a_publisher_that_slept_for_too_long_stops_before_it_publishes(
+    store: S3Store, s3: S3, clock: FakeClock, tmp_path: Path
+) -> None:
+    with store.publisher(now=NOW, progress=QUIET, until=None) as sleeper:
+        sleeper.add([certified_wheel(tmp_path / NAME)])
+        clock.time += 3600
+        publish(store_on(clock), [certified_wheel(tmp_path / OTHER)], now=NOW)
+        with pytest.raises(ReleaseError, match="another publisher took over"):
+            sleeper.publish()
+    assert [key for key in s3.objects if key.endswith("manifest.json")] == ["cuda/v2026-11-21/manifest.json"]
+
+
+def test_when_the_time_is_over_what_arrived_is_published(store: S3Store, clock: FakeClock, tmp_path: Path) -> None:
+    with store.publisher(now=NOW, progress=QUIET, until=clock.now() + 10) as publisher:
+        publisher.add([certified_wheel(tmp_path / NAME)])
+        clock.time += 60
+        publisher.add([certified_wheel(tmp_path / OTHER)])
+        assert publisher.over
+        (manifest,) = publisher.publish().releases
+    assert [entry.filename for entry in manifest.wheels] == [NAME]
+
+
+def test_a_wheel_that_s3_does_not_take_holds_up_no_other(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    wheels = [certified_wheel(tmp_path / name) for name in (NAME, OTHER)]
+    certified_wheel(tmp_path / NAME, content=b"changed meanwhile")
+    publication = publish(store, wheels, now=NOW)
+    assert [entry.filename for manifest in publication.releases for entry in manifest.wheels] == [OTHER]
+    (refusal,) = publication.refusals
+    assert refusal.filename == NAME
+    assert s3.is_whole()
+
+
+def test_a_wheel_that_is_too_large_is_refused(store: S3Store, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / NAME)
+    huge = replace(wheel, file=replace(wheel.file, size=5 * 10**9))
+    (refusal,) = publish(store, [huge], now=NOW).refusals
+    assert "S3 takes less than 5000000000" in str(refusal)
+
+
+def _reading(store: S3Store) -> object:
+    return store.ledger.read()
+
+
+def _listing(store: S3Store) -> object:
+    return store.tags()
+
+
+@pytest.mark.parametrize(
+    ("name", "ask", "kind", "text"),
+    [
+        ("other", _reading, RejectedError, "S3 answers 404 NoSuchBucket"),
+        ("other", _listing, RejectedError, "S3 answers 404 NoSuchBucket"),
+        ("a!b", _listing, UsageError, "Invalid bucket name"),
+    ],
+)
+def test_what_s3_will_not_do_is_told_with_its_words(
+    store: S3Store, name: str, ask: Callable[[S3Store], object], kind: type[WheelmillError], text: str
+) -> None:
+    with pytest.raises(kind, match=text):
+        ask(S3Store(bucket=replace(store.bucket, name=name)))
+
+
+@pytest.mark.parametrize("fault", [Fault.PAGE, Fault.EMPTY])
+@pytest.mark.parametrize("ask", [_reading, _listing])
+def test_an_answer_of_something_else_is_no_empty_bucket(
+    store: S3Store, s3: S3, fault: Fault, ask: Callable[[S3Store], object]
+) -> None:
+    s3.faults[0] = fault
+    with pytest.raises(NetworkError):
+        ask(store)
+
+
+def test_a_busy_server_is_asked_again_a_little_later(store: S3Store, s3: S3, clock: FakeClock) -> None:
+    s3.faults |= dict.fromkeys(range(2), Fault.SLOW_DOWN)
+    assert store.tags() == frozenset()
+    assert clock.waited == [1.0, 10.0]
+
+
+def test_publishing_needs_credentials_and_reading_does_not(
+    store: S3Store, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(UsageError, match="no credentials for s3:wheels/cuda"):
+        store.check_can_publish()
+    assert store.tags() == frozenset()
+    assert "Authorization" not in s3.calls[-1].headers
+
+
+@pytest.mark.parametrize("place", ["", "/prefix", "bucket//x", "bucket/../x", "bucket/a\nb"])
+def test_a_place_that_is_none_is_refused(place: str) -> None:
+    with pytest.raises(UsageError, match="expected BUCKET/PREFIX"):
+        Bucket.parse(place)
+
+
+def test_a_bucket_has_an_address(store: S3Store, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert store.url_from(tmp_path) == f"{s3.origin}/{BUCKET}/cuda/"
+    monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
+    amazon = S3Store(bucket=Bucket.parse("wheels/a+b/"))
+    assert amazon.url_from(tmp_path) == "https://wheels.s3.eu-central-1.amazonaws.com/a%2Bb/"
+    named = S3Store(bucket=Bucket.parse("wheels"), address="https://wheels.example.org")
+    assert named.url_from(tmp_path) == "https://wheels.example.org"
+
+
+def test_a_manifest_says_what_every_store_says(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
+    manifest = json.loads(s3.objects["cuda/v2026-11-21/manifest.json"])
+    assert manifest["tag"] == "v2026-11-21"
+    assert [wheel["filename"] for wheel in manifest["wheels"]] == [NAME]
