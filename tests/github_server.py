@@ -66,6 +66,7 @@ class Asset:
     name: str
     content: bytes
     state: str = "uploaded"
+    downloads: int = 0
 
 
 @dataclass
@@ -335,6 +336,7 @@ class GitHub(GitData):
             "name": asset.name,
             "state": asset.state,
             "size": len(asset.content),
+            "download_count": asset.downloads,
             "digest": digest if self.digests else None,
         }
 

@@ -39,6 +39,7 @@ _WORKFLOWS = (
     "schedule",
     "request",
     "request-comment",
+    "downloads",
     "upstream",
     "ci",
 )

@@ -32,11 +32,11 @@ def test_what_changed_is_proposed_and_a_failed_step_does_not_hold_it_up(tmp_path
 
 def test_a_schedule_starts_workflows_once_a_variable_says_so(tmp_path: Path) -> None:
     with new_host(tmp_path) as host:
-        monday, wednesday = ({"schedule": cron} for cron in ("17 3 * * 1", "41 5 * * 3"))
+        monday, wednesday, sunday = ({"schedule": cron} for cron in ("17 3 * * 1", "41 5 * * 3", "29 4 * * 0"))
         host.run("schedule", "schedule", payload=monday)
         assert not host.log.exists()
         switched_on = replace(host, variables=host.variables | {"WHEELMILL_SCHEDULE": "true"})
-        for due in (monday, wednesday):
+        for due in (monday, wednesday, sunday):
             switched_on.run("schedule", "schedule", payload=due)
-        started = ["gh workflow run wheels.yml --ref main", "gh workflow run upstream.yml --ref main"]
+        started = [f"gh workflow run {name}.yml --ref main" for name in ("wheels", "upstream", "downloads")]
         assert host.log.read_text().splitlines() == started

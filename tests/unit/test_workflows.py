@@ -39,6 +39,8 @@ WRITES: dict[tuple[str, str], set[str]] = {
     ("wheels", "index"): {"pages", "id-token"},
     ("wheels", "resume"): {"actions"},
     ("index", "deploy"): {"pages", "id-token"},
+    ("downloads", "count"): {"contents"},  # writes to the ledger
+    ("downloads", "index"): {"pages", "id-token"},  # calls index
     ("request-comment", "comment"): {"pull-requests"},
     ("schedule", "dispatch"): {"actions"},
     ("upstream", "pull-request"): {"actions", "contents", "pull-requests"},
@@ -147,7 +149,9 @@ def test_no_job_waits_for_a_machine_with_a_gpu_where_nobody_names_one() -> None:
     assert {env["WHEELMILL_REQUIRE_GPU"] for env in required} == {
         "${{ vars.WHEELMILL_GPU_RUNNER != '' && 'linux_x86_64' || '' }}"
     }
-    assert len(required) == len([step for _, step in steps() if "wheelmill release" in step.get("run", "")])
+    assert len(required) == len(
+        [step for _, step in steps() if re.search(r"wheelmill release(?! downloads)", step.get("run", ""))]
+    )
 
 
 def test_a_release_and_an_attestation_are_given_the_plan_by_an_input() -> None:
@@ -234,8 +238,10 @@ def test_only_a_file_that_does_nothing_else_has_a_schedule_and_a_variable_turns_
     text = WORKFLOWS["schedule"].read_text()
     for started in re.findall(r"[a-z]+\.yml'", text):
         assert "workflow_dispatch:" in WORKFLOWS[started.removesuffix(".yml'")].read_text()
-    due = re.findall(r'cron: "([^"]+)" # upstream.yml', text)
-    assert [f"github.event.schedule == '{cron}' && 'upstream.yml'" in text for cron in due] == [True]
+    due = dict(re.findall(r'cron: "([^"]+)" # (\S+)', text))
+    assert sorted(due.values()) == ["downloads.yml", "upstream.yml", "wheels.yml"]
+    chosen = dict(re.findall(r"github.event.schedule == '([^']+)' && '([^']+)'", text))
+    assert chosen == {cron: name for cron, name in due.items() if name != "wheels.yml"}
 
 
 def test_the_pull_request_of_upstream_is_checked_by_dispatches() -> None:

@@ -33,6 +33,7 @@ WORKFLOWS: Final[Mapping[str, str]] = {
     "request.yml": "pull requests that ask for packages are not checked",
     "request-comment.yml": "nobody is told what became of a request",
     "schedule.yml": "nothing is built or looked for unless somebody starts it",
+    "downloads.yml": "downloads are not counted",
     "upstream.yml": "new upstream versions, torch releases and image digests are not proposed",
     "ci.yml": "changes are not tested",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from itertools import chain
 from typing import Final
@@ -173,3 +173,5 @@ class Catalogue:
     """The oldest one that compiles what its compiler writes, where that is known."""
     gpu_drivers: Mapping[str, str] = field(default_factory=dict)
     """The oldest one that knows each GPU, by compute capability; none where every driver that runs a CUDA does."""
+    downloads: Mapping[date, Mapping[ProjectName, int]] = field(default_factory=dict)
+    """How often the wheels of packages were downloaded until some days, the first day first."""

@@ -31,7 +31,7 @@ from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.attested import attested_part
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
-from wheelmill.release.ledger.records import LedgerRelease
+from wheelmill.release.ledger.records import DownloadCount, LedgerRelease
 from wheelmill.release.ledger.releases import absent_files, every_manifest, published
 from wheelmill.release.manifest import MANIFEST, ListedRelease
 from wheelmill.release.manifest.shared import Shared
@@ -166,12 +166,13 @@ def _published_in(unread: Collection[ReleaseTag], store: Store) -> dict[str, Sha
     return {wheel.filename: wheel.sha256 for tag in unread for wheel in releases[tag].wheels}
 
 
-def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:
+def catalogue_of(config: Config, failures: KnownFailures, downloads: Sequence[DownloadCount] = ()) -> Catalogue:
     """Plan everything that a configuration holds, as if nothing were published.
 
     Args:
         config: the configuration that the packages are built from.
         failures: builds that failed; those whose inputs changed since count as not tried.
+        downloads: how often packages were downloaded until some days, the oldest first.
     """
     facts = config.compatibility
     return Catalogue(
@@ -180,6 +181,7 @@ def catalogue_of(config: Config, failures: KnownFailures) -> Catalogue:
         drivers={cuda: release.minimum_driver for cuda, release in facts.cuda.items()},
         ptx_drivers={cuda: release.driver for cuda, release in facts.cuda.items() if release.driver},
         gpu_drivers={gpu.capability: driver for gpu in CARDS if (driver := facts.first_driver_for(gpu))},
+        downloads={count.day: count.projects for count in downloads},
     )
 
 

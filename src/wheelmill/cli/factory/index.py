@@ -34,6 +34,7 @@ from wheelmill.conformance.violation import ConformanceReport, Violation
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.index.serve import project_lists_below, root_of, serve_folder
 from wheelmill.index.tree import SOURCES
+from wheelmill.release.ledger.records import LedgerState
 
 if TYPE_CHECKING:
     from wheelmill.index.deployed import ReadDeployed
@@ -177,6 +178,7 @@ def build(
     place = _place_of(previous)
     releases = store_at(store, must_exist=True)
     own = own_config_at(config)
+    state = releases.ledger.read() if own else LedgerState()
     size = pipeline.build_index(
         releases,
         own.listing if own else load_listing(place_at(config)),
@@ -186,7 +188,7 @@ def build(
         mirrors=[_mirror_at(text, output) for text in mirror or ()],
         read_deployed=_deployed_at(place, may_be_new=place != previous),
         signer=signer_of(require_attestation),
-        catalogue=pipeline.catalogue_of(own, releases.ledger.read().failures) if own else None,
+        catalogue=pipeline.catalogue_of(own, state.failures, state.downloads) if own else None,
         sources=_sources_in(place_at(config)),
         site_url=site_url or (place if place and "://" in place else None),
         warn=say_warning,

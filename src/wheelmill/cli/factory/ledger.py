@@ -55,6 +55,7 @@ def _content(state: LedgerState) -> dict[str, object]:
         ],
         "claims": {group: claim.run for group, claim in state.work.claims.items()},
         "leases": {what: lease.since.isoformat() for what, lease in state.work.leases.items()},
+        "downloads": {str(count.day): count.projects for count in state.downloads},
         "changes": sum(each.count for each in state.work.changes),
     }
 

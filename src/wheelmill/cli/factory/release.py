@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wheelmill.cli.factory.downloads import downloads
 from wheelmill.cli.factory.filters import read_values
 from wheelmill.cli.factory.inputs import (
     ConfigOption,
@@ -176,6 +177,7 @@ def publish(
 
 
 app.command()(ledger)
+app.command()(downloads)
 
 
 @app.command()

@@ -14,6 +14,7 @@ from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.evidence import Tried
 from wheelmill.index.site.failures import failures_of
 from wheelmill.index.site.finder import finder_data
+from wheelmill.index.site.history import histories_of
 from wheelmill.index.site.installing import dependencies_of, install_command
 from wheelmill.index.site.more_pages import more_pages
 from wheelmill.index.site.package_pages import pages_of_package
@@ -56,7 +57,8 @@ def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None) -> Ite
     tried = Tried.of(every_file)
     failures = failures_of(catalogue)
     templates = _templates(site.torches, frozenset(projects))
-    templates.globals["failed"] = failures.keys()
+    histories = histories_of(groups, catalogue.downloads if catalogue else {})
+    templates.globals |= {"failed": failures.keys(), "histories": histories}
     found = finder_data(groups, site.torches, catalogue)
     start = templates.get_template("site/start.html").render(
         root="./",
@@ -82,6 +84,8 @@ def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None) -> Ite
     for package in packages:
         yield from pages_of_package(package, coverage, templates, wheel_pages)
     yield from more_pages(groups, site.torches, coverage, failures, templates=templates, site_url=site_url)
+    for project, history in histories.items():
+        yield f"{package_folder(project)}history.svg", [history.svg]
     for file in sorted((resources.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
 

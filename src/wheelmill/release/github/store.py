@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import string
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -127,6 +128,15 @@ class GitHubStore:
         with Calls(self.repository, self.pace, QUIET) as calls:
             releases = all_releases(calls)
         return {ReleaseTag(release.tag_name): frozenset(each.name for each in release.assets) for release in releases}
+
+    def downloads(self) -> dict[str, int]:
+        """See `CountsDownloads.downloads`; the list of releases has them."""
+        with Calls(self.repository, self.pace, QUIET) as calls:
+            published = [release for release in all_releases(calls) if not release.draft]
+            counts: Counter[str] = Counter()
+            for asset in (asset for release in published for asset in release.assets):
+                counts[asset.name] += asset.download_count
+        return dict(counts)
 
     def fetch(self, tag: ReleaseTag, filename: str, sha256: Sha256, folder: Path) -> WheelFile:
         """See `Store.fetch`."""

@@ -1,4 +1,4 @@
-"""The files of a ledger: one for each release, one for failures and one for what goes on."""
+"""The files of a ledger: one for each release, and one each for failures, for what goes on and for downloads."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from msgspec.json import decode
 
 from wheelmill.errors import IntegrityError
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.ledger.records import Failures, LedgerRelease, LedgerState, Work
+from wheelmill.release.ledger.records import Downloads, Failures, LedgerRelease, LedgerState, Work
 from wheelmill.system.record_files import record_bytes, record_from
 
 _RELEASES: Final = "releases/"
 _FAILURES: Final = "failures.json"
 _WORK: Final = "work.json"
+_DOWNLOADS: Final = "downloads.json"
 _ABOUT: Final = {
     "README.md": b"""\
 The ledger of a factory of wheels: what is published, which builds failed, and what goes on.
@@ -35,11 +36,12 @@ def state_of(files: Mapping[str, bytes]) -> LedgerState:
         for path, content in sorted(files.items())
         if path.startswith(_RELEASES)
     )
-    failures, work = files.get(_FAILURES), files.get(_WORK)
+    failures, work, downloads = (files.get(path) for path in (_FAILURES, _WORK, _DOWNLOADS))
     return LedgerState(
         releases={release.tag: release for release in found},
         failures=record_from(failures, Failures, source=_FAILURES).by_inputs if failures else {},
         work=record_from(work, Work, source=_WORK) if work else Work(),
+        downloads=record_from(downloads, Downloads, source=_DOWNLOADS).counts if downloads else (),
     )
 
 
@@ -81,6 +83,8 @@ def files_of(state: LedgerState, files: Mapping[str, bytes], before: LedgerState
         for path in [_path_of(tag)]
     }
     others = {_FAILURES: record_bytes(Failures(by_inputs=state.failures)), _WORK: record_bytes(state.work)}
+    if state.downloads:
+        others[_DOWNLOADS] = record_bytes(Downloads(counts=state.downloads), indent=None)
     return {**_ABOUT, **releases, **others}
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, AwareDatetime
+from pydantic import AfterValidator, AwareDatetime, Field
 
 from wheelmill.names import ProjectName, PythonVersion, ReleaseTag, Sha256
 from wheelmill.plan.targets import Cell, KnownFailures, PastBuild, PastBuilds
@@ -138,12 +138,30 @@ class Work:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DownloadCount:
+    """How often wheels were downloaded until some day, as their host says."""
+
+    day: date
+    projects: Mapping[ProjectName, Annotated[int, Field(ge=0)]]
+    """All wheels of each together."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Downloads:
+    """What was counted; unlike releases, it cannot be made again."""
+
+    counts: tuple[DownloadCount, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerState:
     """All that the ledger says."""
 
     releases: Mapping[ReleaseTag, LedgerRelease] = field(default_factory=dict)
     failures: KnownFailures = field(default_factory=dict)
     work: Work = field(default_factory=Work)
+    downloads: tuple[DownloadCount, ...] = ()
+    """The oldest count first."""
 
     def without_old(self, now: datetime) -> LedgerState:
         """Leave out what counts no longer: changes of more than an hour ago, failures and runs of a month ago."""

@@ -22,8 +22,8 @@ STORE = "https://example.org/releases"
 
 
 def feeds(release: Release, site_url: str | None = SITE) -> dict[str, bytes]:
-    release(*EVERY_KIND[:2])
-    manifests = release(EVERY_KIND[3], now=NOW + timedelta(days=1))
+    release(*EVERY_KIND[:2], now=NOW - timedelta(days=1))
+    manifests = release(EVERY_KIND[3])
     pages = site_pages(site_of_releases(manifests, STORE), site_url=site_url)
     return {path: b"".join(content) for path, content in pages if path.endswith("feed.xml")}
 
@@ -34,8 +34,8 @@ def test_a_reader_finds_what_was_published_the_newest_first(release: Release) ->
     assert found.version == "atom10"
     assert [entry.title for entry in found.entries] == ["plain-cuda 2.0: 1 wheel", "demo 1.0: 2 wheels"]
     assert found.entries[1].summary == "For torch 2.10 to 2.11, CUDA 13.0, Linux x86_64."
-    assert [entry.updated for entry in found.entries] == ["2026-11-22T12:30:15Z", "2026-11-21T12:30:15Z"]
-    assert found.feed.updated == "2026-11-22T12:30:15Z"
+    assert [entry.updated for entry in found.entries] == ["2026-11-21T12:30:15Z", "2026-11-20T12:30:15Z"]
+    assert found.feed.updated == "2026-11-21T12:30:15Z"
     assert [entry.link for entry in found.entries] == [f"{SITE}packages/plain-cuda/2.0/", f"{SITE}packages/demo/1.0/"]
 
 
@@ -66,7 +66,7 @@ def test_a_feed_has_all_that_its_specification_requires(release: Release) -> Non
 
 def test_an_identity_stays_where_the_site_moves_and_more_is_published(release: Release) -> None:
     before = feedparser.parse(feeds(release, "https://old.example.org/")["news/feed.xml"])
-    manifests = release(EVERY_KIND[2], now=NOW + timedelta(days=2))
+    manifests = release(EVERY_KIND[2], now=NOW + timedelta(hours=1))
     pages = dict(site_pages(site_of_releases(manifests, STORE), site_url=SITE))
     after = feedparser.parse(b"".join(pages["news/feed.xml"]))
     assert after.feed.id == before.feed.id
@@ -88,7 +88,7 @@ def test_a_site_without_wheels_has_a_feed_without_entries() -> None:
 
 def test_a_feed_is_bounded(release: Release) -> None:
     manifests = [
-        *(release(f"demo-{number}.0+cu130-py3-none-any.whl", now=NOW + timedelta(days=number)) for number in range(3)),
+        *(release(f"demo-{number}.0+cu130-py3-none-any.whl", now=NOW + timedelta(hours=number)) for number in range(3)),
     ][-1]
     groups = {project: wheel_groups(files) for project, files in site_of_releases(manifests, "").projects.items()}
     assert [each.version for each in news_of(groups, limit=2)] == ["2.0", "1.0"]

@@ -1,0 +1,55 @@
+"""How often wheels were downloaded: the host says how often until now, and the ledger keeps what it said when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Final, Protocol, runtime_checkable
+
+from wheelmill.names import ProjectName
+from wheelmill.release.ledger.records import DownloadCount, LedgerState
+from wheelmill.wheel.name import WheelName
+
+_EVERY_ONE: Final = timedelta(days=400)
+"""For as long every count is kept, and after that the first of each month: a ledger is read whole."""
+
+
+@runtime_checkable
+class CountsDownloads(Protocol):
+    """A place for releases that counts downloads."""
+
+    def downloads(self) -> Mapping[str, int]:
+        """How often each published file was downloaded until now, by its name; of all releases that have it.
+
+        Raises:
+            NetworkError: the host does not say.
+        """
+
+
+def of_projects(downloads: Mapping[str, int]) -> Mapping[ProjectName, int]:
+    """The wheels among files, by their projects; sidecars are asked for by installers that only look."""
+    counts: Counter[ProjectName] = Counter()
+    for filename, count in downloads.items():
+        try:
+            counts[WheelName.parse(filename).project] += count
+        except ValueError:
+            continue
+    return dict(sorted(counts.items()))
+
+
+def with_count(state: LedgerState, count: DownloadCount) -> LedgerState:
+    """A ledger that keeps a count, too: in place of one of the same day, and with fewer that are long past."""
+    others = [each for each in state.downloads if each.day != count.day]
+    kept = _thinned(sorted((*others, count), key=lambda each: each.day), count.day)
+    return replace(state, downloads=tuple(kept))
+
+
+def _thinned(counts: Iterable[DownloadCount], today: date) -> Iterable[DownloadCount]:
+    months: set[tuple[int, int]] = set()
+    for each in counts:
+        month = (each.day.year, each.day.month)
+        if today - each.day < _EVERY_ONE or month not in months:
+            yield each
+        months.add(month)
