@@ -15,6 +15,8 @@ from tests.hosts import HOSTS, HTML, JSON, PIP, RULES, TEXT, WANTED, ask
 from tests.releases import manifests_in
 from tests.unit.index.conftest import page_of_500
 from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.conformance.fetch import Politeness
+from wheelmill.conformance.run import check_url
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.write import write_site
@@ -125,6 +127,17 @@ def test_what_is_not_there_is_not_found(url: str) -> None:
     assert ask(f"{url}simple/nothing/", Accept=PIP).status == 404
     assert ask(f"{url}simple/nothing/").status == 404
     assert ask(f"{url}simple/demo").headers["Location"].endswith("/simple/demo/")
+
+
+def test_the_index_breaks_no_rule_there_and_the_host_does_what_it_should(own: str) -> None:
+    report = check_url(f"{own}simple/", everything=True, politeness=Politeness(rate=1e6))
+    assert report.violations == ()
+    assert report.examined == 1
+    told = [(observation.topic, observation.message) for observation in report.observations]
+    sys.stdout.write(f"{told}\n")
+    assert ("vary", "gives JSON or HTML as it is asked, and says Vary: Accept") in told
+    assert ("ranges", "gives a span of bytes") in told
+    assert ("head", "answers 200 OK") in told
 
 
 @pytest.fixture(scope="module", params=["nginx", "Caddy"])

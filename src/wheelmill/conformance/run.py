@@ -144,8 +144,10 @@ class _Survey:
             violations += self._slash(urljoin(root, listed.projects[0])) if listed.projects else ()
         chosen_pages = self._sample(pages, MAX_PAGES)
         files: dict[str, tuple[Link, str]] = {}
+        largest = (0, "")
         for page, detail in self._read("pages", chosen_pages):
             violations += detail.violations
+            largest = max(largest, (len(detail.files), page))
             for url, link in detail.files:
                 files.setdefault(url, (link, page))
         chosen_files = self._sample(sorted(files.items()), MAX_FILES)
@@ -160,7 +162,7 @@ class _Survey:
             pages=len(chosen_pages),
             files=len(files),
             examined=len(chosen_files),
-            observations=tuple(self._host(chosen_pages, chosen_files)),
+            observations=tuple(self._host(largest[1], chosen_files)),
         )
 
     def _read(self, what: str, pages: Sequence[_Page]) -> Iterator[tuple[str, Reading]]:
@@ -197,10 +199,10 @@ class _Survey:
         file = examine(link, page, url, self.fetcher, every_byte=self.everything)
         return file, [violation for check in FILE_CHECKS for violation in check(file)]
 
-    def _host(self, pages: Sequence[_Page], files: Sequence[tuple[str, object]]) -> Iterator[Observation]:
-        """What the host does with the first page and the first file. A folder has no host."""
-        if pages and not pages[0].url.startswith(ORIGIN):
-            yield from observe(self.fetcher.web, pages[0].url, files[0][0] if files else None)
+    def _host(self, page: str, files: Sequence[tuple[str, object]]) -> Iterator[Observation]:
+        """What the host does with a page and the first of the files. A folder has no host."""
+        if page and not page.startswith(ORIGIN):
+            yield from observe(self.fetcher.web, page, files[0][0] if files else None)
 
     def _sample(self, items: Sequence[_Item], most: int) -> Sequence[_Item]:
         """All, or as many, evenly spread and the same every time."""
