@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import junitparser
 import pytest
 
 from tests.broken_indexes import BROKEN, HANGING, PAGE, Spoil, good_index
@@ -54,13 +55,15 @@ def test_a_finding_and_its_effect_in_json(python: Command, server: Server, tmp_p
     topics = [observation["topic"] for observation in content.pop("observations")]
     assert topics == ["vary", "cache-control", "compression", "ranges", "cache-control", "head"]
     assert content == {"schema": "wheelmill.index-check/1", "projects": 1, "pages": 1, "files": 2, "examined": 2}
-    assert "METADATA has sha256" in finding.pop("message")
+    assert "METADATA has sha256" in finding["message"]
+    assert finding.pop("examples") == [{"url": finding["url"], "message": finding.pop("message")}]
     assert finding == {
         "rule": "PEP 658",
         "number": "658.3",
         "url": f"{server.url}/files/demo-1.0-py3-none-any.whl.metadata",
         "severity": "error",
         "effect": {"pip": "fails: the hashes do not match", "uv": "fails: hash mismatch for package metadata"},
+        "count": 1,
     }
 
 
@@ -86,6 +89,52 @@ def test_a_folder(python: Command, tmp_path: Path) -> None:
     page.write_text("<!DOCTYPE html>")
     done = python("-m", "wheelmill", "index", "check", tmp_path / "public", "--all-files", "--json", exit_code=9)
     assert [(it["number"], it["url"]) for it in json.loads(done.stdout)["findings"]] == [("629.1", "simple/")]
+
+
+def many_without_hashes(folder: Path) -> Path:
+    """A site of one project with a hundred files."""
+    page = folder / "site" / "simple" / "demo" / "index.html"
+    page.parent.mkdir(parents=True)
+    head = '<!DOCTYPE html><meta name="pypi:repository-version" content="1.4">'
+    (page.parents[1] / "index.html").write_text(f'{head}<a href="demo/">demo</a>')
+    names = [f"demo-1.{number}.tar.gz" for number in range(100)]
+    page.write_text(head + "".join(f'<a href="{name}">{name}</a>' for name in names))
+    for name in names:
+        (page.parent / name).write_bytes(b"x")
+    return folder / "site"
+
+
+def test_the_same_of_a_hundred_files_is_said_once(python: Command, tmp_path: Path) -> None:
+    check = ("-m", "wheelmill", "index", "check", many_without_hashes(tmp_path))
+    done = python(*check, exit_code=9)
+    assert "\n  and 97 more that say the same\n" in done.stdout
+    assert "findings: 1 in 100 places; read: 1 of 1 project pages, 50 of 100 files" in done.stderr
+    (finding,) = json.loads(python(*check, "--format", "json", exit_code=9).stdout)["findings"]
+    assert (finding["number"], finding["count"], len(finding["examples"])) == ("503.7", 100, 10)
+
+
+def test_reports_for_ci_services(python: Command, tmp_path: Path) -> None:
+    check = ("-m", "wheelmill", "index", "check", many_without_hashes(tmp_path), "--format")
+    (result,) = json.loads(python(*check, "sarif", exit_code=9).stdout)["runs"][0]["results"]
+    assert (result["ruleId"], result["occurrenceCount"]) == ("503.7", 100)
+    suites = junitparser.JUnitXml.fromstring(python(*check, "junit", exit_code=9).stdout)
+    cases = [case for suite in suites for case in suite]
+    assert [case.name[:6] for case in cases if case.result] == ["503.7 "]
+    assert "give one of them" in python(*check, "sarif", "--json", exit_code=2).stderr
+
+
+def test_projects_of_an_index_without_a_list(python: Command, server: Server, tmp_path: Path) -> None:
+    spoil(server, tmp_path, BROKEN["503.1"])
+    check = ("-m", "wheelmill", "index", "check", "--json")
+    done = python(*check, f"{server.url}/simple/", "--project", "Demo", "--project", "demo", exit_code=0)
+    assert json.loads(done.stdout)["pages"] == 1
+    site = many_without_hashes(tmp_path)
+    (site / "simple" / "index.html").unlink()
+    for folder in (site, site / "simple"):
+        done = python(*check, folder, "--project=demo", "--project=gone", exit_code=9)
+        findings = json.loads(done.stdout)["findings"]
+        assert [(it["number"], it["count"]) for it in findings] == [("503.2", 1), ("503.7", 100)]
+    assert "expected a project name" in python(*check, site, "--project=../x", exit_code=2).stderr
 
 
 def test_what_is_neither_url_nor_index(python: Command, tmp_path: Path) -> None:

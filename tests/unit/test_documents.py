@@ -38,6 +38,7 @@ RUN_BY = {
     "wheelmill release ledger --rebuild --store STORE": "integration/test_ledger_command.py",
     "wheelmill index check https://example.org/simple/": "integration/test_index_check_command.py",
     "wheelmill index check public/ --all-files": "integration/test_index_check_command.py",
+    "wheelmill index check https://example.org/simple/ --project demo": "integration/test_index_check_command.py",
     "wheelmill add flash-attn": "real/test_client_project.py",
     "wheelmill explain flash-attn": "integration/test_finding_commands.py",
     "wheelmill config add PROJECT": "integration/test_config_add_command.py",

@@ -46,6 +46,7 @@ _Told = TypeVar("_Told", Violation, Observation)
 def check_url(
     url: str,
     *,
+    projects: Sequence[ProjectName] = (),
     everything: bool = False,
     politeness: Politeness = Politeness(),  # noqa: B008 - frozen
     limits: Limits = LIMITS,
@@ -56,6 +57,7 @@ def check_url(
 
     Args:
         url: with a user and a password where the index asks for them.
+        projects: whose pages are read; without any, those that the project list has, and the list itself.
         everything: whether all pages, and all bytes of all files, are read instead of a sample.
         politeness: how much is asked of the servers.
         limits: how much reading a page may take.
@@ -74,16 +76,23 @@ def check_url(
     with client as fetcher:
         if not (answer := fetcher.first_byte(root)).status:
             raise NetworkError(f"{answer.url} {answer.problem}")
-        return _Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run([root])
+        return _Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run([root], projects)
 
 
 def check_folder(
-    directory: Path, *, everything: bool = False, limits: Limits = LIMITS, progress: Progress = QUIET
+    directory: Path,
+    *,
+    projects: Sequence[ProjectName] = (),
+    everything: bool = False,
+    limits: Limits = LIMITS,
+    progress: Progress = QUIET,
 ) -> ConformanceReport:
     """Check every index in a folder, as a static host would serve it.
 
     Args:
-        directory: a site, the folder above a site and its releases, or the folder of a project list.
+        directory: a site, the folder above a site and its releases, or the folder of a project list; with projects, a
+            site or the folder that theirs are in.
+        projects: whose pages are read; without any, those that the project lists have, and the lists themselves.
         everything: whether all pages, and all bytes of all files, are read instead of a sample.
         limits: how much reading a page may take.
         progress: told what was read.
@@ -92,15 +101,21 @@ def check_folder(
         SiteError: it holds no index.
     """
     root = root_of(directory).resolve()
-    below = [path.resolve().relative_to(root).as_posix() for path in project_lists_below(directory)]
+    places = [_projects_in(directory)] if projects else project_lists_below(directory)
+    below = [path.resolve().relative_to(root).as_posix() for path in places]
     lists = [f"{ORIGIN}/{quote(path)}/" for path in below]
     with Fetcher(ORIGIN, folder=root, politeness=Politeness(rate=_UNBOUNDED)) as fetcher:
-        report = _Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(lists)
+        report = _Survey(fetcher=fetcher, everything=everything, limits=limits, progress=progress).run(lists, projects)
     return replace(
         report,
         violations=tuple(map(_without_origin, report.violations)),
         observations=tuple(map(_without_origin, report.observations)),
     )
+
+
+def _projects_in(directory: Path) -> Path:
+    """The folder that has those of all projects."""
+    return directory / "simple" if (directory / "simple").is_dir() else directory
 
 
 def _without_origin(told: _Told) -> _Told:
@@ -134,11 +149,17 @@ class _Survey:
     limits: Limits
     progress: Progress
 
-    def run(self, roots: Sequence[str]) -> ConformanceReport:
-        """Check indexes: the URLs are of their project lists, each with a slash at its end."""
+    def run(self, roots: Sequence[str], projects: Sequence[ProjectName]) -> ConformanceReport:
+        """Check indexes.
+
+        Args:
+            roots: the URLs of their project lists, each with a slash at its end.
+            projects: whose pages are read; without any, those that the lists have, and the lists themselves.
+        """
         violations: list[Violation] = []
         pages: list[_Page] = []
-        for root, listed in self._read("project lists", [_Page(url=root, read=read_list) for root in roots]):
+        named = [(root, Reading(projects=projects)) for root in roots if projects]
+        for root, listed in named or self._read("project lists", [_Page(url=root, read=read_list) for root in roots]):
             violations += listed.violations
             pages += (_page_of(name, root) for name in listed.projects)
             violations += self._slash(urljoin(root, listed.projects[0])) if listed.projects else ()

@@ -1,0 +1,48 @@
+"""What says the same is one finding."""
+
+from wheelmill.conformance import pep503, pep658
+from wheelmill.conformance.findings import findings_of, legible
+from wheelmill.conformance.violation import Rule, Violation
+
+
+def of(rule: Rule, *messages: str) -> list[Violation]:
+    return [rule.violation(f"https://example.org/{number}/", message) for number, message in enumerate(messages)]
+
+
+def test_the_same_sentence_about_a_hundred_files_is_one_finding() -> None:
+    names = [f"demo-1.{number}-py3-none-any.whl" for number in range(100)]
+    statuses = [404] * 60 + [503] * 40
+    found = findings_of(
+        [
+            *of(pep503.HASH, *(f"{name} has no hash" for name in names)),
+            *of(
+                pep658.SIDECAR,
+                *(f"the METADATA of {name} answers {status}" for name, status in zip(names, statuses, strict=True)),
+            ),
+        ]
+    )
+    assert [(it.rule.number, it.count, it.message) for it in found] == [
+        ("503.7", 100, "demo-1.0-py3-none-any.whl has no hash"),
+        ("658.2", 60, "the METADATA of demo-1.0-py3-none-any.whl answers 404"),
+        ("658.2", 40, "the METADATA of demo-1.60-py3-none-any.whl answers 503"),
+    ]
+    assert [place.url for place in found[0].examples] == [f"https://example.org/{number}/" for number in range(10)]
+
+
+def test_what_a_page_says_in_quotes_makes_no_other_sentence() -> None:
+    found = findings_of(of(pep503.LIST_ENTRY, "the link 'a b' leads to 'b/'", "the link 'c' leads to \"'\""))
+    assert [it.count for it in found] == [2]
+
+
+def test_another_rule_or_sentence_is_another_finding() -> None:
+    found = findings_of([*of(pep503.HASH, "x has no hash", "y is bad"), *of(pep503.FILE, "x has no hash")])
+    assert [it.count for it in found] == [1, 1, 1]
+
+
+def test_a_message_of_megabytes_takes_no_time() -> None:
+    assert len(findings_of(of(pep503.HASH, "'" * 2_000_001, "1 " * 1_000_000, "x" * 4_000_000))) == 3
+
+
+def test_foreign_text_moves_no_cursor_and_is_cut() -> None:
+    assert legible("a\x1b[2J\ud800\n") == "a\ufffd[2J\ufffd\ufffd"
+    assert legible("x" * 600) == f"{'x' * 500}…"

@@ -1,0 +1,94 @@
+"""Reports as SARIF and JUnit, against the schema and as readers of them do."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from tests.broken_indexes import BROKEN
+from tests.unit.conformance.conftest import Serve, check
+from wheelmill.conformance import pep503, pep700
+from wheelmill.conformance.junit import junit_of
+from wheelmill.conformance.rules import RULES
+from wheelmill.conformance.sarif import sarif_of
+from wheelmill.conformance.violation import ConformanceReport, Observation, Violation
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "sarif-2.1.0-rtm.5.json").read_bytes())
+"""OASIS's own, as SchemaStore has it."""
+
+HOSTILE = "x\x1b[2J\x00\ud800]]></failure><script>\"&'\n"
+
+
+def report(*violations: Violation, observations: tuple[Observation, ...] = ()) -> ConformanceReport:
+    in_order = sorted(violations, key=lambda violation: RULES.index(violation.rule))
+    return ConformanceReport(
+        violations=tuple(in_order), projects=1, pages=1, files=100, examined=50, observations=observations
+    )
+
+
+def junit(shown: ConformanceReport) -> ET.Element:
+    return ET.fromstring(junit_of(shown))  # noqa: S314 - ours
+
+
+REPORTS = {
+    "nothing": report(),
+    "many": report(
+        *(
+            pep503.HASH.violation(f"https://example.org/{number}", f"demo-{number}.whl has no hash")
+            for number in range(99)
+        ),
+        *(rule.violation("https://example.org/simple/", f"{rule.number} is broken") for rule in RULES),
+    ),
+    "hostile": report(
+        pep700.SIZE_RANGE.violation(f"https://example.org/{HOSTILE}", HOSTILE),
+        pep503.FILE.violation("http://[::1]:8000/100%/a%2Bb#c#d?é [1]", "http://x//y://z"),
+        observations=(Observation(topic="vary", url=f"simple/{HOSTILE}", message=HOSTILE),),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_sarif_keeps_its_schema(name: str) -> None:
+    content = json.loads(json.dumps(sarif_of(REPORTS[name], version="1.2.3")))
+    jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.FormatChecker()).validate(content)
+
+
+def test_a_finding_in_sarif_has_its_count_and_its_other_places() -> None:
+    (run,) = sarif_of(REPORTS["many"], version="1.2.3")["runs"]
+    first, *others = (result for result in run["results"] if result["ruleId"] == "503.7")
+    assert first["occurrenceCount"] == 99
+    assert first["message"]["text"] == "demo-0.whl has no hash (and 98 more that say the same)"
+    assert first["level"] == "warning"
+    assert len(first["locations"] + first["relatedLocations"]) == 10
+    assert [other["occurrenceCount"] for other in others] == [1]
+    rules = run["tool"]["driver"]["rules"]
+    assert {result["ruleId"] for result in run["results"]} == {rule["id"] for rule in rules}
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
+    assert rules[0]["helpUri"] == "https://peps.python.org/pep-0345/"
+
+
+def test_junit_has_a_case_for_each_rule_and_fails_those_that_are_broken(serve: Serve) -> None:
+    suites = junit(check(serve(BROKEN["658.3"])))
+    (suite,) = suites
+    cases = suite.findall("testcase")
+    assert (suites.tag, suite.tag, len(cases)) == ("testsuites", "testsuite", len(RULES))
+    assert suites.attrib | {"skipped": "0"} == suite.attrib
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(RULES)), "1")
+    (failed,) = (case for case in cases if len(case))
+    assert (failed.get("classname"), failed.get("name", "")[:6]) == ("PEP 658", "658.3 ")
+    (failure,) = failed
+    assert failure.get("type") == "error"
+    assert "pip fails: the hashes do not match" in (failure.text or "")
+    assert ".metadata: METADATA has sha256" in (failure.text or "")
+
+
+def test_junit_of_a_hostile_page_can_be_read() -> None:
+    suite = junit(REPORTS["hostile"])[0]
+    _, failure = suite.iter("failure")
+    assert "</failure><script>" in failure.get("message", "")
+    assert "vary: simple/x\ufffd[2J" in (suite.findtext("system-out") or "")
+    many = junit(REPORTS["many"])
+    assert many.get("failures") == str(len(RULES))
+    assert "and 89 more that say the same" in "".join(failure.text or "" for failure in many.iter("failure"))
