@@ -108,7 +108,7 @@ def _hashes_of(
     hashes: dict[str, Sha256] = {}
     for release in (release for release in read if release.tag in releases):
         own = {wheel.filename: wheel.sha256 for wheel in release.wheels}
-        if sha256_of_bytes(hashes_in_lines(own)) != releases[release.tag]:
+        if sha256_of_bytes(hashes_in_lines(release.wheels)) != releases[release.tag]:
             content = content_of(path := path_of(release.tag))
             if isinstance(content, Absent):
                 raise SiteError(content.problem)

@@ -7,13 +7,13 @@ every wheel. A release has at most 240 wheels, which never change: its file is r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Final
+from typing import Final, Protocol
 
 from pydantic_core import to_json
 
-from wheelmill.index.tree import Site
+from wheelmill.index.tree import IndexFile, Site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.system.files import sha256_of_bytes
 
@@ -24,13 +24,13 @@ SCHEMA: Final = "wheelmill.hashes/1"
 
 def pages_of_hashes(site: Site) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Write the wheels that a site lists, by release."""
-    releases: dict[ReleaseTag, dict[str, Sha256]] = defaultdict(dict)
+    releases: dict[ReleaseTag, list[IndexFile]] = defaultdict(list)
     for file in chain.from_iterable(site.files.values()):
         if file.release:
-            releases[file.release][file.filename] = file.sha256
+            releases[file.release].append(file)
     listed: dict[ReleaseTag, Sha256] = {}
-    for tag, hashes in sorted(releases.items()):
-        content = hashes_in_lines(hashes)
+    for tag, files in sorted(releases.items()):
+        content = hashes_in_lines(files)
         listed[tag] = sha256_of_bytes(content)
         yield path_of(tag), [content]
     yield HASHES, [to_json({"schema": SCHEMA, "releases": listed}), b"\n"]
@@ -41,19 +41,30 @@ def path_of(release: ReleaseTag) -> str:
     return f"hashes/{release}.sha256"
 
 
-def hashes_in_lines(hashes: Mapping[str, Sha256]) -> bytes:
-    """Write hashes as sha256sum does, sorted by name."""
-    return "".join(f"{sha256}  {name}\n" for name, sha256 in sorted(hashes.items())).encode()
+class Hashed(Protocol):
+    """A wheel with its hash."""
+
+    @property
+    def filename(self) -> str:
+        """Its file name."""
+
+    @property
+    def sha256(self) -> Sha256:
+        """Of its bytes."""
+
+
+def hashes_in_lines(wheels: Iterable[Hashed]) -> bytes:
+    """Write hashes as sha256sum does, sorted by themselves."""
+    return "".join(sorted([f"{wheel.sha256}  {wheel.filename}\n" for wheel in wheels])).encode()
 
 
 def hashes_from_lines(content: bytes) -> dict[str, Sha256]:
-    """Read what `hashes_in_lines` wrote.
+    """Read what `hashes_in_lines` wrote, by file name.
 
     Raises:
         ValueError: it is something else.
     """
-    lines = (line.partition("  ") for line in content.decode().splitlines())
-    hashes = {name: Sha256(sha256) for sha256, _, name in lines}
-    if hashes_in_lines(hashes) != content:
-        raise ValueError("expected lines of hashes and names, sorted by name")
-    return hashes
+    lines = [line.partition("  ") for line in content.decode().splitlines()]
+    if "".join(sorted(f"{sha256}  {name}\n" for sha256, _, name in lines)).encode() != content:
+        raise ValueError("expected lines of hashes and names, sorted")
+    return {name: Sha256(sha256) for sha256, _, name in lines}
