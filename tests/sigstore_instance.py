@@ -142,7 +142,8 @@ class Sigstore:
         key = ec.generate_private_key(ec.SECP256R1())
         home = f"https://github.com/{repository}"
         signer = f"https://github.com/{workflows or repository}/{workflow}@{workflow_ref or ref}"
-        certificate = self._certificate(key, {8: issuer, 9: signer, 11: runner, 12: home, 14: ref})
+        build = f"{home}/.github/workflows/wheels.yml@{ref}"
+        certificate = self._certificate(key, {8: issuer, 9: signer, 11: runner, 12: home, 14: ref, 18: build})
         signature = key.sign(f"DSSEv1 {len(kind)} {kind} {len(payload)} ".encode() + payload, _ECDSA)
         bundle = {
             "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import string
-from ipaddress import ip_address
 from typing import Final
-from urllib.parse import urlsplit
 
 from packaging.utils import NormalizedName, parse_sdist_filename
 from packaging.version import Version
@@ -60,17 +58,3 @@ def is_hash(name: str, digest: str) -> bool:
         return False
     size = 2 * hashlib.new(name, usedforsecurity=False).digest_size
     return len(digest) == size and set(digest.lower()) <= set("0123456789abcdef")
-
-
-def is_secure(url: str) -> bool:
-    """Whether nobody on the way can change what comes from there: https, or this machine.
-
-    https://www.w3.org/TR/secure-contexts/#is-origin-trustworthy
-    """
-    try:
-        address = urlsplit(url)
-        host = address.hostname or ""
-        loopback = host == "localhost" or ip_address(host).is_loopback
-    except ValueError:  # a name, not an address
-        loopback = False
-    return url.startswith("https://") or (url.startswith("http://") and loopback)

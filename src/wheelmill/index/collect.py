@@ -22,7 +22,8 @@ from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel, name_faults
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.web.pages import SIDECAR_SUFFIX
+from wheelmill.web.origin import is_secure
+from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
 from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.label import Label
@@ -108,6 +109,9 @@ def _file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folde
         release=manifest.tag,
         certificate=entry.certificate,
         attestation=entry.attestation or (f"{folder}{ATTESTATIONS}" if entry.attested and "://" in folder else None),
+        provenance=f"{folder}{_quote_name(entry.filename)}{PROVENANCE_SUFFIX}"
+        if entry.provenance and is_secure(folder)
+        else None,
         yanked=listing.yank_reason(entry.filename, name.project, name.version),
     )
 

@@ -24,15 +24,16 @@ _URL: Final = b'{"url":"'
 
 
 def html_row(file: IndexFile) -> str:
-    """A link with its hash and attributes (PEP 503, 592, 658 and 714; uv reads time and size of PEP 700 here too).
+    """A link with its hash and attributes (PEP 503, 592, 658, 714 and 740; uv reads time and size of PEP 700 here too).
 
     What differs from row to row stands close together, and what does not in runs of at most the 258 bytes that gzip
     can repeat at once: so a page of 500 wheels has less than 30,000 bytes at gzip's level 9, and 1,200 more at level 6.
     """
     uploaded = f' data-upload-time="{in_utc(file.uploaded_at)}"' if file.uploaded_at else ""
+    provenance = f' data-provenance="{_escape(file.provenance)}"' if file.provenance else ""
     attributes = _attributes(file.metadata_sha256, file.requires_python, file.yanked)
     return (
-        f'<a{uploaded} href="{_escape(href(file.url))}#sha256={file.sha256}" data-size="{file.size}"'
+        f'<a{provenance}{uploaded} href="{_escape(href(file.url))}#sha256={file.sha256}" data-size="{file.size}"'
         f"{attributes}>{_escape(file.filename)}</a><br>"
     )
 
@@ -56,7 +57,7 @@ _HARMLESS: Final = re.compile(r"""[^&<>"']*""").fullmatch
 
 
 class _JsonRow(Struct, kw_only=True, omit_defaults=True, rename="kebab"):
-    """An entry of ``files`` (PEP 691 with 592, 700 and 714)."""
+    """An entry of ``files`` (PEP 691 with 592, 700, 714 and 740)."""
 
     url: str
     filename: str
@@ -66,6 +67,7 @@ class _JsonRow(Struct, kw_only=True, omit_defaults=True, rename="kebab"):
     requires_python: str | None = None
     upload_time: str | None = None
     yanked: str | None = None
+    provenance: str | None = None
 
 
 def json_row(file: IndexFile) -> bytes:
@@ -79,6 +81,7 @@ def json_row(file: IndexFile) -> bytes:
         requires_python=file.requires_python or None,
         upload_time=in_utc(file.uploaded_at) if file.uploaded_at else None,
         yanked=file.yanked or None,
+        provenance=file.provenance,
     )
     written = _encode(row)
     return written if is_absolute(file.url) else _URL + ROOT.encode() + written.removeprefix(_URL)

@@ -52,6 +52,8 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     """What smoke saw, and how the wheel was built; None for a wheel of a folder."""
     attestation: str | None = None
     """The address of the attestation of who built it."""
+    provenance: str | None = None
+    """The address of its provenance object (PEP 740)."""
     yanked: str | None = None
     """Why it is yanked; None when it is not (PEP 592)."""
 

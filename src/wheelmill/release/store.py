@@ -15,10 +15,11 @@ from typing import Protocol
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.releases import Releases
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, Manifest, listed_of
+from wheelmill.release.pep740 import provenance_of, shared_bundles
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.progress import Progress
 from wheelmill.system.record_files import record_bytes
-from wheelmill.web.pages import SIDECAR_SUFFIX
+from wheelmill.web.pages import PROVENANCE_SUFFIX, SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.limits import MAX_WHEEL
 from wheelmill.wheel.metadata import metadata_bytes
@@ -37,16 +38,21 @@ def files_of_release(manifest: Manifest, wheels: Iterable[TestedWheel]) -> dict[
 
 def attestations_of(wheels: Iterable[TestedWheel]) -> dict[str, bytes]:
     """The file with the attestations of wheels, where there are any."""
-    bundles = dict.fromkeys(bundle for wheel in wheels for bundle in wheel.bundles)
+    bundles = dict.fromkeys(bundle for wheel in wheels for bundle in shared_bundles(wheel))
     return {ATTESTATIONS: b"".join(bundle + b"\n" for bundle in bundles)} if bundles else {}
 
 
 def files_beside(wheel: TestedWheel) -> dict[str, bytes]:
-    """What every release has beside a wheel: its sidecar and its bill of materials, by file name."""
+    """What a release has beside a wheel, by file name: sidecar, bill of materials, provenance where it is attested."""
     from wheelmill.release.sbom import sbom_of  # noqa: PLC0415 - half a second
 
     filename = wheel.file.filename
-    return {filename + SIDECAR_SUFFIX: metadata_bytes(wheel.file.path), filename + SBOM_SUFFIX: sbom_of(wheel)}
+    provenance = provenance_of(wheel)
+    return {
+        filename + SIDECAR_SUFFIX: metadata_bytes(wheel.file.path),
+        filename + SBOM_SUFFIX: sbom_of(wheel),
+        **({filename + PROVENANCE_SUFFIX: provenance} if provenance else {}),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

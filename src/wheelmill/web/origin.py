@@ -6,6 +6,7 @@ import base64
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Final, Self
 from urllib.parse import quote, urlsplit
 
@@ -54,6 +55,20 @@ class Origin:
     def __str__(self) -> str:
         """``https://index.example``, with the port where it is not the usual one."""
         return f"{self.scheme}://{self.netloc}"
+
+
+def is_secure(url: str) -> bool:
+    """Whether nobody on the way can change what comes from there: https, or this machine.
+
+    https://www.w3.org/TR/secure-contexts/#is-origin-trustworthy
+    """
+    try:
+        address = urlsplit(url)
+        host = address.hostname or ""
+        loopback = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # a name, not an address
+        loopback = False
+    return url.startswith("https://") or (url.startswith("http://") and loopback)
 
 
 @dataclass(frozen=True, kw_only=True)

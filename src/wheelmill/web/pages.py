@@ -20,6 +20,8 @@ HTML_TYPES: Final = ("text/html", "application/vnd.pypi.simple.v1+html")
 JSON_TYPE: Final = "application/vnd.pypi.simple.v1+json"
 SIDECAR_SUFFIX: Final = ".metadata"
 """PEP 658: a wheel's METADATA lies at the wheel's own URL with this behind it."""
+PROVENANCE_SUFFIX: Final = ".provenance"
+"""Where ours lie; PEP 740 lets the page say where."""
 MAX_DIGITS: Final = 18
 """Of a number. Python makes none of thousands of digits, and databases none of twenty."""
 _MAX_TEXT: Final = 4096

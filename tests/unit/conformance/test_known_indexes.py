@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.releases import manifests_in
+from tests.sigstore_instance import Sigstore
 from tests.unit.conformance.conftest import AT_ONCE
 from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
 from wheelmill.conformance.run import check_folder, check_url
 from wheelmill.conformance.violation import ConformanceReport
@@ -16,6 +20,8 @@ from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
 
 NAMES = ("demo-1.0-py3-none-any.whl", "demo-1.0+cu130-py3-none-any.whl")
 
@@ -40,6 +46,27 @@ def test_our_own_index_has_no_findings_as_a_folder(site: Path) -> None:
     assert report.projects == 4 + 1 + 1 + 2 + 2 + 2
     assert report.examined == report.files == 6
     assert check_folder(site.parent) == report
+
+
+def test_our_own_index_has_no_findings_where_wheels_have_provenance(tmp_path: Path) -> None:
+    """A wheel that a job attests by itself has an object that the check reads (PEP 740); no other one has a link."""
+    sigstore = Sigstore()
+    wheels = [certified_wheel(tmp_path / "wheels" / name) for name in EVERY_KIND[:2]]
+    own = [{wheel.file.filename: wheel.file.sha256} for wheel in wheels]
+    bundles = [(sigstore.attest(own[0]),), (sigstore.attest(own[0] | own[1]),)]
+    store = DirectoryStore(directory=tmp_path / "releases")
+    publish(store, [replace(wheel, bundles=each) for wheel, each in zip(wheels, bundles, strict=True)], now=NOW)
+    with serve_folder(tmp_path, negotiate=True) as url:
+        site = site_of_releases(manifests_in(store), f"{url}releases")
+        write_site(pages_of(site), tmp_path / "site")
+        report = check_url(f"{url}site/simple/", everything=True, politeness=AT_ONCE)
+        page = (tmp_path / "site" / "simple" / "demo" / "index.html").read_text()
+        assert page.count("data-provenance=") == 1
+        (release,) = (tmp_path / "releases").glob("v*")
+        (release / f"{EVERY_KIND[0]}.provenance").write_text("{}")
+        spoiled = check_url(f"{url}site/simple/", everything=True, politeness=AT_ONCE)
+    assert report.violations == ()
+    assert found(spoiled) == {"740.2": 1}
 
 
 def test_our_own_index_has_no_findings_on_a_server(site: Path) -> None:

@@ -38,7 +38,8 @@ from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.platforms import PUBLISHED_POLICY
 
 MAX_WHEELS: Final = 240
-"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour, and every wheel is three."""
+"""In one release: GitHub allows 1,000 assets in each and 500 new ones an hour. A wheel is three; four where a bundle
+of its own attests it."""
 
 QUOTAS: Final = Quotas(wheels=MAX_WHEELS)
 

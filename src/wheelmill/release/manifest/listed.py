@@ -190,6 +190,7 @@ class ListedWheel(_Part, frozen=True, kw_only=True):
     certificate: ListedCertificate
     attestation: str | None = None
     attested: bool = False
+    provenance: bool = False
 
 
 class ListedRelease(_Part, frozen=True, kw_only=True):

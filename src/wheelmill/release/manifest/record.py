@@ -11,6 +11,7 @@ from pydantic import AwareDatetime
 
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.manifest.listed import Schema
+from wheelmill.release.pep740 import provenance_of
 from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
@@ -43,6 +44,8 @@ class ManifestEntry:
     """The address of its attestation, which ``gh attestation verify`` also finds by the wheel's hash."""
     attested: bool = False
     """Whether the release itself has its attestation, in ``attestations.jsonl``."""
+    provenance: bool = False
+    """Whether its provenance object lies beside it (PEP 740)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,4 +80,5 @@ def entry_of(wheel: TestedWheel) -> ManifestEntry:
         certificate=wheel.certificate,
         attestation=wheel.attestation,
         attested=bool(wheel.bundles),
+        provenance=provenance_of(wheel) is not None,
     )

@@ -42,6 +42,7 @@ class Shared:
             certificate=self._certificate(wheel.certificate, wheel.sha256),
             attestation=one(wheel.attestation),
             attested=wheel.attested,
+            provenance=wheel.provenance,
         )
 
     def _certificate(self, certificate: ListedCertificate, sha256: Sha256) -> ListedCertificate:

@@ -1,0 +1,73 @@
+"""Provenance objects of wheels, in the form of PEP 740."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pypi_attestations import Distribution, GitHubPublisher, Provenance, VerificationError
+from sigstore.models import TrustedRoot
+from sigstore.verify import Verifier
+
+from tests.github_server import REPOSITORY
+from tests.sigstore_instance import Sigstore
+from tests.unit.release.conftest import certified_wheel
+from wheelmill.release.pep740 import provenance_of, shared_bundles
+from wheelmill.smoke.verdict import TestedWheel
+
+NAME = "demo-1.0+cu130-py3-none-any.whl"
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> TestedWheel:
+    """A wheel that a job attests, alone and together with its METADATA."""
+    wheel = certified_wheel(tmp_path / NAME)
+    own = {NAME: wheel.file.sha256}
+    sigstore = Sigstore()
+    return replace(wheel, bundles=(sigstore.attest({**own, f"{NAME}.metadata": "0" * 64}), sigstore.attest(own)))
+
+
+def test_others_can_verify_it(wheel: TestedWheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = TrustedRoot.from_file(str(Sigstore().write_trusted_root(tmp_path / "root.json")))
+    monkeypatch.setattr(Verifier, "production", lambda **_: Verifier(trusted_root=root))
+    provenance = Provenance.model_validate_json(provenance_of(wheel) or b"")
+    (bundle,) = provenance.attestation_bundles
+    (attestation,) = bundle.attestations
+    assert bundle.publisher == GitHubPublisher(repository=REPOSITORY, workflow="wheels.yml")
+    distribution = Distribution.from_file(wheel.file.path)
+    kind, _ = attestation.verify(bundle.publisher, distribution)
+    assert kind == "https://slsa.dev/provenance/v1"
+    with pytest.raises(VerificationError):
+        attestation.verify(bundle.publisher, Distribution(name=NAME, digest="0" * 64))
+    with pytest.raises(VerificationError):
+        attestation.verify(GitHubPublisher(repository="other/one", workflow="wheels.yml"), distribution)
+
+
+def test_a_release_keeps_the_bundles_of_groups_where_they_are_enough(wheel: TestedWheel) -> None:
+    together, alone = wheel.bundles
+    assert shared_bundles(wheel) == (together,)
+    assert shared_bundles(replace(wheel, bundles=(alone,))) == (alone,)
+    sidecar = Sigstore().attest({f"{NAME}.metadata": "0" * 64})
+    assert shared_bundles(replace(wheel, bundles=(sidecar, alone))) == (sidecar, alone)
+
+
+def test_bundles_that_speak_of_more_are_left_out(wheel: TestedWheel) -> None:
+    assert provenance_of(replace(wheel, bundles=wheel.bundles[:1])) is None
+    assert provenance_of(replace(wheel, bundles=())) is None
+
+
+def test_a_bundle_about_another_file_is_left_out(wheel: TestedWheel) -> None:
+    sigstore = Sigstore()
+    others = sigstore.attest({NAME: "0" * 64}), sigstore.attest({f"other_{NAME}": wheel.file.sha256})
+    assert provenance_of(replace(wheel, bundles=others)) is None
+
+
+def test_a_bundle_whose_log_says_no_time_is_left_out(wheel: TestedWheel) -> None:
+    bundle = json.loads(wheel.bundles[1])
+    del bundle["verificationMaterial"]["tlogEntries"][0]["integratedTime"]
+    assert provenance_of(replace(wheel, bundles=(json.dumps(bundle).encode(),))) is None
+
+
+@pytest.mark.parametrize("bundle", [b"{}", b"x", b"[]", b'{"dsseEnvelope": {"payload": "AAAA"}}', b"null"])
+def test_what_is_no_bundle_is_left_out(bundle: bytes, wheel: TestedWheel) -> None:
+    assert provenance_of(replace(wheel, bundles=(bundle,))) is None
