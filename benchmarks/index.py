@@ -3,16 +3,18 @@
 
 Commands run as a person runs them, each in a process of its own: from manifests, or a list of packages, to a folder of
 files. wheelmill writes HTML and JSON for every tree and pages for people; dumb-pypi writes one tree. Then ten wheels
-are released, and both write their site again.
+are released, and both write their site again. Before that, the parts of wheelmill's work are done without writing.
 """
 
 import argparse
+import gc
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +26,13 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.releases import PER_RELEASE, Release, releases_of, ten_more, wheels, write_release  # noqa: E402 - above
 
 BASE_URL: Final = "https://example.org/releases/download"
+UNLIMITED: Final = """
+import runpy
+from wheelmill.index import write
+write.MAX_BYTES = 1 << 40
+runpy.run_module("wheelmill", run_name="__main__", alter_sys=True)
+"""
+"""A command of ours that also writes a site that GitHub Pages would not publish."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,13 +90,15 @@ def compare(count: int, folder: Path) -> dict[str, object]:
     store = ("--store", f"dir:{folder / 'releases'}")
     subprocess.run([scripts / "wheelmill", "release", "ledger", "--rebuild", *store], check=True, capture_output=True)
     ours: list[str | Path] = [
-        *(scripts / "wheelmill", "index", "build", *store),
+        *(sys.executable, "-c", UNLIMITED, "index", "build", *store),
         *("--output", folder / "site", "--base-url", BASE_URL, "--config", folder / "config"),
     ]
     theirs: list[str | Path] = [
         *(scripts / "dumb-pypi", "--package-list-json", folder / "packages.json"),
         *("--packages-url", BASE_URL, "--output-dir", folder / "dumb-pypi"),
     ]
+    in_parts = [sys.executable, __file__, "--parts", str(folder / "releases")]
+    parts = json.loads(subprocess.run(in_parts, check=True, capture_output=True).stdout)
     built, built_by_them = measure(ours, folder / "site"), measure(theirs, folder / "dumb-pypi")
     add(releases_of(ten_more(count), first=-(-len(made) // PER_RELEASE)), folder)
     more = measure(ours, folder / "site")
@@ -99,12 +110,47 @@ def compare(count: int, folder: Path) -> dict[str, object]:
         "wheelmill": asdict(built),
         "dumb_pypi": asdict(built_by_them),
         "ratios": _ratios(built, built_by_them),
+        "parts": parts,
         "ten_more": {
             "wheelmill": asdict(more),
             "dumb_pypi": asdict(more_by_them),
             "ratios": _ratios(more, more_by_them),
         },
     }
+
+
+def parts_of(releases: Path) -> dict[str, float]:
+    """The CPU seconds of what an index is made by, without a file written."""
+    from wheelmill.index.collect import site_of_releases  # noqa: PLC0415 - what is measured starts with nothing
+    from wheelmill.index.render import pages_of  # noqa: PLC0415
+    from wheelmill.index.site.pages import site_pages  # noqa: PLC0415
+    from wheelmill.index.tree import WHEELS_JSON  # noqa: PLC0415
+    from wheelmill.release.directory import DirectoryStore  # noqa: PLC0415
+    from wheelmill.release.ledger.releases import every_manifest  # noqa: PLC0415
+    from wheelmill.release.manifest.shared import Shared  # noqa: PLC0415
+
+    gc.disable()  # as the command does
+    seconds = {"imports": round(time.process_time(), 2)}
+
+    def lap(name: str) -> None:
+        seconds[name] = round(time.process_time() - sum(seconds.values()), 2)
+
+    store, shared = DirectoryStore(directory=releases), Shared()
+    known = store.ledger.manifests()
+    lap("ledger")
+    manifests = [shared.release(each) for each in every_manifest(store, known, sys.exit, lambda _, why: sys.exit(why))]
+    lap("manifests")
+    site = site_of_releases(manifests, BASE_URL)
+    lap("rules and trees")
+    for path, pieces in pages_of(site):
+        deque(pieces, maxlen=0)
+        if path == WHEELS_JSON:
+            lap(WHEELS_JSON)
+    lap("pages for installers")
+    for _, pieces in site_pages(site):
+        deque(pieces, maxlen=0)
+    lap("pages for people")
+    return seconds
 
 
 def _manifest_bytes(releases: Path) -> int:
@@ -124,7 +170,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wheels", type=int, default=100_000, metavar="N")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--parts", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.parts:
+        print(json.dumps(parts_of(arguments.parts)))
+        return
     with tempfile.TemporaryDirectory(prefix="wheelmill-benchmark-") as folder:
         figures = compare(arguments.wheels, Path(folder))
     if arguments.json:
