@@ -73,6 +73,34 @@ def test_wheels_whose_manifest_became_unreadable_stay_listed_and_new_ones_come(
     assert listed(tmp_path / "later") == after
 
 
+def test_a_new_release_changes_the_pages_that_it_is_on_and_no_other_file(store: DirectoryStore, tmp_path: Path) -> None:
+    site, whole = tmp_path / "site", tmp_path / "whole"
+    publish(store, [certified_wheel(tmp_path / "other-1.0-py3-none-any.whl")], now=NOW)
+    build(store, site)
+    before = files_of(site)
+    publish(store, [certified_wheel(tmp_path / "other-1.1-py3-none-any.whl")], now=NOW)
+    build(store, site)
+    build(store, whole)
+    after, in_full = files_of(site), files_of(whole)
+    assert {path: content for path, (content, _) in after.items()} == {
+        path: content for path, (content, _) in in_full.items()
+    }
+    kept = {path for path in before.keys() & after.keys() if before[path][1] == after[path][1]}
+    assert kept == {path for path in before.keys() & after.keys() if before[path][0] == after[path][0]}
+    assert {path for path in before if "demo" in path} <= kept
+    assert {"simple/index.html", "about/index.html", "static/style.css"} <= kept
+    assert {"wheels.json", "simple/other/index.html", "packages/other/index.html"} <= after.keys() - kept
+
+
+def files_of(site: Path) -> dict[str, tuple[bytes, tuple[int, int]]]:
+    """The bytes of every file, and which file it is: its number and when it was written."""
+    return {
+        path.relative_to(site).as_posix(): (path.read_bytes(), (path.stat().st_ino, path.stat().st_mtime_ns))
+        for path in site.rglob("*")
+        if path.is_file()
+    }
+
+
 def test_without_the_site_that_people_use_nobody_knows_what_may_not_vanish(
     store: DirectoryStore, tmp_path: Path
 ) -> None:
