@@ -11,7 +11,7 @@ from platformdirs import user_cache_path
 from wheelmill.errors import NetworkError, ReleaseError, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.system.files import sha256_of_bytes, write_bytes
-from wheelmill.web.side_by_side import begin
+from wheelmill.web.side_by_side import in_turn
 
 _AT_ONCE: Final = 8
 
@@ -35,11 +35,7 @@ def read_each(
         except (NetworkError, ReleaseError) as error:
             return error
 
-    tags = list(wanted)
-    for first in range(0, len(tags), _AT_ONCE):  # no more of them are in memory
-        some = tags[first : first + _AT_ONCE]
-        for tag, content in zip(some, begin(look, some, threads=_AT_ONCE), strict=True):
-            yield tag, content.result()
+    yield from zip(wanted, in_turn(look, wanted, at_once=_AT_ONCE), strict=True)
 
 
 def _kept(sha256: Sha256, read: Callable[[], bytes]) -> bytes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TypeVar
@@ -41,3 +43,19 @@ def begin(work: Callable[[Item], Result], items: Sequence[Item], *, threads: int
     for _ in range(min(threads, len(items))):
         Thread(target=run, daemon=True).start()
     return futures
+
+
+def in_turn(work: Callable[[Item], Result], items: Iterable[Item], *, at_once: int) -> Iterator[Result]:
+    """Give what becomes of items, in their order, while work on the next ones goes on.
+
+    Args:
+        work: what is done with each; what it raises is raised where its result is asked for.
+        items: all of them.
+        at_once: how many are begun, or done and not taken yet: no more results are in memory.
+    """
+    rest = iter(items)
+    begun = deque(begin(work, list(islice(rest, at_once)), threads=at_once))
+    while begun:
+        result = begun.popleft().result()
+        begun.extend(begin(work, list(islice(rest, 1)), threads=1))
+        yield result
