@@ -16,8 +16,8 @@ function addCopyButtons(within) {
 }
 
 function titleOf(block) {
-  const row = block.closest("tr")?.querySelector("th");
-  return (row ?? block.previousElementSibling)?.textContent ?? "this";
+  const title = block.closest("tr")?.querySelector("th") ?? block.previousElementSibling;
+  return /^(H[1-6]|TH)$/.test(title?.tagName) ? title.textContent.trim() : "this command";
 }
 
 async function copy(code, button) {
@@ -36,6 +36,21 @@ function nameAddresses() {
     const address = new URL(block.dataset.address, document.baseURI).href;
     const code = block.querySelector("code");
     code.textContent = code.textContent.replaceAll("ADDRESS", address);
+  }
+}
+
+// A line for each file of a page of wheels: the address of the file and its hash stand on the page already.
+function nameFiles() {
+  const project = document.querySelector("h1[data-project]")?.dataset.project;
+  for (const link of document.querySelectorAll("a[data-file]")) {
+    if (!link.protocol.startsWith("http")) continue;
+    const wheel = link.closest(".wheel");
+    const block = document.createElement("pre");
+    const code = document.createElement("code");
+    code.textContent = `pip install '${project} @ ${link.href.replaceAll("'", "%27")}#sha256=${wheel.querySelector(".hash").textContent}'`;
+    block.dataset.copy = "";
+    block.append(code);
+    wheel.append(block);
   }
 }
 
@@ -124,5 +139,6 @@ class Search {
 }
 
 nameAddresses();
+nameFiles();
 addCopyButtons(document);
 new Search(document.querySelector("[role=search]"));

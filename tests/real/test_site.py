@@ -24,20 +24,26 @@ from tests.real.conftest import ROOT
 from tests.unit.plan.examples import CONFIG, DEMO, FACTS, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill import pipeline
+from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Listing
 from wheelmill.index.serve import serve_folder
+from wheelmill.names import Architecture
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import TestedWheel
+from wheelmill.system import resources
 
 pytestmark = pytest.mark.real
 
 HOSTILE = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 TAGS = f"cp{PYTHON.replace('.', '')}-cp{PYTHON.replace('.', '')}-manylinux_2_28_{platform.machine()}"
-NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH = (
+NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH, NO_LABEL, MAJOR_ALONE = (
     f"{name}-{TAGS}.whl"
-    for name in ("demo-1.0+cu130torch2.11", "demo-1.0+cu128torch2.10", "demo-0.9+cu130torch2.11", "plain-2.0+cu130")
+    for name in (
+        *("demo-1.0+cu130torch2.11", "demo-1.0+cu128torch2.10", "demo-0.9+cu130torch2.11", "plain-2.0+cu130"),
+        *("unlabelled-3.0", "upstream-4.0+cu13torch2.11cxx11abitrue"),
+    )
 )
 UV = str(Path(sys.executable).with_name("uv"))
 WHEELS = "packages/demo/1.0/cu130torch2.11/"
@@ -59,13 +65,15 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A host with the site below its root, and with an index that has nothing."""
     folder = tmp_path_factory.mktemp("host")
     store = DirectoryStore(directory=folder / "releases")
-    names = (NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH)
+    names = (NEWEST, OLDER_TORCH, OLDER_VERSION, NO_TORCH, NO_LABEL, MAJOR_ALONE)
     publish(store, [wheel_with_code(folder / "wheels" / name) for name in names], now=NOW)
     demo = replace(CONFIG.packages[DEMO], description=HOSTILE, licence="MIT")
     plain = replace(CONFIG.packages[PLAIN], requires=(DEMO,), pypi="same")
     catalogue = pipeline.catalogue_of(
         replace(CONFIG, packages={DEMO: demo, PLAIN: plain}), store.ledger.read().failures
     )
+    shipped = load_compatibility(resources.CONFIG)
+    catalogue = replace(catalogue, gpu_drivers={"10.0": shipped.first_driver_for(Architecture(10, 0)) or ""})
     where = folder / "some" / "where"
     pipeline.build_index(store, Listing(), FACTS, base_url="../../releases", output=where, catalogue=catalogue)
     (folder / "empty").mkdir()
@@ -254,6 +262,26 @@ def test_what_nvidia_smi_prints_is_answered(page: Page) -> None:
     )
     expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu128torch2.10 fits")
     expect(page.locator("#finder")).to_contain_text("It has machine code for compute capability 9.0.")
+
+
+@pytest.mark.parametrize(
+    ("project", "sentence"),
+    [
+        ("unlabelled", "For which CUDA it is, its version does not say."),
+        ("upstream", "upstream 4.0+cu13torch2.11cxx11abitrue is for CUDA 13, and does not say for which release of it"),
+    ],
+)
+def test_no_wheel_is_said_to_fit_whose_label_does_not_say_so(project: str, sentence: str, page: Page) -> None:
+    choose(page, project=project, python=PYTHON)
+    expect(page.locator(".verdict")).to_contain_text(sentence)
+    expect(page.locator(".verdict")).to_have_class("verdict unsure")
+
+
+def test_a_driver_is_named_that_knows_the_gpu(page: Page) -> None:
+    choose(page, project="demo", cuda="12.8", torch="2.10")
+    expect(page.locator(".notes")).to_contain_text("NVIDIA driver 525.60.13, or newer")
+    choose(page, gpu="10.0")
+    expect(page.locator(".notes")).to_contain_text("NVIDIA driver 570.26, or newer")
 
 
 def test_the_address_keeps_the_choice(page: Page, site: str) -> None:

@@ -7,12 +7,8 @@ label has a hyphen.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from urllib.parse import quote
 
-from packaging.version import Version
-
-from wheelmill.index.site.wheels import version_before_label
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import ProjectName
 
@@ -28,17 +24,6 @@ def package_folder(project: ProjectName) -> str:
 def wheels_folder(version: str, exact_version: str) -> str:
     """Of the wheels with one label, below the folder of their version: ``cu128torch2.8/``."""
     return f"{exact_version.removeprefix(version).lstrip('+.') or UNLABELLED}/"
-
-
-def wheel_address(file: IndexFile) -> str:
-    """What is known of one wheel, below the folder of its package: ``2.8.3/cu128torch2.8/#cp312-cp312-win_amd64``."""
-    return f"{_page_of(file.name.version)}#{wheel_anchor(file)}"
-
-
-@lru_cache(maxsize=4096)  # wheels of one label have one
-def _page_of(version: Version) -> str:
-    number = version_before_label(version)
-    return in_url(f"{number}/{wheels_folder(number, str(version))}")
 
 
 def wheel_anchor(file: IndexFile) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from wheelmill.index.site.addresses import wheels_folder
 from wheelmill.index.site.wheels import SiteWheel, WheelGroup
 from wheelmill.index.tree import Catalogue
 from wheelmill.names import CudaVersion, ProjectName, PythonVersion, TorchNeed
@@ -33,6 +34,8 @@ class Outcome:
     reason: str = ""
     wheel: SiteWheel | None = None
     """The wheel that was built."""
+    folder: str = ""
+    """Of the wheels with its label, below that of its version."""
 
 
 class Axes(NamedTuple):
@@ -150,9 +153,13 @@ def _lay(
     label = group.kind.label
     axes = Axes(group.planned_torch, label.cuda if label else None, str(label.cuda if label else group.kind.built_for))
     row = rows.setdefault(axes, {})
+    folder = wheels_folder(group.kind.version, group.kind.exact_version)
     for wheel in group.wheels:
-        built = Outcome(state=State.BUILT, wheel=wheel)
-        row.update((python, built) for python in pythons if python is None or wheel.pythons.allows(python))
+        built = Outcome(state=State.BUILT, wheel=wheel, folder=folder)
+        if wheel.pythons.only:
+            row[wheel.pythons.oldest] = built
+        else:
+            row.update((python, built) for python in pythons if python is None or wheel.pythons.allows(python))
 
 
 def _grid(platform: str, outcomes: Mapping[Axes, Mapping[PythonVersion | None, Outcome]]) -> Grid:

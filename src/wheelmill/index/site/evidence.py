@@ -17,7 +17,6 @@ from wheelmill.names import Architecture
 from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, ListedEvidence, ListedProvenance, ListedRoom
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system.units import duration, size
-from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.gpu_code import CARDS, running_code
 from wheelmill.wheel.torch_window import TorchWindow
 
@@ -65,8 +64,8 @@ _RUNS: Final = {
 
 
 def table_of(facts: Facts) -> str:
-    """Facts as the rows of a table."""
-    rows = "\n".join([f'<tr><th scope="row">{title}</th><td>{text}</td></tr>' for title, text in facts])
+    """Facts as the rows of a table; HTML lets the ends of rows and cells go without saying."""
+    rows = "\n".join([f"<tr><th>{title}<td>{text}" for title, text in facts])
     return f'<table class="known">\n{rows}\n</table>'
 
 
@@ -149,32 +148,28 @@ def build_facts(made: ListedProvenance | None) -> Iterator[tuple[str, str]]:
         yield "Patches, sha256", " ".join(map(_hash, made.patches))
 
 
-def wheel_facts(file: IndexFile) -> Iterator[tuple[str, str]]:
+def wheel_facts(file: IndexFile) -> list[tuple[str, str]]:
     """What is a wheel's own."""
     url = escape(href(file.url))
-    yield "File", f'<a href="{url}">{escape(file.filename)}</a>, {size(file.size)}'
-    yield "sha256", _hash(file.sha256)
-    beside = []
-    if file.metadata_sha256:
-        beside.append(f'<a href="{url}{SIDECAR_SUFFIX}">METADATA</a>')
-    if file.release:
-        beside.append(f'<a href="{url}{SBOM_SUFFIX}">bill of materials</a> (SBOM, CycloneDX)')
-    if beside:
-        yield "Beside it", ", ".join(beside)
-    certificate = file.certificate
-    if certificate and (made := certificate.provenance):
-        yield "Compiled in", duration(made.seconds)
-    if certificate and certificate.clean_rooms:
-        yield "Tried", _rooms(certificate.clean_rooms)
-    for finding in certificate.findings if certificate else ():
-        why = f"allowed, because: {finding.reason}" if finding.reason else "a warning"
-        yield "Found", f"<code>{escape(finding.code)}</code> {escape(finding.detail)} ({escape(why)})"
+    bill = f'<br><a href="{url}{SBOM_SUFFIX}">Bill of materials</a> (SBOM, CycloneDX)' if file.release else ""
+    facts = [
+        ("File", f'<a href="{url}" data-file>{escape(file.filename)}</a>, {size(file.size)}{bill}'),
+        ("sha256", _hash(file.sha256)),
+    ]
+    if certificate := file.certificate:
+        if made := certificate.provenance:
+            facts.append(("Compiled in", duration(made.seconds)))
+        if certificate.clean_rooms:
+            facts.append(("Tried", _rooms(certificate.clean_rooms)))
+        for finding in certificate.findings:
+            why = f"allowed, because: {finding.reason}" if finding.reason else "a warning"
+            facts.append(("Found", f"<code>{escape(finding.code)}</code> {escape(finding.detail)} ({escape(why)})"))
+    return facts
 
 
 @lru_cache(maxsize=4096)
 def _rooms(rooms: tuple[ListedRoom, ...]) -> str:
-    lines = dict.fromkeys(map(_room, rooms))
-    return f'<ul class="plain">{"".join([f"<li>{line}</li>" for line in lines])}</ul>'
+    return "<br>".join(dict.fromkeys(map(_room, rooms)))
 
 
 def _room(room: ListedRoom) -> str:
@@ -187,22 +182,15 @@ def _room(room: ListedRoom) -> str:
     return escape(f"{done}{kernels}{left_out}")
 
 
-@lru_cache(maxsize=1024)
-def release_facts(release: str | None, manifest: str, published: str, attestation: str | None) -> Facts:
+def release_facts(file: IndexFile) -> Iterator[tuple[str, str]]:
     """Where a wheel was published, and who says that they built it."""
-    facts = []
-    if release:
-        facts.append(("Published", f'{published}, in <a href="{escape(manifest)}">release {escape(release)}</a>'))
-    if attestation:
+    day = in_utc(file.uploaded_at)[:_DATE] if file.uploaded_at else ""
+    if file.release:
+        manifest = escape(f"{href(file.url).rpartition('/')[0]}/{MANIFEST}")
+        yield "Published", f'{day}, in <a href="{manifest}">release {escape(file.release)}</a>'
+    if file.attestation:
         verify = "<code>gh attestation verify WHEEL --repo OWNER/REPO</code> checks it"
-        facts.append(("Provenance", f'<a href="{escape(attestation)}">who built it</a>; {verify}'))
-    return tuple(facts)
-
-
-def release_key(file: IndexFile) -> tuple[str | None, str, str, str | None]:
-    """What `release_facts` are made of."""
-    manifest = f"{href(file.url).rpartition('/')[0]}/{MANIFEST}"
-    return file.release, manifest, in_utc(file.uploaded_at)[:_DATE] if file.uploaded_at else "", file.attestation
+        yield "Provenance", f'<a href="{escape(file.attestation)}">who built it</a>; {verify}'
 
 
 def _code(texts: Iterable[str]) -> str:

@@ -85,6 +85,7 @@ def _of_version(
         text = template.render(
             root="../" * path.count("/"),
             folder="../" * (path.count("/") - 2),
+            base="../" if number > 1 else "",
             package=package,
             version=version,
             tables=tables,

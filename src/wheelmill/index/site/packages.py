@@ -15,7 +15,7 @@ from wheelmill.config.model import NameElsewhere, StatusEntry, Topic
 from wheelmill.index.site.coverage import Coverage, platform_order, platform_title
 from wheelmill.index.site.installing import are_shared, dependencies_of, names_elsewhere, required_here
 from wheelmill.index.site.wheels import WheelGroup, version_before_label
-from wheelmill.index.tree import Catalogue, IndexFile, Site
+from wheelmill.index.tree import Catalogue, IndexFile, Site, VersionFiles
 from wheelmill.names import CudaVersion, ProjectName, StableTorch, TorchVersion
 from wheelmill.wheel.torch_need import age_of, words_for
 
@@ -83,13 +83,15 @@ class PackageVersion(Wheels):
     """One version of a package."""
 
     number: str
-    files: tuple[IndexFile, ...]
-    """Every wheel of it, also those that are yanked, and those that another build takes the place of."""
+    files: Mapping[str, Sequence[IndexFile]]
+    """By their exact version every wheel of it, also those that are yanked or that another build takes the place of."""
 
     @property
     def yanked(self) -> Mapping[tuple[str, str], int]:
         """How many wheels are yanked, by their exact version and the reason."""
-        return Counter((str(file.name.version), file.yanked) for file in self.files if file.yanked is not None)
+        return Counter(
+            (exact, file.yanked) for exact, files in self.files.items() for file in files if file.yanked is not None
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,21 +166,19 @@ def package_pages(
             dependencies=dependencies_of(of_project[0].requires_dist, groups) if of_project else (),
             status=site.status_of(project),
             groups=tuple(of_project),
-            versions=tuple(_versions(site.projects.get(project, ()), of_project, planned[project])),
+            versions=tuple(_versions(site.trees[0].versions.get(project, ()), of_project, planned[project])),
         )
 
 
 def _versions(
-    files: Iterable[IndexFile], groups: Iterable[WheelGroup], planned: Iterable[str]
+    labels: Iterable[VersionFiles], groups: Iterable[WheelGroup], planned: Iterable[str]
 ) -> Iterator[PackageVersion]:
     """Those that have wheels or shall have some, the newest first."""
     groups_of: dict[str, list[WheelGroup]] = {version: [] for version in planned}
-    files_of: dict[str, list[IndexFile]] = defaultdict(list)
+    files_of: dict[str, dict[str, Sequence[IndexFile]]] = defaultdict(dict)
     for group in groups:
         groups_of.setdefault(group.kind.version, []).append(group)
-    for file in files:
-        files_of[version_before_label(file.name.version)].append(file)
+    for label in labels:
+        files_of[version_before_label(label.name.version)][str(label.name.version)] = label.files
     for number in sorted(groups_of.keys() | files_of.keys(), key=Version, reverse=True):
-        yield PackageVersion(
-            number=number, groups=tuple(groups_of.get(number, ())), files=tuple(files_of.get(number, ()))
-        )
+        yield PackageVersion(number=number, groups=tuple(groups_of.get(number, ())), files=files_of.get(number, {}))

@@ -14,7 +14,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from wheelmill.index.site.addresses import wheel_address
+from wheelmill.index.site.addresses import wheel_anchor
 from wheelmill.index.site.coverage import Grid, Outcome, Row, State
 from wheelmill.names import CudaVersion, StableTorch, TorchNeed, TorchVersion
 from wheelmill.system.units import size
@@ -78,7 +78,7 @@ def body_of(table: Table, folder: str, trees: Trees) -> Markup:
 
     Args:
         table: what to show.
-        folder: what leads from the page to the folder of its package: ``../`` on the pages of a version.
+        folder: what leads from the page to the folder of its version.
         trees: the torches that wheels may be meant for which do for a range of them.
     """
     lines = []
@@ -119,7 +119,8 @@ def _row(row: Row, head: str, folder: str, torches: str) -> str:
 
 def _cell(outcome: Outcome, folder: str) -> str:
     if wheel := outcome.wheel:
-        return f'<td><a href="{folder}{wheel_address(wheel.file)}">{wheel.pythons}</a></td>'
+        anchor = escape(wheel_anchor(wheel.file))
+        return f'<td><a href="{folder}{outcome.folder}#{anchor}">{wheel.pythons}</a></td>'
     return _empty(outcome)
 
 

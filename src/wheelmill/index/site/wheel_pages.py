@@ -7,18 +7,18 @@ whose host publishes 1,000,000,000 bytes.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 from itertools import groupby
-from operator import attrgetter
-from typing import Final
+from operator import attrgetter, itemgetter
+from typing import Final, NamedTuple
 
 from jinja2 import Environment
+from packaging.tags import Tag
 
 from wheelmill.index.render import Page
-from wheelmill.index.rows import href, is_absolute, rows_for_page
+from wheelmill.index.rows import href, rows_for_page
 from wheelmill.index.site.addresses import in_url, package_folder, page_number, wheel_anchor, wheels_folder
 from wheelmill.index.site.coverage import platform_order, platform_title
 from wheelmill.index.site.evidence import (
@@ -27,7 +27,6 @@ from wheelmill.index.site.evidence import (
     build_key,
     evidence_facts,
     release_facts,
-    release_key,
     requirement_facts,
     table_of,
     wheel_facts,
@@ -38,32 +37,31 @@ from wheelmill.index.site.pythons import pythons_of
 from wheelmill.index.site.wheels import platform_of
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import ProjectName
+from wheelmill.release.manifest import ListedEvidence, ListedProvenance
 from wheelmill.wheel.torch_need import words_for
 
 MAX_WHEELS: Final = 48
 """Of one page."""
+_Wheels = Sequence[tuple["_Place", IndexFile]]
 _MARKS: Final = {name: f"\1{name}\1" for name in ("project", "version", "folder", "label", "exact", "content")}
 """Stand for what differs between pages; no template and no name has this character."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Listed:
-    """A wheel, and how people tell it from the others of its label."""
+class _Place(NamedTuple):
+    """Where a wheel stands among the others of its label."""
 
-    file: IndexFile
-    platform: str
-    python: str
     order: tuple[object, ...]
+    platform: str
+    python: str | None
+    """None for one that is not CPython's."""
 
-    @classmethod
-    def of(cls, file: IndexFile) -> Listed:
-        """Read its tags."""
-        platform, _ = platform_of(file.name.tags)
-        pythons = pythons_of(file.name.tags)
-        oldest = pythons.oldest if pythons else None
-        python = f"Python {pythons}" if pythons else wheel_anchor(file)
-        order = (*platform_order(platform), oldest is not None, oldest, file.filename)
-        return cls(file=file, platform=platform, python=python, order=order)
+
+@cache  # an index has many wheels with few different tags
+def _place_of(tags: frozenset[Tag]) -> _Place:
+    platform, _ = platform_of(tags)
+    pythons = pythons_of(tags)
+    oldest = pythons.oldest if pythons else None
+    return _Place((*platform_order(platform), oldest is not None, oldest), platform, str(pythons) if pythons else None)
 
 
 class WheelPages:
@@ -80,15 +78,17 @@ class WheelPages:
         self._deeper = templates.get_template("site/wheels.html").render(root="../../../../../", **_MARKS)
         self._projects = frozenset(projects)
 
-    def of_version(self, package: PackagePage, version: str, files: Sequence[IndexFile]) -> Iterator[Page]:
-        """Render the pages of one version of a package."""
-        exact = attrgetter("file.name.version")
-        for exact_version, of_label in groupby(sorted(map(Listed.of, files), key=exact), key=exact):
-            wheels = sorted(of_label, key=attrgetter("order"))
-            for number, first in enumerate(range(0, len(wheels), MAX_WHEELS), start=1):
-                yield self._page(package, version, str(exact_version), wheels[first : first + MAX_WHEELS], number)
+    def of_version(
+        self, package: PackagePage, version: str, files: Mapping[str, Sequence[IndexFile]]
+    ) -> Iterator[Page]:
+        """Render the pages of one version of a package, whose wheels are given by their exact version."""
+        for exact, alike in files.items():
+            wheels = sorted(((_place_of(file.name.tags), file.filename, file) for file in alike), key=itemgetter(0, 1))
+            listed = [(place, file) for place, _, file in wheels]
+            for number, first in enumerate(range(0, len(listed), MAX_WHEELS), start=1):
+                yield self._page(package, version, exact, listed[first : first + MAX_WHEELS], number)
 
-    def _page(self, package: PackagePage, version: str, exact: str, wheels: Sequence[Listed], number: int) -> Page:
+    def _page(self, package: PackagePage, version: str, exact: str, wheels: _Wheels, number: int) -> Page:
         folder = wheels_folder(version, exact)
         path = f"{package_folder(package.name)}{version}/{folder}{page_number(number)}index.html"
         parts = {
@@ -104,8 +104,8 @@ class WheelPages:
             text = text.replace(_MARKS[name], part)
         return path, [rows_for_page(path, text.encode())]
 
-    def _content(self, package: PackagePage, exact: str, wheels: Sequence[Listed]) -> str:
-        first = wheels[0].file
+    def _content(self, package: PackagePage, exact: str, wheels: _Wheels) -> str:
+        _, first = wheels[0]
         command = install_command(
             (pin := f"{package.name}=={exact}"),
             pin,
@@ -118,8 +118,8 @@ class WheelPages:
         facts = [("For", f"{escape(str(built_for))}{f', {words_for(torch)}' if torch else ''}")]
         facts += requirement_facts(first.requires_python, first.requires_dist)
         sections = [
-            _platform_section(package.name, platform, list(of_platform))
-            for platform, of_platform in groupby(wheels, key=attrgetter("platform"))
+            _platform_section(platform, list(of_platform))
+            for platform, of_platform in groupby(wheels, key=lambda wheel: wheel[0].platform)
         ]
         return (
             f'<pre data-copy data-address="{href(index)}"><code>{escape(command)}</code></pre>\n'
@@ -129,47 +129,47 @@ class WheelPages:
         ) + "\n".join(sections)
 
 
-_Block = tuple[Callable[[IndexFile], Hashable], Callable[[IndexFile], Facts]]
+def _evidence_of(file: IndexFile) -> ListedEvidence | None:
+    return file.certificate.evidence if file.certificate else None
 
 
-def _evidence_of(file: IndexFile) -> Facts:
-    return evidence_facts(file.certificate.evidence if file.certificate else None)
+def _provenance_of(file: IndexFile) -> ListedProvenance | None:
+    return file.certificate.provenance if file.certificate else None
 
 
+_Block = tuple[Callable[[IndexFile], object], Callable[[IndexFile], Facts]]
 _BLOCKS: Final[Sequence[_Block]] = (
-    (lambda file: file.certificate.evidence if file.certificate else None, _evidence_of),
-    (
-        lambda file: build_key(file.certificate.provenance if file.certificate else None),
-        lambda file: build_facts(file.certificate.provenance if file.certificate else None),
-    ),
-    (release_key, lambda file: release_facts(*release_key(file))),
+    (_evidence_of, lambda file: evidence_facts(_evidence_of(file))),
+    (lambda file: build_key(_provenance_of(file)), lambda file: build_facts(_provenance_of(file))),
+    (attrgetter("release", "uploaded_at", "attestation"), release_facts),
 )
 """What wheels of one platform usually have in common: what is compared to tell that, and the facts."""
 
 
-def _platform_section(project: ProjectName, platform: str, wheels: Sequence[Listed]) -> str:
-    """The wheels of one platform: what they have in common, then each."""
+def _platform_section(platform: str, wheels: _Wheels) -> str:
+    """The wheels of one platform: each, then what they have in common."""
+    _, first = wheels[0]
     shared: list[tuple[str, str]] = []
     own: list[Callable[[IndexFile], Facts]] = []
     for key, facts in _BLOCKS:
-        of_first = key(wheels[0].file)
-        if all(key(wheel.file) == of_first for wheel in wheels[1:]):
-            shared += facts(wheels[0].file)
+        of_first = key(first)
+        if all(key(file) == of_first for _, file in wheels[1:]):
+            shared += facts(first)
         else:
             own.append(facts)
-    sections = "\n".join([_wheel_section(project, wheel, own) for wheel in wheels])
+    sections = "\n".join([_wheel_section(place, file, own) for place, file in wheels])
     title = escape(platform_title(platform))
     return f'<section class="platform">\n<h2>{title}</h2>\n{sections}\n{table_of(shared)}\n</section>'
 
 
-def _wheel_section(project: ProjectName, wheel: Listed, own: Iterable[Callable[[IndexFile], Facts]]) -> str:
-    file = wheel.file
+def _wheel_section(place: _Place, file: IndexFile, own: Iterable[Callable[[IndexFile], Facts]]) -> str:
     anchor = escape(wheel_anchor(file))
-    facts = [*wheel_facts(file), *(fact for facts in own for fact in facts(file))]
+    facts = wheel_facts(file)
+    for each in own:
+        facts += each(file)
+    title = f"Python {place.python}" if place.python else anchor
     yanked = f'<p class="verdict none">Yanked: {escape(file.yanked)}</p>\n' if file.yanked is not None else ""
-    command = f"pip install {shlex.quote(f'{project} @ {file.url}#sha256={file.sha256}')}"
-    line = f"<pre data-copy><code>{escape(command)}</code></pre>\n" if is_absolute(file.url) else ""
     return (
-        f'<section class="wheel" id="{anchor}">\n<h3><a href="#{anchor}">{escape(wheel.python)}</a></h3>\n{yanked}'
-        f"{table_of(facts)}\n{line}</section>"
+        f'<section class="wheel" id="{anchor}">\n<h3><a href="#{anchor}">{title}</a></h3>\n{yanked}'
+        f"{table_of(facts)}\n</section>"
     )

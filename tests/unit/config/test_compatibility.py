@@ -1,0 +1,26 @@
+"""What follows from the facts about CUDA releases."""
+
+import pytest
+
+from wheelmill.config.load import load_compatibility
+from wheelmill.names import Architecture
+from wheelmill.system import resources
+
+
+@pytest.mark.parametrize(
+    ("gpu", "driver"),
+    [
+        ("7.5", None),
+        ("8.6", None),
+        ("8.9", "520.61.05"),
+        ("9.0", "520.61.05"),
+        ("10.0", "570.26"),
+        ("10.3", "575.51.03"),
+        ("11.0", "580.65.06"),
+        ("12.0", "570.26"),
+        ("12.1", "575.51.03"),
+        ("99.0", None),
+    ],
+)
+def test_the_first_driver_for_a_gpu_came_with_the_first_cuda_that_knows_it(gpu: str, driver: str | None) -> None:
+    assert load_compatibility(resources.CONFIG).first_driver_for(Architecture.parse(gpu)) == driver

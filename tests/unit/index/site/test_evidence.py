@@ -1,0 +1,118 @@
+"""What pages say of wheels follows from their certificates."""
+
+import html
+import re
+
+import pytest
+from msgspec import structs
+
+from tests.site_of_many import site_of_many
+from tests.unit.index.conftest import EVERY_KIND, Release
+from tests.unit.index.site.test_pages import people
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.site.evidence import evidence_facts
+from wheelmill.names import project_name
+from wheelmill.release.manifest import ListedCertificate, ListedRelease
+from wheelmill.release.manifest.listed import ListedFinding, ListedRoom
+
+ROOM = ListedRoom(python="3.11.7", skipped=())
+IMAGE = "almalinux:8@sha256:1"
+STUB = f"import: libcuda.so.1 is not part of wheels, and {IMAGE} has none, so modules were imported beside a stub of it"
+BESIDE_STUB = ListedRoom(python="3.11.7", place=IMAGE, skipped=(STUB,))
+WITHOUT_GPU = ListedRoom(python="3.11.7", skipped=("smoke script: this machine has no GPU",))
+ON_GPU = ListedRoom(python="3.11.7", skipped=(), gpus=("NVIDIA H200, driver 580.65.06",))
+EVERY = "Each was installed and imported before it was published."
+WHEELS = "packages/demo/1.0/cu130torch2.11/index.html"
+
+
+def tried(release: Release, *rooms: tuple[ListedRoom, ...]) -> dict[str, str]:
+    """The pages of an index whose wheels were tried in these rooms."""
+    (manifest,) = release(*EVERY_KIND[: len(rooms)])
+    wheels = [
+        with_certificate(entry.certificate, clean_rooms=each)
+        for entry, each in zip(manifest.wheels, rooms, strict=True)
+    ]
+    return pages_of(manifest, wheels)
+
+
+def with_certificate(certificate: ListedCertificate, **changes: object) -> ListedCertificate:
+    return structs.replace(certificate, **changes)
+
+
+def pages_of(manifest: ListedRelease, certificates: list[ListedCertificate]) -> dict[str, str]:
+    entries = zip(manifest.wheels, certificates, strict=True)
+    wheels = tuple(structs.replace(entry, certificate=certificate) for entry, certificate in entries)
+    site = site_of_releases([structs.replace(manifest, wheels=wheels)], "")
+    return {path: page.decode() for path, page in people(site).items()}
+
+
+@pytest.mark.parametrize(
+    ("rooms", "sentence"),
+    [
+        (((ROOM,), (WITHOUT_GPU,)), EVERY),
+        (((ROOM,), (BESIDE_STUB,)), "1 of them was installed and imported before it was published."),
+        (((ROOM,), ()), "1 of them was installed and imported before it was published."),
+        (((ROOM,), (ROOM,), (ROOM, BESIDE_STUB)), "2 of them were installed and imported before they were published."),
+        (((BESIDE_STUB,), ()), None),
+    ],
+)
+def test_only_what_was_imported_is_said_to_be(
+    rooms: tuple[tuple[ListedRoom, ...], ...], sentence: str | None, release: Release
+) -> None:
+    pages = tried(release, *rooms)
+    said = re.findall(r"[^.>]* before (?:it was|they were) published\.", pages["index.html"])
+    assert [each.strip() for each in said] == ([sentence] if sentence else [])
+    assert ("CUDA wheels that install and import" in pages["index.html"]) is (sentence == EVERY)
+    assert ("imported there" in pages["about/index.html"]) is (sentence is not None)
+
+
+def test_the_page_of_a_wheel_says_where_it_was_tried_and_what_was_left_out(release: Release) -> None:
+    page = tried(release, (BESIDE_STUB, WITHOUT_GPU, ON_GPU))[WHEELS]
+    assert "installed on Python 3.11.7, in almalinux:8; not tried: import: libcuda.so.1 is not part of wheels" in page
+    assert "installed and imported on Python 3.11.7; not tried: smoke script: this machine has no GPU" in page
+    assert "installed and imported on Python 3.11.7; kernels ran on NVIDIA H200, driver 580.65.06" in page
+
+
+@pytest.mark.parametrize(
+    ("room", "sentence"),
+    [(WITHOUT_GPU, "No wheel's kernels were run on a GPU."), (ON_GPU, "Kernels of 1 wheel ran on a GPU.")],
+)
+def test_kernels_that_ran_are_counted(room: ListedRoom, sentence: str, release: Release) -> None:
+    assert sentence in html.unescape(tried(release, (room,))["about/index.html"])
+
+
+def test_a_fault_that_is_allowed_is_shown_with_its_reason(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0])
+    found = ListedFinding(code="glibc", detail="needs glibc <2.34>", reason="For our own & other clusters")
+    (entry,) = manifest.wheels
+    pages = pages_of(manifest, [with_certificate(entry.certificate, findings=(found,))])
+    assert (
+        "<code>glibc</code> needs glibc &lt;2.34&gt; (allowed, because: For our own &amp; other clusters)"
+        in pages[WHEELS]
+    )
+    assert "For 1 of them the maintainers allowed one of these" in pages["about/index.html"]
+
+
+def test_what_differs_between_wheels_of_a_platform_is_said_of_each() -> None:
+    site = site_of_many(42, [project_name("demo"), project_name("other")])
+    alike = next(page for path, page in people(site).items() if path.endswith("cu126torch2.6/index.html")).decode()
+    assert alike.count("<th>Has machine code for") == 3
+    assert alike.count("<th>sha256") == 21
+
+
+def test_code_that_runs_is_told_from_code_that_is_there(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0])
+    evidence = structs.replace(manifest.wheels[0].certificate.evidence, sass=("sm_80", "sm_90a"), ptx=("compute_90",))
+    facts = dict(evidence_facts(evidence))
+    assert facts["Has machine code for"] == "8.0, 9.0a"
+    lines = re.findall(r"<b>([\d.]+)</b> [^<]*: ([^<]+)", facts["Runs on"])
+    assert lines == [
+        ("8.0", "runs its machine code for 8.0"),
+        ("8.6", "runs its machine code for 8.0"),
+        ("8.9", "runs its machine code for 8.0"),
+        ("9.0", "runs its machine code for 9.0a"),
+        *(
+            (gpu, "the driver compiles its PTX for 9.0 at first use")
+            for gpu in ("10.0", "10.3", "11.0", "12.0", "12.1")
+        ),
+    ]
