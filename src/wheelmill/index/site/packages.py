@@ -179,6 +179,7 @@ def _versions(
     for group in groups:
         groups_of.setdefault(group.kind.version, []).append(group)
     for label in labels:
-        files_of[version_before_label(label.name.version)][str(label.name.version)] = label.files
+        of_version, exact = files_of[version_before_label(label.name.version)], str(label.name.version)
+        of_version[exact] = (*of_version.get(exact, ()), *label.files)
     for number in sorted(groups_of.keys() | files_of.keys(), key=Version, reverse=True):
         yield PackageVersion(number=number, groups=tuple(groups_of.get(number, ())), files=files_of.get(number, {}))
