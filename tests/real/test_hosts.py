@@ -13,6 +13,7 @@ import pytest
 
 from tests.hosts import HOSTS, HTML, JSON, PIP, RULES, TEXT, WANTED, ask
 from tests.releases import manifests_in
+from tests.unit.conformance.conftest import AT_ONCE
 from tests.unit.index.conftest import page_of_500
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.conformance.fetch import Politeness
@@ -195,3 +196,23 @@ def test_the_function_for_cloudfront_chooses_the_same(tmp_path: Path) -> None:
     assert [answer.get("uri", answer.get("statusCode")) for answer in json.loads(done.stdout)] == [
         objects.get(expected, "/simple/demo/index.html") for _, expected in WANTED
     ]
+
+
+def test_index_check_finds_nothing(url: str) -> None:
+    report = check_url(f"{url}simple/", everything=True, politeness=AT_ONCE)
+    assert report.violations == ()
+    assert report.examined == 1
+
+
+@pytest.mark.parametrize("place", ["simple/", "cu130/simple/v1+json/"])
+def test_pip_and_uv_know_upload_times_from_json(place: str, url: str, tmp_path: Path) -> None:
+    """pip refuses pages that do not tell them, as those in HTML do not."""
+    index = ("--index-url", f"{url}{place}")
+    pip = [sys.executable, "-m", "pip", "download", "--isolated", "--no-cache-dir", "--no-deps", *index]
+    subprocess.run([*pip, "--uploaded-prior-to", "2026-11-22", "--dest", tmp_path / "pip", "demo"], check=True)
+    assert [path.name for path in (tmp_path / "pip").iterdir()] == [WHEEL]
+    uv = [sys.executable, "-m", "uv", "pip", "install", "--no-config", "--no-cache", "--python", sys.executable, *index]
+    subprocess.run([*uv, "--exclude-newer", "2026-11-22", "--target", tmp_path / "uv", "demo"], check=True)
+    assert (tmp_path / "uv" / "demo-1.0+cu130.dist-info").is_dir()
+    early = [*uv, "--exclude-newer", "2026-11-20", "--target", str(tmp_path / "early"), "demo"]
+    assert subprocess.run(early, check=False, capture_output=True).returncode != 0
