@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from tests.hosts import HOSTS
 from tests.releases import manifests_in
+from tests.s3_server import BUCKET, S3, serving
 from tests.torch_index import write_index_of_torch_wheels
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheels import write_wheel
@@ -24,6 +26,8 @@ from wheelmill.index.serve import serve_folder
 from wheelmill.index.write import write_site
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
+from wheelmill.release.s3 import Bucket, S3Store
+from wheelmill.smoke.verdict import TestedWheel
 
 pytestmark = pytest.mark.real
 
@@ -107,12 +111,8 @@ def tell_version(said: str) -> None:
     sys.stdout.write(f"{said.strip()}\n")
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Wheels of demo for two CUDA and two torch releases, each pinned to its torch."""
-    folder = tmp_path_factory.mktemp("served")
-    store = DirectoryStore(directory=folder / "releases")
-    wheels = [
+def wheels_in(folder: Path) -> list[TestedWheel]:
+    return [
         certified_wheel(
             folder / "wheels" / f"demo-1.0.0+{cuda}torch{torch}-{PYTHON}-{PYTHON}-linux_x86_64.whl",
             content=f"{cuda} {torch}".encode(),
@@ -120,7 +120,30 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for cuda, torch in COMBINATIONS
     ]
-    publish(store, wheels, now=NOW)
+
+
+@contextmanager
+def bucket(served: Path) -> Iterator[str]:
+    """Serve the same from a bucket: releases, the site that the commands make of them, and torch's index."""
+    with serving(S3()) as s3, pytest.MonkeyPatch.context() as patch:
+        for name, value in s3.environment.items():
+            patch.setenv(name, value)
+        publish(S3Store(bucket=Bucket.parse(f"{BUCKET}/releases")), wheels_in(served), now=NOW)
+        (config := served / "config").mkdir(exist_ok=True)
+        index = (sys.executable, "-m", "wheelmill", "index")
+        where = ("--store", f"s3:{BUCKET}/releases", "--output", served / "s3", "--config", config)
+        run(*index, "build", *where)
+        run(*index, "upload", served / "s3", f"s3:{BUCKET}/site")
+        run(*index, "upload", served / "torch", f"s3:{BUCKET}/torch")
+        yield f"{s3.origin}/{BUCKET}/"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Wheels of demo for two CUDA and two torch releases, each pinned to its torch."""
+    folder = tmp_path_factory.mktemp("served")
+    store = DirectoryStore(directory=folder / "releases")
+    publish(store, wheels_in(folder), now=NOW)
     write_site(pages_of(site_of_releases(manifests_in(store), "../releases")), folder / "site")
     for cuda, torch in COMBINATIONS:
         write_wheel(folder / "torch" / "wheels" / f"torch-{torch}.0+{cuda}-py3-none-any.whl")
@@ -128,10 +151,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["GitHub Pages", "nginx", "Caddy"])
+@pytest.fixture(scope="module", params=["GitHub Pages", "nginx", "Caddy", "S3"])
 def index(request: pytest.FixtureRequest, served: Path) -> Iterator[Index]:
     """On a host that gives HTML to all, and on those that give JSON to these clients."""
-    with HOSTS.get(request.param, serve_folder)(served) as url:
+    with {**HOSTS, "S3": bucket}.get(request.param, serve_folder)(served) as url:
         yield Index(url)
 
 

@@ -91,8 +91,8 @@ def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
     Raises:
         SiteError: see `upload_site`.
     """
-    if not (site / _INDEX).is_file():
-        raise SiteError(f"{site} is no site: it has no {_INDEX}")
+    if not (site / "simple" / _INDEX).is_file():
+        raise SiteError(f"{site} is no site: it has no simple/{_INDEX}")
     for path in sorted(site.rglob("*")):
         key = path.relative_to(site).as_posix()
         if not path.is_file() or key.startswith("."):
