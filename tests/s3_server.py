@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -83,6 +83,8 @@ class S3:
     """Whether it says the hashes of objects; others than Amazon's may not."""
     faults: dict[int, Fault] = field(default_factory=dict)
     """By the number of the call."""
+    instead: Callable[[Call], Response | None] = lambda _call: None
+    """Answers to give, without doing anything."""
     calls: list[Call] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
     origin: str = ""
@@ -157,6 +159,8 @@ class S3:
 
     def answer(self, environ: dict[str, Any], call: Call, body: bytes, fault: Fault | None) -> Response | None:
         """Answer a call; None breaks the connection."""
+        if special := self.instead(call):
+            return special
         if fault is Fault.LOST:
             return Response(headers={"ETag": f'"{hashlib.md5(body).hexdigest()}"'})  # noqa: S324 - as S3 has it
         if fault in _REFUSALS:

@@ -12,19 +12,17 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from mimetypes import MimeTypes
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final, Literal
 
 from wheelmill.errors import ReleaseError, SiteError
+from wheelmill.release.asset import Asset
 from wheelmill.release.s3 import Bucket
-from wheelmill.release.s3.bucket import File
 from wheelmill.release.s3.ledger import LEDGER
 from wheelmill.release.s3.publisher import FILES
 from wheelmill.release.tags import is_date_tag
 from wheelmill.system.progress import Progress
 from wheelmill.system.record_files import record_bytes, record_from
-from wheelmill.web.pages import JSON_TYPE
 from wheelmill.web.side_by_side import begin
 
 _INDEX: Final = "index.html"
@@ -32,7 +30,6 @@ _RECORD: Final = ".site.json"
 _CACHE: Final = "public, max-age=600"
 """A new release is seen after ten minutes, as with the rules in ``index/hosts``."""
 _AT_ONCE: Final = 16
-_TYPES: Final = MimeTypes()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,8 +114,7 @@ def _top_of(key: str) -> str:
 
 def _write_record(bucket: Bucket, keys: Mapping[str, Path] | set[str], over: str | None) -> str:
     record = record_bytes(UploadedSite(keys=tuple(sorted(keys))))
-    file = File.of_bytes(record, content_type="application/json", cache="no-cache")
-    if (etag := bucket.settle(_RECORD, file, over=over)) is None:
+    if (etag := bucket.settle(_RECORD, record, cache="no-cache", over=over)) is None:
         raise ReleaseError(f"somebody else uploads a site to {bucket} now", hint="run this again")
     return etag
 
@@ -132,12 +128,4 @@ def _etag_of(path: Path) -> str:
 
 
 def _send(bucket: Bucket, paths: Mapping[str, Path], key: str) -> None:
-    file = File.of_bytes(paths[key].read_bytes(), content_type=_type_of(PurePosixPath(key), paths[key]), cache=_CACHE)
-    bucket.ensure(key, file)
-
-
-def _type_of(key: PurePosixPath, path: Path) -> str:
-    if path.name == "index.json" and "simple" in key.parts:
-        return JSON_TYPE
-    kind = _TYPES.guess_type(path.name)[0] or "application/octet-stream"
-    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
+    bucket.ensure(key, Asset.of_bytes(key, paths[key].read_bytes()), cache=_CACHE)

@@ -5,44 +5,21 @@ https://docs.github.com/en/rest/releases/assets
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import BinaryIO, Final, Self
+from typing import Final, Self
 
 from github.GitRelease import GitRelease
 from github.GitReleaseAsset import GitReleaseAsset
 
 from wheelmill.errors import NetworkError, RejectedError
-from wheelmill.names import Sha256
+from wheelmill.release.asset import Asset
 from wheelmill.release.github.calls import Calls
-from wheelmill.system.files import sha256_of_bytes
 from wheelmill.web.retries import PATIENT
 
 _TOO_MANY_OUTAGES: Final = 3
 """In a row: then GitHub is out of reach, and the other files are not tried at once."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asset:
-    """A file that a release is to have."""
-
-    name: str
-    content: Path | bytes = field(repr=False)
-    size: int
-    """Bytes."""
-    sha256: Sha256
-
-    @classmethod
-    def of_bytes(cls, name: str, content: bytes) -> Self:
-        """A file that is on no disk."""
-        return cls(name=name, content=content, size=len(content), sha256=sha256_of_bytes(content))
-
-    def open(self) -> BinaryIO:
-        """Its bytes."""
-        return self.content.open("rb") if isinstance(self.content, Path) else io.BytesIO(self.content)
 
 
 @dataclass(frozen=True, kw_only=True)

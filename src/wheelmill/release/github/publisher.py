@@ -12,7 +12,8 @@ from github.GitRelease import GitRelease
 
 from wheelmill.errors import RejectedError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.release.github.assets import Asset, DraftFiles
+from wheelmill.release.asset import Asset
+from wheelmill.release.github.assets import DraftFiles
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.claim import MOST_BURNED, claim_tag, contents_of
 from wheelmill.release.github.connection import Repository

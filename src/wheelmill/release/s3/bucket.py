@@ -11,61 +11,42 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
-from pathlib import Path
-from typing import IO, Any, BinaryIO, Final, Self
+from mimetypes import MimeTypes
+from pathlib import PurePosixPath
+from typing import IO, Any, Final, Self
 
-from botocore.exceptions import BotoCoreError, ClientError, IncompleteReadError
-from botocore.parsers import ResponseParserError
-
-from wheelmill.errors import NetworkError, RejectedError, UsageError
+from wheelmill.errors import NetworkError, UsageError
 from wheelmill.names import Sha256
+from wheelmill.release.asset import Asset
+from wheelmill.release.s3.answers import (
+    AbsentError,
+    SameError,
+    TakenError,
+    configured,
+    etag_of,
+    sha256_in,
+    understood,
+)
 from wheelmill.release.s3.connection import Connection
-from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.time import Clock
+from wheelmill.web.pages import JSON_TYPE
 from wheelmill.web.retries import PATIENT
 
 _PIECE: Final = 32 << 20
 """Bytes that are asked for at once of what may be large; a broken connection costs no more."""
+_MOST: Final = 5 << 40
+"""Bytes of an object, in any S3 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingObjects.html)."""
+_PAGES: Final = 10_000
+"""Of a listing, each of a thousand keys."""
 _TRIES: Final = 3
-_HINTS: Final = {
-    301: "AWS_DEFAULT_REGION is the region of the bucket",
-    403: "the credentials of AWS_ACCESS_KEY_ID or AWS_PROFILE need s3:ListBucket, s3:GetObject and s3:PutObject",
-    404: "is there such a bucket? AWS_ENDPOINT_URL_S3 names an S3 that is not Amazon's",
-}
 
-
-@dataclass(frozen=True, kw_only=True)
-class File:
-    """A file that a bucket is to have."""
-
-    content: Path | bytes = field(repr=False)
-    size: int
-    """Bytes."""
-    sha256: Sha256
-    content_type: str
-    cache: str
-    """What Cache-Control says of it."""
-
-    @classmethod
-    def of_bytes(cls, content: bytes, *, content_type: str, cache: str) -> Self:
-        """A file that is on no disk."""
-        return cls(
-            content=content,
-            size=len(content),
-            sha256=sha256_of_bytes(content),
-            content_type=content_type,
-            cache=cache,
-        )
-
-    def open(self) -> BinaryIO:
-        """Its bytes."""
-        return self.content.open("rb") if isinstance(self.content, Path) else io.BytesIO(self.content)
+_TYPES: Final = MimeTypes()
+_OWN_TYPES: Final = {".jsonl": "application/jsonl", ".metadata": "text/plain", ".gz": "application/gzip"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +98,7 @@ class Bucket:
     @property
     def address(self) -> str:
         """The URL of what has the prefix, as the S3 API has it."""
-        with _understood("looking for the address"):
+        with configured("looking for the address"):
             return self.connection.address(self.name, f"{self.prefix}X").removesuffix("X")
 
     def check_credentials(self) -> None:
@@ -126,7 +107,7 @@ class Bucket:
         Raises:
             UsageError: there are none.
         """
-        with _understood("looking for credentials"):
+        with configured("looking for credentials"):
             if not self.connection.has_credentials:
                 hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
                 raise UsageError(f"there are no credentials for {self}", hint=hint)
@@ -135,34 +116,31 @@ class Bucket:
         """What stands before the first slash in keys."""
         for page in self._pages("", Delimiter="/"):
             for each in page.get("CommonPrefixes", ()):
-                yield each["Prefix"].removeprefix(self.prefix).removesuffix("/")
+                yield each.get("Prefix", "").removeprefix(self.prefix).removesuffix("/")
 
     def keys(self, below: str) -> Iterator[tuple[str, str]]:
         """The keys that begin in this way, and the etag of each object."""
         for page in self._pages(below):
             for each in page.get("Contents", ()):
-                yield each["Key"].removeprefix(self.prefix), each["ETag"]
+                yield each.get("Key", "").removeprefix(self.prefix), each.get("ETag", "")
 
     def _pages(self, below: str, **options: str) -> Iterator[Mapping[str, Any]]:
         what, following = f"listing {self}/{below}", options
-        while True:
-            page = self._ask(what, "list_objects_v2", Prefix=self.prefix + below, **following)
-            if page.get("IsTruncated") is None:
-                raise NetworkError(f"{what}: the answer is no list of S3's; try again later")
+        for _ in range(_PAGES):
+            with self._asking(what) as ask:
+                page = ask.list_objects_v2(Bucket=self.name, Prefix=self.prefix + below, **following)
+                is_last = not page["IsTruncated"]
+                following = {**options, "ContinuationToken": "" if is_last else page["NextContinuationToken"]}
             yield page
-            if not page["IsTruncated"]:
+            if is_last:
                 return
-            following = {**options, "ContinuationToken": page["NextContinuationToken"]}
+        raise NetworkError(f"{what}: it has more than {_PAGES} pages")
 
     def find(self, key: str) -> Found | None:
         """Look for an object."""
-        with suppress(_AbsentError):
-            what = f"looking for {self}/{key}"
-            answer = self._ask(what, "head_object", Key=self.prefix + key, ChecksumMode="ENABLED")
-            said = answer.get("ChecksumSHA256", "")
-            is_whole = said and "-" not in said  # that of an object in parts is a hash of hashes
-            sha256 = Sha256(base64.b64decode(said).hex()) if is_whole else None
-            return Found(etag=_etag(answer, what), size=answer["ContentLength"], sha256=sha256)
+        with suppress(AbsentError), self._asking(f"looking for {self}/{key}") as ask:
+            answer = ask.head_object(Bucket=self.name, Key=self.prefix + key, ChecksumMode="ENABLED")
+            return Found(etag=etag_of(answer), size=answer["ContentLength"], sha256=sha256_in(answer))
         return None
 
     def read(self, key: str, *, seen: str | None = None) -> tuple[str | None, bytes | None]:
@@ -177,12 +155,13 @@ class Bucket:
         """
         condition = {"IfNoneMatch": seen} if seen else {}
         try:
-            answer = self._ask(what := f"reading {self}/{key}", "get_object", Key=self.prefix + key, **condition)
-        except _AbsentError:
+            with self._asking(f"reading {self}/{key}") as ask:
+                answer = ask.get_object(Bucket=self.name, Key=self.prefix + key, **condition)
+                return etag_of(answer), answer["Body"].read()
+        except AbsentError:
             return None, None
-        except _SameError:
+        except SameError:
             return seen, None
-        return _etag(answer, what), answer["Body"].read()
 
     def save(self, key: str, file: IO[bytes]) -> None:
         """Copy an object of any size into a file.
@@ -196,30 +175,35 @@ class Bucket:
         for piece in self._pieces(key, found):
             file.write(piece)
 
-    def holds(self, key: str, found: Found, file: File) -> bool:
+    def holds(self, key: str, found: Found, asset: Asset) -> bool:
         """Whether an object that was found is a file; it is read where the server gives no hash of it."""
-        if found.sha256 or found.size != file.size:
-            return (found.sha256, found.size) == (file.sha256, file.size)
+        if found.sha256 or found.size != asset.size:
+            return (found.sha256, found.size) == (asset.sha256, asset.size)
         digest = hashlib.sha256()
         for piece in self._pieces(key, found):
             digest.update(piece)
-        return digest.hexdigest() == file.sha256
+        return digest.hexdigest() == asset.sha256
 
     def _pieces(self, key: str, found: Found) -> Iterator[bytes]:
         """The bytes of an object; all of them are of the one that was found."""
-        for first in range(0, found.size, _PIECE):
-            span = f"bytes={first}-{min(first + _PIECE, found.size) - 1}"
-            what = f"reading {self}/{key}"
-            answer = self._ask(what, "get_object", Key=self.prefix + key, Range=span, IfMatch=found.etag)
-            _etag(answer, what)
-            yield answer["Body"].read()
+        what = f"reading {self}/{key}"
+        for first in range(0, min(found.size, _MOST), _PIECE):
+            size = min(_PIECE, found.size - first)
+            span = f"bytes={first}-{first + size - 1}"
+            with self._asking(what) as ask:
+                answer = ask.get_object(Bucket=self.name, Key=self.prefix + key, Range=span, IfMatch=found.etag)
+                piece = answer["Body"].read()
+            if len(piece) != size:
+                raise NetworkError(f"{what}: {len(piece)} bytes came instead of {size}")
+            yield piece
 
-    def write(self, key: str, file: File, *, over: str | None) -> str | None:
+    def write(self, key: str, asset: Asset, *, cache: str, over: str | None) -> str | None:
         """Make an object, or replace one; once.
 
         Args:
-            key: of the object.
-            file: what it is to be.
+            key: of the object; says its type, too.
+            asset: what it is to be.
+            cache: what Cache-Control says of it.
             over: the etag of what it replaces; None where there is nothing yet.
 
         Returns:
@@ -229,25 +213,23 @@ class Bucket:
             NetworkError: there was no answer that says which; it may have been written.
         """
         condition = {"IfMatch": over} if over else {"IfNoneMatch": "*"}
-        what = f"writing {self}/{key}"
         try:
-            with file.open() as content:
-                answer = self._ask(
-                    what,
-                    "put_object",
+            with asset.open() as content, self._asking(f"writing {self}/{key}") as ask:
+                answer = ask.put_object(
+                    Bucket=self.name,
                     Key=self.prefix + key,
                     Body=content,
-                    ContentType=file.content_type,
-                    CacheControl=file.cache,
-                    ChecksumSHA256=base64.b64encode(bytes.fromhex(file.sha256)).decode(),
+                    ContentType=_type_of(key),
+                    CacheControl=cache,
+                    ChecksumSHA256=base64.b64encode(bytes.fromhex(asset.sha256)).decode(),
                     **condition,
                 )
-        except (_AbsentError, _TakenError):
+                return etag_of(answer)
+        except (AbsentError, TakenError):
             return None
-        return _etag(answer, what)
 
-    def ensure(self, key: str, file: File) -> None:
-        """Have a file under a key, in the place of whatever is there.
+    def ensure(self, key: str, asset: Asset, *, cache: str) -> None:
+        """Have a file under a key, in the place of whatever is there; see `write`.
 
         Raises:
             NetworkError: it is not there in the end.
@@ -257,87 +239,44 @@ class Bucket:
             self.clock.sleep(pause)
             try:
                 found = self.find(key)
-                if found and self.holds(key, found, file):
+                if found and self.holds(key, found, asset):
                     return
-                self.write(key, file, over=found.etag if found else None)
+                self.write(key, asset, cache=cache, over=found.etag if found else None)
             except NetworkError as error:
                 failure = error
         raise failure
 
-    def settle(self, key: str, file: File, *, over: str | None) -> str | None:
+    def settle(self, key: str, content: bytes, *, cache: str, over: str | None) -> str | None:
         """Make or replace a small object, and look whether it is there then; see `write`."""
+        asset = Asset.of_bytes(key, content)
         for _ in range(_TRIES):
-            etag = self.write(key, file, over=over)
+            etag = self.write(key, asset, cache=cache, over=over)
             if etag is None:
                 return None
-            newest, content = self.read(key)
-            if content == file.content or newest not in {etag, over}:  # or somebody has replaced it already
+            newest, found = self.read(key)
+            if found == content or newest not in {etag, over}:  # or somebody has replaced it already
                 return etag
             over = newest
         raise NetworkError(f"{self}/{key} is not as it was written, although S3 says so")
 
     def remove(self, key: str) -> None:
         """Remove an object, if it is there."""
-        self._ask(f"removing {self}/{key}", "delete_object", Key=self.prefix + key)
+        with self._asking(f"removing {self}/{key}") as ask:
+            ask.delete_object(Bucket=self.name, Key=self.prefix + key)
 
-    def _ask(self, what: str, operation: str, **parameters: object) -> Mapping[str, Any]:
-        with _understood(what):
-            answer: Mapping[str, Any] = getattr(self.connection.client, operation)(Bucket=self.name, **parameters)
-            return answer
-
-
-class _AbsentError(Exception):
-    """There is no such object."""
-
-
-class _SameError(Exception):
-    """The object is the one that is known already."""
+    @contextmanager
+    def _asking(self, what: str) -> Iterator[Any]:
+        """Give what asks S3, in a context that says what answers mean."""
+        with configured(what):
+            client = self.connection.client
+        with understood(what):
+            yield client
 
 
-class _TakenError(Exception):
-    """The condition of a write does not hold, or somebody else writes at this moment."""
-
-
-_ANSWERS: Final[Mapping[int, type[Exception]]] = {
-    HTTPStatus.NOT_MODIFIED: _SameError,
-    HTTPStatus.NOT_FOUND: _AbsentError,
-    HTTPStatus.CONFLICT: _TakenError,
-    HTTPStatus.PRECONDITION_FAILED: _TakenError,
-}
-"""Answers that are none of a failure."""
-
-
-@contextmanager
-def _understood(what: str) -> Iterator[None]:
-    """Say of botocore's errors what they mean.
-
-    Args:
-        what: the request in words.
-    """
-    try:
-        yield
-    except NetworkError as error:
-        raise NetworkError(f"{what}: {error}", status=error.status) from None
-    except ClientError as error:
-        status = error.response["ResponseMetadata"]["HTTPStatusCode"]
-        code, said = (error.response["Error"].get(key, "") for key in ("Code", "Message"))
-        if status in _ANSWERS and code != "NoSuchBucket":
-            raise _ANSWERS[status](what) from None
-        hint = _HINTS.get(status)
-        raise RejectedError(f"{what}: S3 answers {status} {code}: {said}", hint=hint, status=status) from None
-    except (ResponseParserError, IncompleteReadError) as error:
-        raise NetworkError(f"{what}: S3 gave no answer that can be read: {error}") from None
-    except (BotoCoreError, ValueError) as error:
-        raise UsageError(f"{what}: {error}") from None
-
-
-def _etag(answer: Mapping[str, Any], what: str) -> str:
-    """What names an object's content.
-
-    Raises:
-        NetworkError: that is not said, as nobody but S3 answers so.
-    """
-    etag = answer.get("ETag")
-    if not isinstance(etag, str):
-        raise NetworkError(f"{what}: the answer is none of S3's: it has no ETag; try again later")
-    return etag
+def _type_of(key: str) -> str:
+    path = PurePosixPath(key)
+    if path.name == "index.json" and "simple" in path.parts:
+        return JSON_TYPE
+    page = "index.html" if key.endswith("/") else path.name
+    kind = _OWN_TYPES.get(PurePosixPath(page).suffix) or _TYPES.guess_type(page)[0] or "application/octet-stream"
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind

@@ -22,6 +22,7 @@ from botocore.config import Config
 from wheelmill.system.time import Clock
 from wheelmill.web.client import Web
 from wheelmill.web.credentials import no_credentials
+from wheelmill.web.origin import without_credentials
 from wheelmill.web.retries import PATIENT, Retries
 
 _OWN: Final = frozenset({"expect", "user-agent"})
@@ -71,7 +72,7 @@ class Connection:
         client = self._session.create_client("s3", config=Config(signature_version=UNSIGNED))
         client.meta.events.register("before-send.s3", note)
         client.get_object(Bucket=bucket, Key=key)
-        return found[0].partition("?")[0]
+        return without_credentials(found[0].partition("?")[0])
 
     def _send(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
         """Send a request in the place of botocore's own connections.

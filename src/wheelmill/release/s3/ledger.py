@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wheelmill.release.ledger.archive import write_archive
-from wheelmill.release.s3.bucket import Bucket, File
+from wheelmill.release.s3.bucket import Bucket
 
 LEDGER: Final = "ledger.tar.gz"
 
@@ -35,5 +35,4 @@ class LedgerObject:
         why: str,  # noqa: ARG002 - there is no history
     ) -> str | None:
         """See `LedgerPlace.write`; two requests."""
-        archive = File.of_bytes(write_archive(after), content_type="application/gzip", cache="no-cache")
-        return self.bucket.settle(LEDGER, archive, over=revision)
+        return self.bucket.settle(LEDGER, write_archive(after), cache="no-cache", over=revision)

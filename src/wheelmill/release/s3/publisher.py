@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 from wheelmill.errors import NetworkError, RejectedError, ReleaseError, TimeIsOver
 from wheelmill.names import ReleaseTag
+from wheelmill.release.asset import Asset
 from wheelmill.release.manifest import ManifestEntry, entry_of, manifest_of
-from wheelmill.release.s3.bucket import Bucket, File
+from wheelmill.release.s3.bucket import Bucket
 from wheelmill.release.store import (
     Publication,
     RefusedWheel,
@@ -31,8 +31,6 @@ FILES: Final = "files"
 """The folder with a folder for each wheel."""
 FOREVER: Final = "public, max-age=31536000, immutable"
 """Of what has its hash in its address, or never changes (RFC 8246)."""
-_BINARY: Final = "application/octet-stream"
-_TYPES: Final = {".json": "application/json", ".jsonl": "application/jsonl", ".metadata": "text/plain; charset=utf-8"}
 
 
 class S3Publisher:
@@ -58,8 +56,8 @@ class S3Publisher:
             self._progress.line(f"sending {wheel.file.filename} ({number} of {len(wheels)})")
             try:
                 self._turn.go_on()
-                for name, file in _files_of(wheel):  # what is there and is another one, no release names
-                    self._bucket.ensure(f"{FILES}/{wheel.file.sha256}/{name}", file)
+                for asset in _assets_of(wheel):  # what is there and is another one, no release names
+                    self._bucket.ensure(f"{FILES}/{wheel.file.sha256}/{asset.name}", asset, cache=FOREVER)
             except TimeIsOver:
                 self.over = True  # what arrived is published all the same
                 return tuple(refusals)
@@ -80,35 +78,28 @@ class S3Publisher:
             self._used.add(tag)
             manifest = manifest_of(tag, [entry for _, entry in sent], now=self._now)
             files = files_of_release(manifest, [wheel for wheel, _ in sent])
-            if all(self._claim(f"{tag}/{name}", _of_bytes(name, files[name])) for name in reversed(files)):
+            if all(self._claim(f"{tag}/{name}", files[name]) for name in reversed(files)):  # the manifest comes last
                 return Publication(releases=(manifest,))
 
-    def _claim(self, key: str, file: File) -> bool:
+    def _claim(self, key: str, content: bytes) -> bool:
         """Make an object that nobody ever replaces; returns whether it is there, and not one of somebody else's."""
         failure: NetworkError | None = None
         for pause in (0.0, *PATIENT):
             self._bucket.clock.sleep(pause)
             try:
-                if self._bucket.settle(key, file, over=None):
+                if self._bucket.settle(key, content, cache=FOREVER, over=None):
                     return True
-                _, content = self._bucket.read(key)
-                if content is not None:
-                    return content == file.content
+                _, found = self._bucket.read(key)
+                if found is not None:
+                    return found == content
             except NetworkError as error:
                 failure = error
         raise failure or NetworkError(f"{self._bucket}/{key} can neither be written nor read")
 
 
-def _files_of(wheel: TestedWheel) -> Iterator[tuple[str, File]]:
-    """A wheel and what lies beside it, by name; the wheel comes last."""
+def _assets_of(wheel: TestedWheel) -> Iterator[Asset]:
+    """What lies beside a wheel, and the wheel."""
     for name, content in {**files_beside(wheel), **attestations_of([wheel])}.items():
-        yield name, _of_bytes(name, content)
+        yield Asset.of_bytes(name, content)
     file = wheel.file
-    yield (
-        file.filename,
-        File(content=file.path, size=file.size, sha256=file.sha256, content_type=_BINARY, cache=FOREVER),
-    )
-
-
-def _of_bytes(name: str, content: bytes) -> File:
-    return File.of_bytes(content, content_type=_TYPES.get(Path(name).suffix, _BINARY), cache=FOREVER)
+    yield Asset(name=file.filename, content=file.path, size=file.size, sha256=file.sha256)

@@ -13,8 +13,8 @@ from tests.releases import manifests_in
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.unit.release.github.conftest import FakeClock, store_on
 from wheelmill.errors import NetworkError, ReleaseError, UsageError
+from wheelmill.release import asset as wanted
 from wheelmill.release.github import GitHubStore, Repository
-from wheelmill.release.github import assets as wanted
 from wheelmill.release.github.store import MAX_WHEELS
 from wheelmill.release.manifest import Manifest, listed_of
 from wheelmill.release.publish import publish

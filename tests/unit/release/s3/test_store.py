@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from werkzeug.wrappers import Response
 
 from tests.releases import manifests_in
 from tests.s3_server import BUCKET, KEY_ID, S3, Fault
@@ -18,7 +19,6 @@ from wheelmill.release.ledger.releases import absent_files, published, rebuild
 from wheelmill.release.manifest import listed_of
 from wheelmill.release.publish import publish
 from wheelmill.release.s3 import Bucket, S3Store
-from wheelmill.release.s3.bucket import File
 from wheelmill.release.store import Publication
 from wheelmill.system.progress import QUIET
 
@@ -144,7 +144,7 @@ def test_a_wheel_is_read_again_only_where_the_server_does_not_say_its_hash(
 
 def test_a_tag_that_somebody_else_took_is_left_to_them(store: S3Store, s3: S3, tmp_path: Path) -> None:
     theirs = store_on(FakeClock())
-    theirs.bucket.settle("v2026-11-21/manifest.json", File.of_bytes(b"{}", content_type="a/b", cache=""), over=None)
+    theirs.bucket.settle("v2026-11-21/manifest.json", b"{}", cache="no-cache", over=None)
     (manifest,) = publish(store, [certified_wheel(tmp_path / NAME)], now=NOW).releases
     assert manifest.tag == "v2026-11-21.2"
     assert s3.objects["cuda/v2026-11-21/manifest.json"] == b"{}"
@@ -243,6 +243,49 @@ def test_an_answer_of_something_else_is_no_empty_bucket(
     s3.faults[0] = fault
     with pytest.raises(NetworkError):
         ask(store)
+
+
+LISTED = '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{}</ListBucketResult>'
+TRUNCATED = "<IsTruncated>true</IsTruncated>"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<ListBucketResult",
+        LISTED.format(TRUNCATED),
+        LISTED.format(f"{TRUNCATED}<NextContinuationToken>x</NextContinuationToken>"),
+    ],
+)
+def test_a_listing_that_cannot_be_one_is_refused(
+    store: S3Store, s3: S3, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wheelmill.release.s3.bucket._PAGES", 3)
+    s3.instead = lambda _call: Response(page, content_type="application/xml")
+    with pytest.raises(NetworkError):
+        store.tags()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"ETag": '"x"', "x-amz-checksum-sha256": "%%%"},
+        {"ETag": '"x"', "Last-Modified": "yesterday"},
+        {"x-amz-checksum-sha256": "AAAA"},
+    ],
+)
+def test_headers_that_no_object_has_are_refused(store: S3Store, s3: S3, headers: dict[str, str]) -> None:
+    s3.instead = lambda _call: Response(headers=headers)
+    with pytest.raises(NetworkError, match="the answer is none of S3's"):
+        store.bucket.find("x")
+
+
+def test_a_piece_of_another_size_is_no_piece(store: S3Store, s3: S3, tmp_path: Path) -> None:
+    wheel = certified_wheel(tmp_path / NAME)
+    (manifest,) = publish(store, [wheel], now=NOW).releases
+    s3.instead = lambda call: Response(b"short", 206, headers={"ETag": '"x"'}) if "Range" in call.headers else None
+    with pytest.raises(NetworkError, match="5 bytes came instead of"):
+        store.fetch(manifest.tag, NAME, wheel.file.sha256, tmp_path)
 
 
 def test_a_busy_server_is_asked_again_a_little_later(store: S3Store, s3: S3, clock: FakeClock) -> None:

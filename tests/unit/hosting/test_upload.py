@@ -1,0 +1,126 @@
+"""Sites that are sent to buckets."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.s3_server import S3, Fault
+from tests.unit.release.github.conftest import FakeClock
+from tests.unit.release.s3.conftest import clock, s3, store_on
+from wheelmill.errors import IntegrityError, NetworkError, ReleaseError, SiteError
+from wheelmill.hosting.upload import upload_site
+from wheelmill.release.s3 import Bucket
+from wheelmill.system.progress import QUIET
+
+__all__ = ["clock", "s3"]
+
+
+@pytest.fixture
+def bucket(s3: S3, clock: FakeClock) -> Bucket:  # noqa: ARG001 - the server must be there
+    return store_on(clock).bucket
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A site of one project."""
+    for name in ("simple/index.html", "simple/demo/index.html", "simple/demo/index.json", "index.html", "404.html"):
+        write(tmp_path / "site" / name, name)
+    return tmp_path / "site"
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def pages(s3: S3) -> dict[str, str]:
+    return {key.removeprefix("cuda/"): content.decode() for key, content in s3.objects.items() if ".site" not in key}
+
+
+def test_pages_have_the_name_of_their_folder_too(site: Path, bucket: Bucket, s3: S3) -> None:
+    assert str(upload_site(site, bucket, QUIET)) == "7 objects sent, 0 are the same, 0 removed"
+    sent = pages(s3)
+    assert sent["simple/demo/"] == sent["simple/demo/index.html"] == "simple/demo/index.html"
+    assert sent.keys() == {
+        *("simple/", "simple/index.html", "simple/demo/", "simple/demo/index.html", "simple/demo/index.json"),
+        *("index.html", "404.html"),
+    }
+
+
+def test_an_upload_that_broke_off_is_completed_and_leaves_nothing_of_the_old_site(
+    site: Path, bucket: Bucket, s3: S3, clock: FakeClock
+) -> None:
+    write(site / "simple" / "gone" / "index.html", "gone")
+    upload_site(site, bucket, QUIET)
+    (site / "simple" / "gone" / "index.html").unlink()
+    write(site / "simple" / "demo" / "index.html", "new")
+    write(site / "simple" / "more" / "index.html", "more")
+    s3.faults |= dict.fromkeys(range(len(s3.calls) + 6, len(s3.calls) + 5000), Fault.BEFORE)
+    with pytest.raises(NetworkError):
+        upload_site(site, bucket, QUIET)
+    s3.faults.clear()
+    (site / "simple" / "more" / "index.html").unlink()
+    upload_site(site, store_on(clock).bucket, QUIET)
+    assert {key for key in pages(s3) if key.startswith("simple/")} == {
+        *("simple/", "simple/index.html", "simple/demo/", "simple/demo/index.html", "simple/demo/index.json")
+    }
+    assert pages(s3)["simple/demo/"] == "new"
+
+
+def test_what_others_have_there_stays_and_what_they_changed_is_put_right(site: Path, bucket: Bucket, s3: S3) -> None:
+    upload_site(site, bucket, QUIET)
+    bucket.settle("simple/theirs.txt", b"theirs", cache="no-cache", over=None)
+    (found,) = (etag for key, etag in bucket.keys("simple/demo/") if key == "simple/demo/")
+    bucket.settle("simple/demo/", b"theirs", cache="no-cache", over=found)
+    assert str(upload_site(site, bucket, QUIET)) == "1 objects sent, 6 are the same, 0 removed"
+    assert pages(s3)["simple/theirs.txt"] == "theirs"
+    assert pages(s3)["simple/demo/"] == "simple/demo/index.html"
+
+
+def test_of_two_uploads_at_once_one_finds_out(
+    site: Path, bucket: Bucket, s3: S3, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ensure = Bucket.ensure
+
+    def and_another(own: Bucket, *arguments: object, **options: object) -> None:
+        monkeypatch.setattr(Bucket, "ensure", ensure)
+        write(site / "simple" / "other" / "index.html", "of the other site")
+        upload_site(site, store_on(clock).bucket, QUIET)
+        ensure(own, *arguments, **options)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(Bucket, "ensure", and_another)
+    monkeypatch.setattr("wheelmill.hosting.upload._AT_ONCE", 1)
+    with pytest.raises(ReleaseError, match="somebody else uploads a site to s3:wheels/cuda now"):
+        upload_site(site, bucket, QUIET)
+    assert pages(s3)["simple/other/"] == "of the other site"
+
+
+@pytest.mark.parametrize("name", ["files/x", "v2026-11-21/manifest.json", "ledger.tar.gz"])
+def test_a_site_has_nothing_where_releases_are(name: str, site: Path, bucket: Bucket, s3: S3) -> None:
+    write(site / name, "mine")
+    with pytest.raises(SiteError, match="has the name of what belongs to releases"):
+        upload_site(site, bucket, QUIET)
+    assert s3.objects == {}
+
+
+def test_a_record_that_names_releases_removes_none(site: Path, bucket: Bucket, s3: S3) -> None:
+    upload_site(site, bucket, QUIET)
+    theirs = ["files/a/x.whl", "v2026-11-21/manifest.json", "ledger.tar.gz"]
+    for key in theirs:
+        s3.keys[f"cuda/{key}"] = s3.keys["cuda/404.html"]
+    s3.keys["cuda/.site.json"].value = json.dumps({"schema": "wheelmill.uploaded-site/1", "keys": theirs}).encode()
+    assert "0 removed" in str(upload_site(site, bucket, QUIET))
+    assert {f"cuda/{key}" for key in theirs} <= set(s3.keys)
+
+
+def test_a_record_of_something_else_is_named(site: Path, bucket: Bucket, s3: S3) -> None:
+    upload_site(site, bucket, QUIET)
+    s3.keys["cuda/.site.json"].value = b"[]"
+    with pytest.raises(IntegrityError, match=r"s3:wheels/cuda/\.site\.json is not"):
+        upload_site(site, bucket, QUIET)
+
+
+def test_a_folder_without_pages_is_no_site(tmp_path: Path, bucket: Bucket) -> None:
+    with pytest.raises(SiteError, match="is no site"):
+        upload_site(tmp_path, bucket, QUIET)
