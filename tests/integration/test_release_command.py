@@ -170,7 +170,8 @@ def test_an_attested_wheel_with_a_forged_sidecar_is_not_listed(
 
 def test_a_store_of_no_known_kind_is_a_usage_error(python: Command, wheels: Path) -> None:
     done = python("-m", "wheelmill", "release", wheels, "--store", "ftp:somewhere", exit_code=2)
-    assert done.stderr == "error: --store: expected dir:PATH or github:OWNER/REPO, not 'ftp:somewhere'\n"
+    expected = "dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX"
+    assert done.stderr == f"error: --store: expected {expected}, not 'ftp:somewhere'\n"
 
 
 def test_what_github_cannot_take_is_told_a_line_each(

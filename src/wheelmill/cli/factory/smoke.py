@@ -27,7 +27,7 @@ def smoke(
     store: Annotated[
         str | None,
         typer.Option(
-            help="Has wheels that these require: dir:PATH or github:OWNER/REPO.",
+            help="Has wheels that these require: dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX.",
             metavar="STORE",
             envvar="WHEELMILL_STORE",
         ),

@@ -313,6 +313,8 @@ def test_a_place_that_is_none_is_refused(place: str) -> None:
 
 def test_a_bucket_has_an_address(store: S3Store, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert store.url_from(tmp_path) == f"{s3.origin}/{BUCKET}/cuda/"
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://somebody:secret@minio.example")
+    assert S3Store(bucket=Bucket.parse("wheels")).url_from(tmp_path) == "https://minio.example/wheels/"
     monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
     amazon = S3Store(bucket=Bucket.parse("wheels/a+b/"))
     assert amazon.url_from(tmp_path) == "https://wheels.s3.eu-central-1.amazonaws.com/a%2Bb/"
