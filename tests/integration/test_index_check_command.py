@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import junitparser
 import pytest
@@ -144,26 +145,50 @@ def test_what_is_neither_url_nor_index(python: Command, tmp_path: Path) -> None:
     assert "holds no simple index" in python(*check, tmp_path, exit_code=7).stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_ends_the_reading_of_a_page_that_hangs(server: Server, number: signal.Signals) -> None:
-    server.html[PAGE] = server.json[PAGE] = Answer(HANGING, HTML)
+def interrupted(server: Server, number: signal.Signals) -> list[int]:
+    """Interrupt a check that has asked for the page; returns the processes that it had started."""
     argv = [sys.executable, "-c", INTERRUPTIBLE, "index", "check", f"{server.url}/simple/"]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=os.environ | {"no_proxy": "*"}) as running:
-        deadline = time.monotonic() + 60
-        while not (PAGE in (path for path, _ in server.asked) and (reading := _all_below(running.pid))):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        time.sleep(1)  # in the parser by now
-        start = time.monotonic()
-        running.send_signal(number)
         try:
+            deadline = time.monotonic() + 60
+            while PAGE not in (path for path, _ in server.asked):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            time.sleep(2)  # it reads, or waits, by now
+            started = _all_below(running.pid)
+            start = time.monotonic()
+            running.send_signal(number)
             _, talk = running.communicate(timeout=60)
         finally:
             running.kill()
-    assert time.monotonic() - start < 15  # where much else runs; 0.2 s where little does
+    assert time.monotonic() - start < 15  # where much else runs; below one where little does
     assert running.returncode == 128 + number
     assert "Traceback" not in talk
+    return started
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_the_reading_of_a_page_that_hangs(server: Server, number: signal.Signals) -> None:
+    server.html[PAGE] = server.json[PAGE] = Answer(HANGING, HTML)
+    reading = interrupted(server, number)
+    assert reading
     assert not [pid for pid in reading if Path(f"/proc/{pid}").exists()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_does_not_wait_for_a_page_that_does_not_come(
+    server: Server, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, answer = Event(), server.answer
+
+    def answer_late(path: str, accept: str) -> Answer:
+        if path == PAGE:
+            over.wait(60)
+        return answer(path, accept)
+
+    monkeypatch.setattr(server, "answer", answer_late)
+    assert interrupted(server, number) == []
+    over.set()
 
 
 def _all_below(process: int) -> list[int]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urljoin
@@ -33,6 +34,9 @@ from wheelmill.web.side_by_side import begin
 MAX_PAGES: Final = 200
 MAX_FILES: Final = 50
 """How many pages and files are read where not all are."""
+
+MAX_KEPT: Final = 3_000_000
+"""Projects, files and violations that pages may have together: about 3 GB of memory."""
 
 _UNBOUNDED: Final = 1e6
 _IN_ONE_PROCESS: Final = 50
@@ -139,6 +143,11 @@ def _page_of(project: ProjectName, root: str) -> _Page:
     return _Page(url=urljoin(root, f"{project}/"), read=partial(read_detail, project=project))
 
 
+def _unread(url: str, why: str) -> Reading:
+    """What is known of a page that was not read, or not to its end."""
+    return Reading(violations=[READABLE.violation(url, f"the page {why}")])
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Survey:
     """A check of one index, or of several that share their files."""
@@ -196,16 +205,25 @@ class _Survey:
         Returns:
             The URL of each, without credentials, and what it says.
         """
+        kept = 0
         for start in range(0, len(pages), _IN_ONE_PROCESS):
             batch = pages[start : start + _IN_ONE_PROCESS]
-            forms = self._each(what, lambda page: self.fetcher.get_page(page.url), batch)
-            calls = (partial(page.read, documents) for page, documents in zip(batch, forms, strict=True))
-            for page, answer in zip(batch, call_apart(calls, self.limits), strict=True):
+            answers: Iterator[Any] = self._answers(what, batch) if kept <= MAX_KEPT else repeat(None)
+            for page, answer in zip(batch, answers, strict=False):
                 url = without_credentials(page.url)
-                if isinstance(answer, UnreadableError):
-                    yield url, Reading(violations=[READABLE.violation(url, f"the page {answer}")])
+                if kept > MAX_KEPT:
+                    reading = _unread(url, f"is not read: those before it have more than {MAX_KEPT} files and faults")
+                elif isinstance(answer, UnreadableError):
+                    reading = _unread(url, str(answer))
                 else:
-                    yield url, Reading.of(answer)
+                    reading = Reading.of(answer)
+                kept += len(reading.projects) + len(reading.files) + len(reading.violations)
+                yield url, reading
+
+    def _answers(self, what: str, pages: Sequence[_Page]) -> Iterator[Any | UnreadableError]:
+        """Have pages read by one process."""
+        forms = self._each(what, lambda page: self.fetcher.get_page(page.url), pages)
+        return call_apart((partial(page.read, both) for page, both in zip(pages, forms, strict=True)), self.limits)
 
     def _slash(self, url: str) -> Iterator[Violation]:
         """What an index breaks for a URL that lacks its slash."""

@@ -27,6 +27,8 @@ from wheelmill.system.folders import temporary_folder
 from wheelmill.system.process import environment_for_foreign_code
 from wheelmill.system.sandbox import Sandbox
 
+MAX_ANSWER: Final = 64 << 20
+"""Characters of the JSON that one call may return."""
 _SHELL: Final = 128
 """What shells, and bubblewrap, add to the number of a signal that ended a program."""
 
@@ -64,17 +66,12 @@ def call_apart(calls: Iterable[Callable[[], object]], limits: Limits) -> Iterato
             answer = folder / f"{number:06}.json"
             ended = None if answer.exists() else _run(folder, limits)
             if answer.exists():
-                yield _read_answer(answer, limits)
+                returned = json.loads(answer.read_bytes())
+                answer.unlink()
+                yield returned[0] if isinstance(returned, list) else UnreadableError(returned)
             else:
                 (folder / f"{number:06}.call").unlink()
                 yield ended
-
-
-def _read_answer(path: Path, limits: Limits) -> Any | UnreadableError:  # noqa: ANN401 - JSON
-    """What a call returned; an answer of no characters means that there was no memory for one."""
-    content = path.read_bytes()
-    path.unlink()
-    return json.loads(content) if content else UnreadableError(f"takes more than {limits.memory >> 20} MiB of memory")
 
 
 def _run(folder: Path, limits: Limits) -> UnreadableError | None:
@@ -102,7 +99,7 @@ def main(limits: Limits, folder: Path) -> None:
 
     Args:
         limits: how much each may take.
-        folder: gets the answers.
+        folder: gets the answers: a list with what a call returned, or a text that says which limit it went beyond.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
@@ -110,9 +107,11 @@ def main(limits: Limits, folder: Path) -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + limits.seconds, hard))
         try:
-            answer = json.dumps(pickle.loads(path.read_bytes())())  # noqa: S301 - written by the one who started this
+            answer = json.dumps([pickle.loads(path.read_bytes())()])  # noqa: S301 - of the one who started this
+            if len(answer) > MAX_ANSWER:
+                answer = json.dumps(f"has more than {MAX_ANSWER >> 20} MiB to say")
         except MemoryError:
-            answer = ""
+            answer = json.dumps(f"takes more than {limits.memory >> 20} MiB of memory")
         unfinished = path.with_suffix(".unfinished")
         unfinished.write_text(answer, encoding="ascii")
         unfinished.rename(path.with_suffix(".json"))

@@ -9,7 +9,9 @@ import pytest
 from tests.broken_indexes import GROWING, HANGING, WHEEL, Index, Spoil
 from tests.simple_server import Answer
 from tests.unit.conformance.conftest import Serve, check, detail
+from wheelmill.conformance import run
 from wheelmill.conformance.run import check_folder
+from wheelmill.names.text import project_name
 from wheelmill.system.apart import Limits
 
 DIGITS = "9" * 5000
@@ -58,6 +60,22 @@ def test_a_link_that_no_file_of_a_folder_can_have_leads_nowhere(tmp_path: Path) 
     page.write_text("<!DOCTYPE html>" + "".join(f'<a href="{name}">{name}</a>' for name in names))
     numbers = [violation.rule.number for violation in check_folder(tmp_path).violations]
     assert numbers.count("503.9") == len(names)
+
+
+def test_pages_that_list_more_than_there_is_memory_for_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "MAX_KEPT", 100)
+    monkeypatch.setattr(run, "_IN_ONE_PROCESS", 2)
+    names = [f"demo{number}" for number in range(5)]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text("".join(f"<a href={name}-{n}.tar.gz>" for n in range(50)))
+    report = check_folder(tmp_path, projects=[*map(project_name, names)])
+    unread = [(it.url, it.message) for it in report.violations if it.rule.number == "wheelmill.1"]
+    message = "the page is not read: those before it have more than 100 files and faults"
+    assert unread == [(f"{name}/", message) for name in names[1:]]
+    assert report.files == 50
 
 
 def test_a_page_that_hangs_its_reader_is_named_and_the_others_are_read(tmp_path: Path) -> None:

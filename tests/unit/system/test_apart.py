@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from wheelmill.errors import UnreadableError
-from wheelmill.system.apart import Limits, call_apart
+from wheelmill.system.apart import MAX_ANSWER, Limits, call_apart
 
 
 def test_calls_are_answered_in_their_order_and_not_here() -> None:
@@ -24,6 +24,7 @@ def test_one_that_goes_beyond_a_limit_costs_itself_alone() -> None:
         partial(abs, 2),
         partial(bytes, 1 << 30),
         partial(os.kill, 0, signal.SIGSEGV),
+        partial(str.ljust, "x", MAX_ANSWER),
         partial(abs, 3),
     ]
     answers = list(call_apart(calls, Limits(seconds=1, memory=512 << 20)))
@@ -33,9 +34,10 @@ def test_one_that_goes_beyond_a_limit_costs_itself_alone() -> None:
         "2",
         "takes more than 512 MiB of memory",
         "ends the process that reads it (SIGSEGV)",
+        "has more than 64 MiB to say",
         "3",
     ]
-    assert [isinstance(answer, UnreadableError) for answer in answers] == [False, True, False, True, True, False]
+    assert [isinstance(answer, UnreadableError) for answer in answers] == [False, True, False, True, True, True, False]
 
 
 def test_the_seconds_of_one_are_not_those_of_the_next() -> None:
