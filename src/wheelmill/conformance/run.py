@@ -208,7 +208,9 @@ class _Survey:
         kept = 0
         for start in range(0, len(pages), _IN_ONE_PROCESS):
             batch = pages[start : start + _IN_ONE_PROCESS]
-            answers: Iterator[Any] = self._answers(what, batch) if kept <= MAX_KEPT else repeat(None)
+            forms = self._each(what, lambda page: self.fetcher.get_page(page.url), batch, done=start, of=len(pages))
+            calls = (partial(page.read, both) for page, both in zip(batch, forms, strict=True))
+            answers: Iterator[Any] = call_apart(calls, self.limits) if kept <= MAX_KEPT else repeat(None)
             for page, answer in zip(batch, answers, strict=False):
                 url = without_credentials(page.url)
                 if kept > MAX_KEPT:
@@ -219,11 +221,6 @@ class _Survey:
                     reading = Reading.of(answer)
                 kept += len(reading.projects) + len(reading.files) + len(reading.violations)
                 yield url, reading
-
-    def _answers(self, what: str, pages: Sequence[_Page]) -> Iterator[Any | UnreadableError]:
-        """Have pages read by one process."""
-        forms = self._each(what, lambda page: self.fetcher.get_page(page.url), pages)
-        return call_apart((partial(page.read, both) for page, both in zip(pages, forms, strict=True)), self.limits)
 
     def _slash(self, url: str) -> Iterator[Violation]:
         """What an index breaks for a URL that lacks its slash."""
@@ -249,8 +246,27 @@ class _Survey:
             return items
         return [items[number * len(items) // most] for number in range(most)]
 
-    def _each(self, what: str, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> Iterator[_Result]:
-        """Do the same with all items, several at a time, and tell how far it is. An interruption waits for none."""
-        for number, result in enumerate(begin(work, items, threads=self.fetcher.politeness.connections), start=1):
-            self.progress.line(f"{number} of {len(items)} {what}")
-            yield result.result()
+    def _each(
+        self,
+        what: str,
+        work: Callable[[_Item], _Result],
+        items: Sequence[_Item],
+        *,
+        done: int = 0,
+        of: int | None = None,
+    ) -> Iterator[_Result]:
+        """Do the same with all items, as many at a time as there are connections. An interruption waits for none.
+
+        Args:
+            what: they are, in the plural.
+            work: is done with each.
+            items: of which no more results wait than there are connections.
+            done: how many were before them.
+            of: how many there are with those before and after them.
+        """
+        step = self.fetcher.politeness.connections
+        for start in range(0, len(items), step):
+            results = begin(work, items[start : start + step], threads=step)
+            for number, result in enumerate(results, start=done + start + 1):
+                self.progress.line(f"{number} of {of or len(items)} {what}")
+                yield result.result()

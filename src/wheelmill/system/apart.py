@@ -17,7 +17,7 @@ import signal
 import site
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,8 @@ from wheelmill.system.sandbox import Sandbox
 
 MAX_ANSWER: Final = 64 << 20
 """Characters of the JSON that one call may return."""
+_MAX_WAITING: Final = 256 << 20
+"""Bytes of calls that lie on the disk, and one call more."""
 _SHELL: Final = 128
 """What shells, and bubblewrap, add to the number of a signal that ended a program."""
 
@@ -58,20 +60,29 @@ def call_apart(calls: Iterable[Callable[[], object]], limits: Limits) -> Iterato
         RuntimeError: a call raised an exception, which is a bug of its function.
     """
     with temporary_folder() as folder:
-        count = 0
-        for call in calls:
-            (folder / f"{count:06}.call").write_bytes(pickle.dumps(call))
-            count += 1
-        for number in range(count):
-            answer = folder / f"{number:06}.json"
-            ended = None if answer.exists() else _run(folder, limits)
-            if answer.exists():
-                returned = json.loads(answer.read_bytes())
-                answer.unlink()
-                yield returned[0] if isinstance(returned, list) else UnreadableError(returned)
-            else:
-                (folder / f"{number:06}.call").unlink()
-                yield ended
+        waiting: list[Path] = []
+        size = 0
+        for number, call in enumerate(calls):
+            waiting.append(folder / f"{number:06}.call")
+            size += waiting[-1].write_bytes(pickle.dumps(call))
+            if size > _MAX_WAITING:
+                yield from _answers(waiting, limits)
+                waiting, size = [], 0
+        yield from _answers(waiting, limits)
+
+
+def _answers(calls: Sequence[Path], limits: Limits) -> Iterator[Any | UnreadableError]:
+    """Have the calls made that these files hold, and nothing else in their folder; see `call_apart`."""
+    for call in calls:
+        answer = call.with_suffix(".json")
+        ended = None if answer.exists() else _run(call.parent, limits)
+        if answer.exists():
+            returned = json.loads(answer.read_bytes())
+            answer.unlink()
+            yield returned[0] if isinstance(returned, list) else UnreadableError(returned)
+        else:
+            call.unlink()
+            yield ended
 
 
 def _run(folder: Path, limits: Limits) -> UnreadableError | None:
@@ -101,11 +112,10 @@ def main(limits: Limits, folder: Path) -> None:
         limits: how much each may take.
         folder: gets the answers: a list with what a call returned, or a text that says which limit it went beyond.
     """
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_AS, limits.memory)
     for path in sorted(folder.glob("*.call")):
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + limits.seconds, hard))
+        _limit(resource.RLIMIT_CPU, math.ceil(time.process_time()) + limits.seconds)
         try:
             answer = json.dumps([pickle.loads(path.read_bytes())()])  # noqa: S301 - of the one who started this
             if len(answer) > MAX_ANSWER:
@@ -116,6 +126,12 @@ def main(limits: Limits, folder: Path) -> None:
         unfinished.write_text(answer, encoding="ascii")
         unfinished.rename(path.with_suffix(".json"))
         path.unlink()
+
+
+def _limit(kind: int, amount: int) -> None:
+    """Set a limit of this process, or keep a lower one that whoever started us has set for good."""
+    _, most = resource.getrlimit(kind)
+    resource.setrlimit(kind, (amount if most == resource.RLIM_INFINITY else min(amount, most), most))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
 
 from wheelmill.errors import UnreadableError
+from wheelmill.system import apart
 from wheelmill.system.apart import MAX_ANSWER, Limits, call_apart
 
 
@@ -53,3 +54,18 @@ def test_what_a_function_raises_is_a_bug() -> None:
 def test_it_has_no_token_and_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
     assert list(call_apart([partial(os.getenv, "GITHUB_TOKEN")], Limits())) == [None]
+
+
+def test_large_calls_wait_on_the_disk_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "_MAX_WAITING", 1000)
+    made: list[int] = []
+
+    def calls() -> Iterator[Callable[[], object]]:
+        for number in range(4):
+            made.append(number)
+            yield partial(len, b"x" * 600)
+
+    answers = call_apart(calls(), Limits())
+    assert next(answers) == 600
+    assert made == [0, 1]
+    assert list(answers) == [600] * 3
