@@ -5,6 +5,7 @@ import hashlib
 import html
 import io
 import json
+import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -234,6 +235,14 @@ def wheel_members(change: Callable[[dict[str, bytes]], dict[str, bytes]]) -> Spo
     return wheel_bytes(packed)
 
 
+def with_member_twice(wheel: bytes) -> bytes:
+    """Append another member of a name that stands in a wheel."""
+    file = io.BytesIO(wheel)
+    with zipfile.ZipFile(file, "a") as archive, warnings.catch_warnings(action="ignore"):
+        archive.writestr("demo/__init__.py", b"other = True")
+    return file.getvalue()
+
+
 def lacking(*names: str) -> Spoil:
     """Have no such files in the newer wheel's .dist-info."""
     gone = {f"{DIST_INFO}/{name}" for name in names}
@@ -396,6 +405,7 @@ BROKEN: dict[str, Spoil] = {
     "427.1": wheel_bytes(lambda _content: b"<html>not found</html>"),
     "427.2": lacking("METADATA", "WHEEL", "RECORD"),
     "427.3": dist_info_called("other-1.0.dist-info"),
+    "427.4": wheel_bytes(with_member_twice),
     "440.1": versioned("1.0+CU128"),
     "503.1": after(lambda server: (server.html.pop(LIST), server.json.pop(LIST))),
     "503.2": lambda index: index.listed.append(("gone", "gone/")),

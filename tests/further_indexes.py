@@ -1,10 +1,13 @@
 """More ways to break the rules, each a small index: not what a rule's own fault does, but what else it stands for."""
 
 import gzip
+import io
+import zipfile
 from dataclasses import dataclass
 from typing import Any
 
 from tests.broken_indexes import (
+    DIST_INFO,
     METADATA,
     PAGE,
     WHEEL,
@@ -64,6 +67,35 @@ def _file_answers(answer: Answer) -> Spoil:
     return after(lambda server: server.html.update({f"/files/{WHEEL}": answer}))
 
 
+def _with_comment(wheel: bytes) -> bytes:
+    file = io.BytesIO(wheel)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.comment = b"made by hand"
+    return file.getvalue()
+
+
+def _with_other_checksum(wheel: bytes) -> bytes:
+    """Say another checksum of METADATA, wherever the zip says it."""
+    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+        checksum = archive.getinfo(f"{DIST_INFO}/METADATA").CRC.to_bytes(4, "little")
+    return wheel.replace(checksum, b"\1\2\3\4")
+
+
+def _by_lzma(wheel: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(wheel)) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    return file.getvalue()
+
+
+def _with_gap(wheel: bytes) -> bytes:
+    """Have bytes that belong to no member, and the end of the zip say so."""
+    start, end, gap = wheel.index(b"PK\1\2"), wheel.rindex(b"PK\5\6"), bytes(50)
+    moved = (start + len(gap)).to_bytes(4, "little")
+    return wheel[:start] + gap + wheel[start : end + 16] + moved + wheel[end + 20 :]
+
+
 def _html_as_json(index: Index) -> None:
     index.forms = ("html",)
     index.after = lambda server: setattr(server.html[PAGE], "content_type", JSON)
@@ -102,6 +134,13 @@ FURTHER: dict[str, Fault] = {
     "a wheel that is packed by gzip": fault(wheel_bytes(gzip.compress), "427.1", pip="fails", uv="fails"),
     "bytes behind the zip": fault(wheel_bytes(lambda it: it + bytes(70_000)), "427.1", pip="fails", uv="fails"),
     "a script before the zip": fault(wheel_bytes(lambda it: b"#!/bin/sh\n" + it), "427.1", pip="installs", uv="fails"),
+    "a comment behind the zip": fault(wheel_bytes(_with_comment), "427.1", pip="installs", uv="installs"),
+    "a member with another checksum": fault(wheel_bytes(_with_other_checksum), "427.4", pip="fails", uv="fails"),
+    "bytes between the members and their list": fault(wheel_bytes(_with_gap), "427.4", pip="installs", uv="fails"),
+    "a wheel that is packed by LZMA": fault(wheel_bytes(_by_lzma), "427.4", pip="installs", uv="fails"),
+    "a member that leads out of its folder": fault(
+        wheel_members(lambda members: {"../evil.py": b"", **members}), "427.4", pip="fails", uv="installs"
+    ),
     "two .dist-info folders": fault(
         wheel_members(lambda members: members | {"other-1.0.dist-info/METADATA": b""}), "427.2", pip="fails", uv="fails"
     ),

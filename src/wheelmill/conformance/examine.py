@@ -6,6 +6,8 @@ import hashlib
 import io
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import IO, Final
 
 from wheelmill.conformance.fetch import Fetcher
@@ -15,7 +17,7 @@ from wheelmill.errors import UnreadableError, WheelmillError
 from wheelmill.web.origin import is_secure
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.web.ranges import RangeFile
-from wheelmill.wheel.archive import open_archive
+from wheelmill.wheel.archive import check_archive, open_archive
 from wheelmill.wheel.metadata import metadata_in
 
 MAX_HASHED: Final = 32 << 20
@@ -58,7 +60,7 @@ def _get(fetcher: Fetcher, url: str, *, wanted: bool) -> Document | None:
 
 def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mapping[str, str] | None, Inside | None]:
     """The hashes of a whole file, and what is in it."""
-    with tempfile.TemporaryFile() as file:
+    with tempfile.TemporaryDirectory() as folder, (Path(folder) / "file").open("w+b") as file:
         if not fetcher.download(url, file, size):
             return None, None
         digests = {}
@@ -66,7 +68,11 @@ def _download(link: Link, url: str, fetcher: Fetcher, size: int) -> tuple[Mappin
             if is_hash(name, digest):
                 file.seek(0)
                 digests[name] = hashlib.file_digest(file, name).hexdigest()
-        return digests, _look_into(link, file)
+        inside = _look_into(link, file)
+        if inside and not inside.broken:
+            file.flush()
+            inside = replace(inside, refused=tuple(finding.detail for finding in check_archive(Path(file.name))))
+        return digests, inside
 
 
 def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> Inside | None:
@@ -78,7 +84,10 @@ def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> Inside | None:
             names = frozenset(name for name in archive.namelist() if name.partition("/")[0].endswith(".dist-info"))
             folders = {name.partition("/")[0] for name in names}
             is_there = len(folders) == 1 and f"{next(iter(folders))}/METADATA" in names
-            return Inside(dist_info=names, metadata=metadata_in(archive) if is_there else None)
+            try:
+                return Inside(dist_info=names, metadata=metadata_in(archive) if is_there else None)
+            except UnreadableError as error:
+                return Inside(dist_info=names, refused=(str(error),))
     except UnreadableError as error:
         return Inside(broken=str(error))
     except (WheelmillError, OSError):

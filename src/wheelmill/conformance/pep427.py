@@ -18,8 +18,8 @@ from wheelmill.conformance.violation import Violation, fails, installs, rule
 ZIP: Final = rule(
     "427.1",
     "A wheel is a zip file, and nothing stands before or behind it.",
-    fails("the wheel is invalid; what stands before the zip it passes over"),
-    fails("failed to extract the archive"),
+    fails("the wheel is invalid; what stands before the zip, and a comment behind it, it passes over"),
+    fails("failed to extract the archive; a comment behind it it passes over"),
     section="File Format",
 )
 DIST_INFO: Final = rule(
@@ -36,6 +36,13 @@ DIST_INFO_NAME: Final = rule(
     installs("takes any name"),
     section="File contents",
 )
+SOUND: Final = rule(
+    "427.4",
+    "Each byte of a wheel has one meaning: its members are stored or deflated, and have names of their own.",
+    installs("by the list at its end; refuses a wrong checksum, and a name that leads out of its folder"),
+    fails("failed to extract the archive; a name that leads out of its folder it passes over"),
+    section="File Format",
+)
 
 _NEEDED: Final = ("METADATA", "WHEEL", "RECORD")
 
@@ -49,6 +56,8 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
     if inside.broken:
         yield ZIP.violation(file.url, f"{name}: {inside.broken}")
         return
+    for reason in inside.refused:
+        yield SOUND.violation(file.url, f"{name}: {reason}")
     folders = sorted({member.partition("/")[0] for member in inside.dist_info})
     if len(folders) != 1:
         yield DIST_INFO.violation(file.url, f"{name} has the .dist-info folders {', '.join(folders) or 'none'}")

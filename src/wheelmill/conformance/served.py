@@ -67,6 +67,8 @@ class Inside:
 
     broken: str = ""
     """Why it cannot be read; empty for a wheel that can."""
+    refused: tuple[str, ...] = ()
+    """Why nobody should unpack it, as far as its bytes were read."""
     dist_info: frozenset[str] = frozenset()
     """The members in its ``.dist-info`` folders."""
     metadata: bytes | None = None
