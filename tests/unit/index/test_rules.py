@@ -72,7 +72,7 @@ def test_a_label_that_installers_would_write_differently_is_refused(
     normal = label.lower().replace("_", ".")
     assert faults_of(entry_with(filename=filename, version=f"2.0+{normal}")) == [
         (
-            f"v2026-11-21/{filename}: filename: expected the local version '{normal}', not '{label}':"
+            f"v2026-11-21/{filename}: filename: expected the version '2.0+{normal}', not '2.0+{label}':"
             " uv.lock keeps what is written"
         )
     ]
@@ -181,7 +181,7 @@ def test_wheels_of_a_folder_follow_the_same_rules(tmp_path: Path) -> None:
         site_of_folder(tmp_path, "", warn=lambda _text: None)
     assert str(refusal.value).splitlines() == [
         (
-            "shouted-1.0+CU130-py3-none-any.whl: filename: expected the local version 'cu130', not 'CU130':"
+            "shouted-1.0+CU130-py3-none-any.whl: filename: expected the version '1.0+cu130', not '1.0+CU130':"
             " uv.lock keeps what is written"
         ),
         (

@@ -72,7 +72,7 @@ def name_faults(filename: str, name: WheelName, project: str, version: str) -> t
 def _name_faults(project: ProjectName, written: str, metadata_name: str, metadata_version: str) -> tuple[str, ...]:
     version = Version(written)
     faults = (
-        _label_fault(version, written),
+        _form_fault(version, written),
         _metadata_fault(project, version, metadata_name, metadata_version),
         f"filename: the version has a number of more than {MAX_DIGITS} digits"
         if _LONG_NUMBER.search(written)
@@ -82,12 +82,11 @@ def _name_faults(project: ProjectName, written: str, metadata_name: str, metadat
     return tuple(filter(None, faults))
 
 
-def _label_fault(version: Version, written: str) -> str | None:
+def _form_fault(version: Version, written: str) -> str | None:
     """pip and uv normalize the version of a file name; a lock file keeps it as it stands and no longer matches."""
-    label = written.partition("+")[2]
-    if label == (version.local or ""):
+    if written == str(version):
         return None
-    return f"filename: expected the local version '{version.local}', not '{label}': uv.lock keeps what is written"
+    return f"filename: expected the version '{version}', not '{written}': uv.lock keeps what is written"
 
 
 def _metadata_fault(project: ProjectName, version: Version, said: str, said_version: str) -> str | None:
@@ -128,6 +127,8 @@ def _fault_in(read: Callable[[str], SpecifierSet], text: str) -> str | None:
         return f"{error}, in {shown(text)}"
     except ValueError as error:
         return str(error)
+    if not text.isprintable():
+        return f"expected characters that can be seen, not {shown(text)}"
     return f"{shown(text)} has a number of more than {MAX_DIGITS} digits" if _LONG_NUMBER.search(text) else None
 
 

@@ -51,6 +51,10 @@ WRONG: list[tuple[str, object, str]] = [
     ("size", 2 << 30, f"{SIZE} 2147483648"),
     ("size", 10**30, f"{SIZE} 1{'0' * 30}"),
     ("requires_python", "three", "requires_python: expected a range such as '>=2.7,<3' (PEP 440), not 'three'"),
+    (
+        *("requires_python", ">=3.9\n"),
+        r"requires_python: expected characters that can be seen, not '>=3.9\n'",
+    ),
     ("requires_python", "===three", "requires_python: Invalid version: 'three', in '===three'"),
     ("requires_python", f">={DIGITS}", f"requires_python: '>={DIGITS}' {LONG}"),
     (
@@ -127,7 +131,8 @@ def test_what_is_wrong_is_named_with_its_key(path: str, value: object, fault: st
 @pytest.mark.parametrize(
     ("filename", "fault"),
     [
-        ("demo-1.0+CU130torch2.11-py3-none-any.whl", "filename: expected the local version 'cu130torch2.11', not"),
+        ("demo-1.0+CU130torch2.11-py3-none-any.whl", "filename: expected the version '1.0+cu130torch2.11', not"),
+        ("demo-1.00-py3-none-any.whl", "filename: expected the version '1.0', not '1.00': uv.lock keeps"),
         (f"demo-1.{DIGITS}-py3-none-any.whl", "filename: the version has a number of more than 18 digits"),
         (f"demo-1.0.dev{DIGITS}-py3-none-any.whl", "filename: the version has a number of more than 18 digits"),
         (f"demo-1.0-{DIGITS}-py3-none-any.whl", "filename: expected tags in lower case, and no number of more than 18"),
