@@ -54,5 +54,8 @@ def test_each_end_of_a_job_is_taken_up_by_the_next_run_without_a_hand(tmp_path: 
         assert names == {wheel, f"{wheel}.metadata", f"{wheel}.cdx.json", "manifest.json", "attestations.jsonl"}
         releases = f"{front.origin}/{REPOSITORY}/releases/download"
         assert host.installed_by_pip(tmp_path / "installed") == f"{releases}/{tag}/{wheel}"
+        counted = host.run("workflow_dispatch", "downloads")
+        assert "0  wheelmill-demo" in counted
+        assert "findings: 0; read: 1 of 1 project pages, 1 of 1 files" in counted
         description = Description(modules)
         assert [fault for call in front.calls for fault in description.faults(call)] == []
