@@ -1,79 +1,76 @@
 #!/usr/bin/env python3
-"""The first page of an index in a real browser: what it weighs, how long until it answers, and for every new choice."""
+"""The pages for people in a real browser: what they weigh, how long they are, and how soon the finder answers."""
 
 import argparse
 import gzip
-import itertools
 import json
 import os
+import resource
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import Final
 
-VENV = Path(__file__).resolve().parents[1] / ".venv"
+ROOT: Final = Path(__file__).resolve().parents[1]
+VENV: Final = ROOT / ".venv"
 if Path(sys.prefix) != VENV and (VENV / "bin" / "python").exists():
     os.execv(VENV / "bin" / "python", [str(VENV / "bin" / "python"), *sys.argv])  # noqa: S606 - itself, by the right interpreter
+sys.path.insert(0, str(ROOT))
 
-from playwright.sync_api import sync_playwright  # noqa: E402 - only .venv has it
+from playwright.sync_api import Browser, sync_playwright  # noqa: E402 - only .venv has it
 
+from tests.site_of_many import site_of_many  # noqa: E402 - found by the line above
 from wheelmill.index.serve import serve_folder  # noqa: E402
 from wheelmill.index.site.pages import site_pages  # noqa: E402
-from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles  # noqa: E402
 from wheelmill.index.write import write_site  # noqa: E402
-from wheelmill.names import ProjectName, Sha256  # noqa: E402
-from wheelmill.wheel.name import WheelName  # noqa: E402
+from wheelmill.names import project_name  # noqa: E402
 
-CHOICES: Final = ("3.9", "3.10", "3.11", "3.12", "3.13")
+PROJECTS: Final = 50
+CHOICES: Final = ("3.10", "3.11", "3.12", "3.13", "3.14")
 """Pythons that are chosen one after the other."""
+PAGES: Final = {
+    "index.html": "first page",
+    "packages/p-0/index.html": "package",
+    "packages/p-0/2.99.9/index.html": "version",
+    "packages/p-0/2.99.9/cu130torch2.10/index.html": "wheels of one label",
+}
+"""Of the project that has half of the wheels."""
 
 
-def wheels(count: int) -> Iterator[IndexFile]:
-    """That many wheels of 50 projects: two CUDAs, five torches and five Pythons of every version."""
-    axes = itertools.product(range(1, count // 2500 + 2), range(50), ("cu128", "cu130"), range(7, 12), range(9, 14))
-    for version, project, cuda, torch, python in itertools.islice(axes, count):
-        label = f"{cuda}torch2.{torch}"
-        filename = f"p{project}-{version}.0+{label}-cp3{python}-cp3{python}-manylinux_2_28_x86_64.whl"
-        yield IndexFile(
-            name=WheelName.parse(filename),
-            filename=filename,
-            url=f"files/{filename}",
-            sha256=Sha256("0" * 64),
-            size=10**7,
-            requires_python=None,
-            requires_dist=(),
-            metadata_sha256=None,
-            uploaded_at=None,
-            release=None,
-            certificate=None,
-            attestation=None,
-            yanked=None,
-        )
+@dataclass(frozen=True, kw_only=True)
+class Weight:
+    """One page."""
+
+    bytes: int
+    compressed: int
+    elements: int
+    """Once its scripts have run."""
+    height: int
+    """Pixels on a phone that is 390 wide."""
 
 
-def site_of(count: int) -> Site:
-    """An index of that many wheels, without its narrower trees: pages for people do not show them."""
-    versions: dict[ProjectName, tuple[VersionFiles, ...]] = {}
-    for project, files in itertools.groupby(sorted(wheels(count), key=lambda file: file.project), lambda f: f.project):
-        versions[project] = tuple(
-            VersionFiles(tuple(own)) for _, own in itertools.groupby(files, lambda file: file.name.version)
-        )
-    return Site(trees=(Tree(path="", versions=versions),))
+def weight_of(browser: Browser, folder: Path, url: str, path: str) -> Weight:
+    """Weigh a page, and show it on a phone."""
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(url + path.removesuffix("index.html"), wait_until="networkidle")
+    elements = page.evaluate("document.querySelectorAll('*').length")
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.close()
+    content = (folder / path).read_bytes()
+    return Weight(bytes=len(content), compressed=len(gzip.compress(content)), elements=elements, height=height)
 
 
-def measure(url: str) -> dict[str, float]:
-    """Milliseconds until the first answer stands on the page, and for another one."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), chromium_sandbox=False)
-        page = browser.new_page()
-        page.goto(url)
-        page.locator(".verdict").wait_for()
-        first = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
-        again = [page.evaluate(_CHOOSE, python) for python in CHOICES]
-        browser.close()
+def answers(browser: Browser, url: str) -> dict[str, float]:
+    """Milliseconds until the first answer stands on the first page, and for another one."""
+    page = browser.new_page()
+    page.goto(url)
+    page.locator(".verdict", has_text="p-0").wait_for()
+    first = page.evaluate("performance.now()")
+    again = [page.evaluate(_CHOOSE, python) for python in CHOICES]
+    page.close()
     return {"first_answer_ms": round(first, 1), "next_answer_ms": round(median(again), 1)}
 
 
@@ -87,16 +84,30 @@ _CHOOSE: Final = """python => {
 }"""
 
 
+def cpu_seconds() -> float:
+    """Of this process until now."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
 def main() -> None:
     """Print the figures as one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--wheels", type=int, default=10_000)
+    parser.add_argument("--wheels", type=int, default=20_000)
     count = parser.parse_args().wheels
-    with tempfile.TemporaryDirectory() as name:
-        write_site(site_pages(site_of(count)), Path(name))
-        content = (Path(name) / "index.html").read_bytes()
-        with serve_folder(Path(name)) as url:
-            figures = {"bytes": len(content), "compressed": len(gzip.compress(content)), **measure(url)}
+    site = site_of_many(count, [project_name(f"p-{number}") for number in range(PROJECTS)])
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        before = cpu_seconds()
+        written = write_site(site_pages(site), folder)
+        figures: dict[str, object] = {"cpu_seconds": round(cpu_seconds() - before, 2)}
+        figures |= {"files": written.pages, "bytes": written.bytes}
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), chromium_sandbox=False)
+        with serve_folder(folder) as url:
+            shown = {title: path for path, title in PAGES.items() if (folder / path).is_file()}
+            figures |= {"pages": {title: asdict(weight_of(browser, folder, url, shown[title])) for title in shown}}
+            figures |= answers(browser, url)
+        browser.close()
     print(json.dumps({"wheels": count, **figures}))
 
 

@@ -43,7 +43,7 @@ from wheelmill.wheel.torch_need import words_for
 MAX_WHEELS: Final = 48
 """Of one page."""
 _Wheels = Sequence[tuple["_Place", IndexFile]]
-_MARKS: Final = {name: f"\1{name}\1" for name in ("project", "version", "folder", "label", "exact", "content")}
+_MARKS: Final = {name: f"\1{name}\1" for name in ("project", "version", "folder", "label", "exact", "name", "content")}
 """Stand for what differs between pages; no template and no name has this character."""
 
 
@@ -97,6 +97,7 @@ class WheelPages:
             "folder": in_url(version),
             "label": escape(folder.removesuffix("/")),
             "exact": escape(exact),
+            "name": escape(exact).replace("+", "+<wbr>"),
             "content": self._content(package, exact, wheels),
         }
         text = self._shell if number == 1 else self._deeper
