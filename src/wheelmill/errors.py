@@ -21,6 +21,7 @@ Only the command line catches these; a traceback is a bug.
     +- UnreadableError       9   bytes or text from elsewhere break the rules of their format, or a limit
     +- NetworkError         10   a server did not answer, or not with what was asked for
 
+    AbsentError, SameError and TakenError are answers of an object store, which its own code catches.
     TimeIsOver, no Exception, stops whatever runs; whoever set the limit says `TimeOverError`.
 """
 
@@ -180,3 +181,15 @@ class NetworkError(WheelmillError):
 
 class TimeIsOver(BaseException):
     """Stops whatever runs; no `Exception`, so that nothing on the way takes it for a failure of its own."""
+
+
+class AbsentError(Exception):
+    """There is no such object."""
+
+
+class SameError(Exception):
+    """The object is the one that is known already."""
+
+
+class TakenError(Exception):
+    """The condition of a write does not hold, or somebody else writes at this moment."""

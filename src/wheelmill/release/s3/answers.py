@@ -11,21 +11,8 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError, IncompleteReadError
 from botocore.parsers import ResponseParserError
 
-from wheelmill.errors import NetworkError, RejectedError, UsageError
+from wheelmill.errors import AbsentError, NetworkError, RejectedError, SameError, TakenError, UsageError
 from wheelmill.names import Sha256
-
-
-class AbsentError(Exception):
-    """There is no such object."""
-
-
-class SameError(Exception):
-    """The object is the one that is known already."""
-
-
-class TakenError(Exception):
-    """The condition of a write does not hold, or somebody else writes at this moment."""
-
 
 _MEANINGS: Final[Mapping[int, type[Exception]]] = {
     HTTPStatus.NOT_MODIFIED: SameError,

@@ -20,13 +20,10 @@ from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 from typing import IO, Any, Final, Self
 
-from wheelmill.errors import NetworkError, UsageError
+from wheelmill.errors import AbsentError, NetworkError, SameError, TakenError, UsageError
 from wheelmill.names import Sha256
 from wheelmill.release.asset import Asset
 from wheelmill.release.s3.answers import (
-    AbsentError,
-    SameError,
-    TakenError,
     configured,
     etag_of,
     sha256_in,

@@ -215,7 +215,7 @@ def test_a_release_that_nobody_can_read_is_an_error(
 
 
 def test_a_full_release_stays_below_the_limits(github: GitHub, clock: FakeClock, tmp_path: Path) -> None:
-    wheels = [certified_wheel(tmp_path / f"demo-1.{number:03}-py3-none-any.whl") for number in range(MAX_WHEELS + 6)]
+    wheels = [certified_wheel(tmp_path / f"demo-1.{number}-py3-none-any.whl") for number in range(MAX_WHEELS + 6)]
     (first, second) = publish(store_on(github, clock), wheels, now=NOW).releases
     assert (len(first.wheels), len(second.wheels)) == (MAX_WHEELS, 6)
     assert not [call for call in github.calls if call.method == "GET" and "name" in call.query]

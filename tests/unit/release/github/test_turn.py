@@ -130,7 +130,7 @@ def test_who_lost_its_turn_finds_out_before_it_publishes(
 
 
 def test_what_arrived_in_time_is_published_and_the_rest_later(github: GitHub, clock: FakeClock, tmp_path: Path) -> None:
-    wheels = [certified_wheel(tmp_path / f"demo-2.{number:03}-py3-none-any.whl") for number in range(170)]
+    wheels = [certified_wheel(tmp_path / f"demo-2.{number}-py3-none-any.whl") for number in range(170)]
     deliveries = [wheels[first : first + 10] for first in range(0, len(wheels), 10)]
     until = clock.time + 1500
     done = publish_each(store_on(github, clock), deliveries, now=NOW, until=until)
