@@ -19,7 +19,7 @@ class Finder {
     this.fill("torch", [...wheels.data.torches].reverse());
     this.form.addEventListener("change", (event) => this.onChange(event.target.name));
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    addEventListener("hashchange", () => this.read());
+    addEventListener("hashchange", () => this.given.size && this.read());
     this.read();
     section.hidden = false;
   }
@@ -46,9 +46,15 @@ class Finder {
     return { version: "", pin: "", ...Object.fromEntries(new FormData(this.form)) };
   }
 
+  // What the address says of the choice: nothing where it leads to a part of the page, such as its main part.
+  get given() {
+    const state = new URLSearchParams(location.hash.slice(1));
+    return new Map([...state].filter(([name]) => FIELDS.includes(name)));
+  }
+
   // What the address says; for the rest, the newest wheel.
   async read() {
-    const given = new URLSearchParams(location.hash.slice(1));
+    const given = this.given;
     if (given.has("project")) this.set("project", given.get("project"));
     if (!(await this.load())) return;
     this.defaults();

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -377,6 +378,7 @@ def test_nothing_is_wider_than_a_phone(path: str, page: Page, site: str) -> None
 
 
 def test_the_keyboard_reaches_a_command(page: Page) -> None:
+    expect(page.get_by_role("button", name="Copy pip")).to_be_visible()
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
@@ -387,6 +389,15 @@ def test_the_keyboard_reaches_a_command(page: Page) -> None:
     expect(page.get_by_role("button", name="Copy pip")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Copy pip")).to_have_text("Copied")
+
+
+def test_a_link_within_the_page_keeps_what_was_chosen(page: Page) -> None:
+    choose(page, cuda="12.8", torch="2.10")
+    page.get_by_role("link", name="Skip to content").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#main$"))
+    expect(page.get_by_role("combobox", name="CUDA")).to_have_value("12.8")
+    expect(page.get_by_role("button", name="Copy pip")).to_be_visible()
 
 
 def test_without_javascript_addresses_and_packages_are_there(

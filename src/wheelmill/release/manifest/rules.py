@@ -65,7 +65,8 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
 def name_faults(filename: str, name: WheelName, project: str, version: str) -> tuple[str, ...]:
     """What is wrong with a file name, beside the name and the version that METADATA says."""
     _, written, rest = filename.split("-", 2)
-    return _name_faults(name.project, written, project, version) + _tag_faults(rest)
+    reserved = (f"filename: {reason}",) if (reason := reservation(name.project)) else ()
+    return reserved + _name_faults(name.project, written, project, version) + _tag_faults(rest)
 
 
 @lru_cache(maxsize=4096)  # wheels of one version have all of these in common
@@ -77,7 +78,6 @@ def _name_faults(project: ProjectName, written: str, metadata_name: str, metadat
         f"filename: the version has a number of more than {MAX_DIGITS} digits"
         if _LONG_NUMBER.search(written)
         else None,
-        f"filename: {reason}" if (reason := reservation(project)) else None,
     )
     return tuple(filter(None, faults))
 
