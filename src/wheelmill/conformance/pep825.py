@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from wheelmill.conformance.served import ProjectDetail
-from wheelmill.conformance.values import VARIANTS_SUFFIX, name_and_version, without_variant
+from wheelmill.conformance.values import name_and_version
 from wheelmill.conformance.violation import Violation, installs, rule
+from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, split_label, variants_filename
 
 LISTED: Final = rule(
     "825.1",
@@ -26,8 +27,8 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
     """What a project's page breaks."""
     names = [link.filename for link in detail.page.links]
     listed = {name_and_version(name) for name in names if name.endswith(VARIANTS_SUFFIX)}
-    variants = Counter(name_and_version(name) for name in names if without_variant(name))
+    variants = Counter(name_and_version(name) for name in names if split_label(name)[1])
     for named, count in variants.items():
         if named and named not in listed:
-            expected = f"{named[0].replace('-', '_')}-{named[1]}{VARIANTS_SUFFIX}"
-            yield LISTED.violation(detail.document.url, f"it lists variant wheels ({count}) and no {expected}")
+            message = f"it lists variant wheels ({count}) and no {variants_filename(*named)}"
+            yield LISTED.violation(detail.document.url, message)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import string
-from typing import Final
 
 from packaging.utils import NormalizedName, parse_sdist_filename
 from packaging.version import Version
 
 from wheelmill.wheel.name import WheelName
-
-VARIANTS_SUFFIX: Final = "-variants.json"
-"""Of what lists the variant wheels of a version (PEP 825)."""
-_IN_LABEL: Final = frozenset(string.digits + string.ascii_lowercase + "_.")
-_LONGEST_LABEL: Final = 16
+from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, split_label
 
 
 def parse_filename(filename: str) -> tuple[NormalizedName, Version, *tuple[object, ...]] | None:
@@ -29,20 +23,11 @@ def parse_filename(filename: str) -> tuple[NormalizedName, Version, *tuple[objec
 
 
 def name_and_version(filename: str) -> tuple[NormalizedName, Version] | None:
-    """The project and the version of a wheel, a source distribution or a list of variants; None for what is neither."""
+    """The project and the version of a wheel, a source distribution or a list of variants; None for what is none."""
     if filename.endswith(VARIANTS_SUFFIX):
         filename = f"{filename.removesuffix(VARIANTS_SUFFIX)}-py3-none-any.whl"
-    whole = parse_filename(filename) or parse_filename(without_variant(filename))
+    whole = parse_filename(split_label(filename)[0])
     return (whole[0], whole[1]) if whole else None
-
-
-def without_variant(filename: str) -> str:
-    """The name of a variant wheel without its label (PEP 825); empty for what is none."""
-    stem, _, label = filename.removesuffix(".whl").rpartition("-")
-    plain = f"{stem}.whl"
-    is_label = 0 < len(label) <= _LONGEST_LABEL and _IN_LABEL.issuperset(label)
-    is_variant = is_label and filename.endswith(".whl") and parse_filename(filename) is None
-    return plain if is_variant and parse_filename(plain) else ""
 
 
 def written_version(filename: str) -> str:
