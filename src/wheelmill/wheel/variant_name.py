@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from string import ascii_lowercase, digits
-from typing import Final, NewType, Self
+from typing import Final, NewType, Self, TypeGuard
 
 from packaging.version import Version
 
@@ -30,18 +30,8 @@ _DIGITS: Final = tuple(digits)
 _IN_LABEL: Final = frozenset(f"{digits}{ascii_lowercase}_.")
 
 
-def variant_label(text: str) -> VariantLabel:
-    """Check the label of a variant.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not _is_label(text):
-        raise ValueError(f"expected a variant label of digits, a to z, '_' and '.' (PEP 825), not {text!r:.80}")
-    return VariantLabel(text)
-
-
-def _is_label(text: str) -> bool:
+def is_label(text: str) -> TypeGuard[VariantLabel]:
+    """Whether a text can be the label of a variant."""
     return 0 < len(text) <= MAX_FILENAME and _IN_LABEL.issuperset(text)
 
 
@@ -81,8 +71,8 @@ def split_label(filename: str) -> tuple[str, VariantLabel | None]:
     tags = stem.split("-")[2:]
     if tags and tags[0].startswith(_DIGITS):
         tags = tags[1:]
-    if filename.endswith(_WHEEL) and len(tags) == _TAGS and not tags[0].startswith(_DIGITS) and _is_label(label):
-        return f"{stem}{_WHEEL}", VariantLabel(label)
+    if filename.endswith(_WHEEL) and len(tags) == _TAGS and not tags[0].startswith(_DIGITS) and is_label(label):
+        return f"{stem}{_WHEEL}", label
     return filename, None
 
 
