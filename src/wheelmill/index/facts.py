@@ -27,6 +27,7 @@ class _Evidence(Struct):
     cuda_major: int | None
     sass: tuple[str, ...]
     ptx: tuple[str, ...]
+    torch_window: dict[str, bool] | None
 
 
 class _Tried(Struct):
@@ -145,6 +146,7 @@ def _evidence(seen: ListedEvidence) -> _Evidence:
         cuda_major=seen.cuda_major,
         sass=seen.sass,
         ptx=seen.ptx,
+        torch_window={fit.torch: not fit.lacks for fit in seen.window.torches} if seen.window else None,
     )
 
 

@@ -42,7 +42,7 @@ class SiteSize:
 
     def __str__(self) -> str:
         """``312 pages, 4,200,000 bytes, at most 21.3 GB per million installs``."""
-        gigabytes = f"{self.gigabytes_per_million_installs:.1f} GB per million installs"
+        gigabytes = f"{self.gigabytes_per_million_installs:,.1f} GB per million installs"
         return f"{self.pages:,} pages, {self.bytes:,} bytes, at most {gigabytes}"
 
 

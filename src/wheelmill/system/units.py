@@ -13,14 +13,14 @@ _HOUR: Final = 3600
 def size(number: float) -> str:
     """``12.3 MB`` for bytes; decimal, as installers write it."""
     for unit in ("bytes", "kB", "MB"):
-        if number < _KILO:
+        if round(number) < _KILO:
             return f"{number:.{0 if number >= _THREE_DIGITS or unit == 'bytes' else 1}f} {unit}"
         number /= _KILO
-    return f"{number:.1f} GB"
+    return f"{number:,.1f} GB"
 
 
 def duration(seconds: float) -> str:
     """``45 s``, ``17 min`` or ``2.5 h``."""
     if seconds < _MINUTE:
         return f"{seconds:.0f} s"
-    return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"
+    return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:,.1f} h"

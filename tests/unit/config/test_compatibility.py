@@ -1,6 +1,7 @@
 """What follows from the facts about CUDA releases."""
 
 import pytest
+from packaging.version import Version
 
 from wheelmill.config.load import load_compatibility
 from wheelmill.names import Architecture
@@ -24,3 +25,8 @@ from wheelmill.system import resources
 )
 def test_the_first_driver_for_a_gpu_came_with_the_first_cuda_that_knows_it(gpu: str, driver: str | None) -> None:
     assert load_compatibility(resources.CONFIG).first_driver_for(Architecture.parse(gpu)) == driver
+
+
+def test_every_cuda_names_the_driver_that_came_with_it() -> None:
+    releases = load_compatibility(resources.CONFIG).cuda.values()
+    assert all(Version(each.driver or "0") >= Version(each.minimum_driver) for each in releases)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import subprocess
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -12,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from pypi_simple import IndexPage, ProjectPage
 
-from tests.unit.index.conftest import EVERY_KIND, Release, page_of_500, rendered
+from tests.unit.index.conftest import EVERY_KIND, Release, entry_named, page_of_500, release_of, rendered
 from tests.unit.plan.examples import CUDA_13
 from tests.unit.release.conftest import NOW
 from wheelmill.config.model import Listing, Status, StatusEntry, Yanked
@@ -20,6 +21,7 @@ from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.render import pages_of, pages_of_sources
 from wheelmill.index.write import write_site
 from wheelmill.names import TorchVersion, project_name
+from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 
 NO_TORCH = EVERY_KIND[3]
 PAGE = "simple/plain-cuda/index.html"
@@ -211,10 +213,20 @@ def test_wheels_json_has_everything(release: Release) -> None:
             "cuda_major": 13,
             "sass": [],
             "ptx": [],
+            "torch_window": None,
         },
         "tried": [{"python": "3.11.7", "place": "this machine", "skipped": [], "gpus": []}],
         "built": None,
     }
+
+
+def test_wheels_json_says_which_torches_have_the_symbols_of_a_wheel() -> None:
+    entry = entry_named(EVERY_KIND[0])
+    fits = (TorchFit(torch=TorchVersion(2, 10), lacks=("_ZN2at",)), TorchFit(torch=TorchVersion(2, 11)))
+    evidence = replace(entry.certificate.evidence, torch_window=TorchWindow(symbols=7, cuda=True, torches=fits))
+    known = replace(entry, certificate=replace(entry.certificate, evidence=evidence))
+    (wheel,) = json.loads(rendered(site_of_releases([release_of("v2026-11-21", [known])], ""))["wheels.json"])["wheels"]
+    assert wheel["evidence"]["torch_window"] == {"2.10": False, "2.11": True}
 
 
 def test_every_key_of_wheels_json_is_documented(release: Release) -> None:

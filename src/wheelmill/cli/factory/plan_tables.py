@@ -50,16 +50,16 @@ def print_plan(planned: Plan, past: PastBuilds, cost: Estimate, *, wheels: bool,
     if skips:
         _print_skips(planned)
     why = "" if explained else f" ({_why(planned.skips)})"
-    skipped = f"cells skipped: {len(planned.skips)}{why}"
-    STDOUT.print(f"wheels to build: {len(planned.targets)}, in {cost.jobs} jobs; {skipped}")
+    skipped = f"cells skipped: {len(planned.skips):,}{why}"
+    STDOUT.print(f"wheels to build: {len(planned.targets):,}, in {cost.jobs:,} jobs; {skipped}")
     if planned.targets:
         total = f"estimate: {_in_words(cost.machine_hours)} machine hours, done in {_in_words(cost.hours)}"
-        size = f", {cost.size / 1e9:.2f} GB of {cost.wheels} wheels" if cost.wheels else ""
-        STDOUT.print(f"{total} with {cost.runners} at work{size}")
+        size = f", {cost.size / 1e9:,.2f} GB of {cost.wheels:,} wheels" if cost.wheels else ""
+        STDOUT.print(f"{total} with {cost.runners:,} at work{size}")
     for basis, share in cost.shares.items():
         if share.wheels:
             mark, words = _BASES[basis]
-            STDOUT.print(f"  {mark}{_in_words(share.machine_hours)} of them for {share.wheels} wheels, {words}")
+            STDOUT.print(f"  {mark}{_in_words(share.machine_hours)} of them for {share.wheels:,} wheels, {words}")
 
 
 def _print_overview(projects: Sequence[tuple[ProjectName, Plan]], past: PastBuilds, *, explained: bool) -> None:
@@ -73,14 +73,14 @@ def _print_overview(projects: Sequence[tuple[ProjectName, Plan]], past: PastBuil
         cost = estimate(part, past)
         marks = [_BASES[basis][0] for basis, share in cost.shares.items() if share.wheels]  # of a project one
         hours = f"{marks[0]}{_in_words(cost.machine_hours)}" if marks else "-"
-        counts = (str(len(part.targets)), str(cost.jobs), hours, _newest_torch(part.targets))
+        counts = (f"{len(part.targets):,}", f"{cost.jobs:,}", hours, _newest_torch(part.targets))
         table.add_row(project, *counts, *([escape(_why(part.skips))] if explained else []))
     STDOUT.print(table)
 
 
 def _in_words(hours: float) -> str:
     """Hours with one decimal, which never says that a build takes none."""
-    return f"{hours:.1f}" if hours >= 0.05 else "<0.1"  # noqa: PLR2004 - what would be rounded to 0.0
+    return f"{hours:,.1f}" if hours >= 0.05 else "<0.1"  # noqa: PLR2004 - what would be rounded to 0.0
 
 
 def _newest_torch(targets: Sequence[BuildTarget]) -> str:
@@ -104,7 +104,7 @@ def _print_skips(planned: Plan) -> None:
     """Print why the others would not be built, a line a reason."""
     table = Table("cells", "project", "reason", title="Skipped", title_justify="left")
     for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in planned.skips).items():
-        table.add_row(str(count), project, escape(reason))
+        table.add_row(f"{count:,}", project, escape(reason))
     STDOUT.print(table)
 
 
@@ -115,7 +115,7 @@ def tell_skips(plan: Plan, filters: Filters) -> None:
         for cuda, torch in sorted((label.cuda, label.torch) for label in labels if label.torch):
             say(f"no --torch given: taking {torch} for CUDA {cuda}")
     for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
-        say(f"skipped {count} of {project}: {reason}")
+        say(f"skipped {count:,} of {project}: {reason}")
     if not plan.targets:
         say("nothing to build")
 
@@ -135,4 +135,4 @@ def _why(skips: Sequence[Skip]) -> str:
     reasons = Counter(skip.reason for skip in skips)
     if len(reasons) > _REASONS:
         reasons = Counter(skip.obstacle.value for skip in skips)
-    return "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
+    return "; ".join(f"{count:,}: {reason}" for reason, count in reasons.most_common())

@@ -31,3 +31,12 @@ def test_hours_are_marked_by_what_they_go_by(capsys: pytest.CaptureFixture[str])
         "~1.0 of them for 2 wheels, by 'seconds' in their entries",
         "?0.2 of them for 1 wheels, guessed: 600 seconds for each GPU architecture",
     ]
+
+
+def test_thousands_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    planned = Plan(targets=(of("measured"),) * 1200, skips=())
+    past = {project_name("measured"): PastBuild(seconds=7200, size=3 * 10**9)}
+    print_plan(planned, past, estimate(planned, past), wheels=False, skips=False)
+    printed = capsys.readouterr().out
+    for words in ("wheels to build: 1,200, in", "2,400.0 of them for 1,200 wheels", ", 3,600.00 GB of 1,200 wheels"):
+        assert words in printed
