@@ -111,6 +111,8 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
             requires_dist=target.package.requires_dist,
             system_packages=target.package.system_packages,
             cxx_standard=target.cxx_standard,
+            nvcc_flags=target.nvcc_flags,
+            driver=target.driver,
             gpus=target.gpus,
             objects=compiled.objects,
             sample=target.sample,

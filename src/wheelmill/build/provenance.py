@@ -53,6 +53,10 @@ class Provenance:
     """Development packages of the operating system that it was compiled with, beside the image's own."""
     cxx_standard: int | None = None
     """The C++ standard that flags for an older one were raised to; None where none was."""
+    nvcc_flags: tuple[str, ...] = ()
+    """What nvcc was given after the flags of the source."""
+    driver: str | None = None
+    """The oldest Linux driver that loads its GPU code; None for wheels of earlier versions of ours."""
     gpus: tuple[Architecture, ...] = ()
     """The GPUs that torch was made to name where the build asked; none where torch was left as it is."""
     objects: CacheCounts | None = None

@@ -34,14 +34,14 @@ def variables_of(
     """
     package = target.package
     written = {form: ";".join(map(write, target.architectures)) for form, write in _FORMS.items()}
-    seed = f"{_SEED} " if target.cell.cuda >= _SEED_SINCE else ""
+    seed = (_SEED,) if target.cell.cuda >= _SEED_SINCE else ()
     return {
         "TORCH_CUDA_ARCH_LIST": ";".join(_known_to_torch(each, package) for each in target.architectures),
         "CUDAARCHS": written["cmake"],
         "MAX_JOBS": str(parallelism.jobs),
         "CMAKE_BUILD_PARALLEL_LEVEL": str(parallelism.jobs),
         "NVCC_THREADS": str(parallelism.threads),
-        "NVCC_APPEND_FLAGS": f"{seed}--threads={parallelism.threads}",
+        "NVCC_APPEND_FLAGS": " ".join((*seed, f"--threads={parallelism.threads}", *target.nvcc_flags)),
         **library_variables(package.toolkit, packages, toolkit),
         "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
         "PYTHONHASHSEED": "0",

@@ -25,6 +25,17 @@ _ENV_REFUSED: Final = re.compile(
     r"BASH_ENV|HOME|PATH|(LD_|GITHUB_|ACTIONS_|RUNNER_|PYTHON|PIP_|UV_|CIBW_|DOCKER_|WHEELMILL_).*", re.IGNORECASE
 )
 
+_WORD: Final = re.compile(r"[^\s\"'\\]+")
+"""One word for nvcc, and for a shell that reads it from a variable."""
+_SAID_ELSEWHERE: Final = {
+    "compress-mode": "compress",
+    **dict.fromkeys(
+        ("gencode", "generate-code", "arch", "gpu-architecture", "code", "gpu-code"),
+        "architectures",
+    ),
+}
+"""Flags of nvcc that a build decides by a key of their own."""
+
 MAX_JOBS: Final = 256
 """Of one matrix (https://docs.github.com/en/actions/reference/limits)."""
 
@@ -79,6 +90,8 @@ def _variable(value: object) -> str:
     text = str(value)
     if not (text.isidentifier() and text.isascii()):
         raise ValueError(f"expected the name of an environment variable, not {text!r}")
+    if text == "NVCC_APPEND_FLAGS":
+        raise ValueError(f"{text} would take the place of flags that every build needs; nvcc_flags adds to them")
     if _ENV_REFUSED.fullmatch(text):
         raise ValueError(f"{text} belongs to the machine that builds and may not be set here")
     return text
@@ -89,6 +102,15 @@ def _variable_text(value: object) -> str:
     known = ARCHITECTURES_IN.values()
     if "{architectures" in functools.reduce(lambda rest, word: rest.replace(word, ""), known, text):
         raise ValueError(f"expected {' or '.join(known)} in the place of GPU architectures, not {text!r}")
+    return text
+
+
+def _flag(value: object) -> str:
+    text = text_of(value)
+    if not _WORD.fullmatch(text):
+        raise ValueError(f"expected one word for nvcc such as '-lineinfo', without spaces and quotes, not {text!r}")
+    if key := _SAID_ELSEWHERE.get(text.partition("=")[0].lstrip("-")):
+        raise ValueError(f"{text} is not for here: the key {key} says it")
     return text
 
 
@@ -184,6 +206,7 @@ CxxStandard = Annotated[
 Arguments = Annotated[BuildArguments, Read(_build_arguments)]
 Variable = Annotated[str, Read(_variable)]
 VariableText = Annotated[str, Read(_variable_text)]
+Flag = Annotated[str, Read(_flag)]
 Module = Annotated[str, text_that(_is_module, "a module such as 'flash_attn'")]
 Modules = Annotated[tuple[Module, ...], Items(at_least=1, or_one=True)]
 Folder = Annotated[Path, ReadIn(lambda value, folder: _inside(value, folder, "folder", Path.is_dir))]

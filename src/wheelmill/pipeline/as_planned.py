@@ -52,6 +52,8 @@ def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
         ("torch", target.torch_release, provenance.torch_release),
         ("GPUs that torch speaks of", target.gpus, provenance.gpus),
         ("C++ standard", target.cxx_standard, provenance.cxx_standard),
+        ("flags of nvcc", target.nvcc_flags, provenance.nvcc_flags),
+        ("oldest driver", target.driver, provenance.driver),
         ("patches", tuple(sha256_of(patch) for patch in target.package.patches), provenance.patches),
         ("system packages", target.package.system_packages, provenance.system_packages),
         ("changes of the requirements", target.package.requires_dist, provenance.requires_dist),

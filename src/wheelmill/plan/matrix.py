@@ -6,8 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
+from typing import Final
 
-from wheelmill.config.model import Compatibility, Config, Package
+from packaging.version import Version
+
+from wheelmill.config.model import Compatibility, Config, CudaRelease, Package
 from wheelmill.errors import UsageError
 from wheelmill.names import CudaVersion, ReleaseTag, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.obstacles import (
@@ -19,6 +22,9 @@ from wheelmill.plan.obstacles import (
     window_for,
 )
 from wheelmill.plan.targets import BuildTarget, Cell, Channel, FailureOf, Filters, Obstacle, Plan, Skip
+
+_FOR_SIZE: Final = "--compress-mode=size"
+"""https://docs.nvidia.com/cuda/archive/12.8.0/cuda-compiler-driver-nvcc/#compress-mode-default-size-speed-balance-none-compress-mode"""
 
 
 def make_plan(
@@ -153,15 +159,19 @@ def _target(cell: Cell, package: Package, config: Config, *, sample: bool) -> Bu
     torch = _torch_to_link(cell, facts)
     release = facts.torch.known(torch) if torch else None
     requirements = config.lock.requirements.get(package.name)
+    cuda = facts.cuda[cell.cuda]
+    loads_compressed = size_driver_for(package, cuda)
     return BuildTarget(
         cell=cell,
         package=package,
         source=config.lock.source_of(package, cell.version),
-        toolkit=facts.cuda[cell.cuda].toolkit,
+        toolkit=cuda.toolkit,
         torch_release=release.release if release else None,
         torch_backend=facts.torch_place(torch, cell.cuda, cell.platform) if torch else None,
         architectures=architectures_for(package, cell, facts),
         cxx_standard=cxx_standard_for(package, cell.torch, facts),
+        nvcc_flags=((_FOR_SIZE,) if loads_compressed else ()) + package.nvcc_flags,
+        driver=max(filter(None, (cuda.minimum_driver, loads_compressed)), key=Version),
         requirements=requirements.pinned if requirements else None,
         pythons=(cell.python,),
         sample=sample,
@@ -203,3 +213,14 @@ def cxx_standard_for(package: Package, torch: TorchNeed | None, compatibility: C
         return None
     asked = compatibility.cxx_standard(torch) if isinstance(torch, TorchVersion) else None
     return package.cxx_standard or asked
+
+
+def size_driver_for(package: Package, cuda: CudaRelease) -> str | None:
+    """The oldest driver that loads GPU code which nvcc compressed for size; None where it is not asked to.
+
+    Unless the package decides, it is asked where every driver that runs the CUDA release loads such code.
+    """
+    driver = cuda.size_driver
+    if driver is None or package.compress == "as-is":
+        return None
+    return driver if package.compress or Version(driver) <= Version(cuda.minimum_driver) else None

@@ -113,6 +113,10 @@ class BuildTarget:
     """The package's GPU architectures for this cell, as far as its CUDA can compile them."""
     cxx_standard: int | None = None
     """The C++ standard that is compiled with where the source asks for an older one; None leaves it to the source."""
+    nvcc_flags: tuple[str, ...] = ()
+    """What nvcc is given after the flags of the source."""
+    driver: str | None = None
+    """The oldest Linux driver that loads its GPU code: ``580.65.06``."""
     requirements: tuple[LockedRequirement, ...] | None = None
     """All that the build installs beside torch and CUDA; None when nothing is locked."""
     pythons: tuple[PythonVersion, ...]

@@ -75,6 +75,13 @@ def test_variables_of_the_package_have_the_last_word(workspace: Path) -> None:
     assert (variables["MAX_JOBS"], variables["FORCE_CUDA"]) == ("1000", "1")
 
 
+def test_flags_of_the_target_stand_behind_those_of_every_build(workspace: Path) -> None:
+    target = replace(WITHOUT_TORCH, nvcc_flags=("--compress-mode=size", "-lineinfo"))
+    seed, threads, *own = variables_of(target, workspace)["NVCC_APPEND_FLAGS"].split()
+    assert (seed, threads.partition("=")[0]) == ("--frandom-seed=wheelmill", "--threads")
+    assert own == ["--compress-mode=size", "-lineinfo"]
+
+
 @pytest.mark.parametrize(("form", "value"), [("dotted", "9.0a;12.0"), ("digits", "90a;120"), ("cmake", "90a-real;120")])
 def test_a_package_is_told_its_architectures_in_its_own_variable(
     form: Literal["dotted", "digits", "cmake"], value: str, workspace: Path

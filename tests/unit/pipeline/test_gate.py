@@ -141,6 +141,8 @@ def test_a_sample_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
         ({"patches": (Sha256("7" * 64),)}, "patches"),
         ({"torch_release": "2.11.1"}, "torch"),
         ({"cxx_standard": 23}, "C++ standard"),
+        ({"nvcc_flags": ("--fmad=false",)}, "flags of nvcc"),
+        ({"driver": "1.0"}, "oldest driver"),
         ({"system_packages": SystemPackages(apt=("libaio-dev",))}, "system packages"),
         ({"gpus": ()}, "GPUs that torch speaks of"),
         ({"requires_dist": RequiresDist(add=("evil",))}, "changes of the requirements"),

@@ -72,6 +72,7 @@ def test_a_target_has_all_that_its_build_needs() -> None:
         torch_release="2.11.0",
         torch_backend=None,
         architectures=(BLACKWELL,),
+        driver="580.65.06",
         pythons=(PY_12,),
     )
 
@@ -122,6 +123,29 @@ def test_a_torch_decides_the_oldest_cxx_standard_unless_the_package_does(
     config = replace(CONFIG, compatibility=facts, packages={DEMO: package})
     assert target(config).cxx_standard == standard, "what an older torch asks for holds for a newer one"
     assert target().cxx_standard is None
+
+
+@pytest.mark.parametrize(
+    ("cuda", "compress", "flags", "driver"),
+    [
+        ("12.6", None, (), "525.60.13"),
+        ("12.6", "size", (), "525.60.13"),
+        ("12.8", None, (), "525.60.13"),
+        ("12.8", "size", ("--compress-mode=size",), "550.54.14"),
+        ("13.0", None, ("--compress-mode=size",), "580.65.06"),
+        ("13.0", "as-is", (), "580.65.06"),
+    ],
+)
+def test_gpu_code_is_compressed_where_that_takes_no_newer_driver_or_is_asked_for(
+    cuda: str, compress: Literal["size", "as-is"] | None, flags: tuple[str, ...], driver: str
+) -> None:
+    """By the facts that ship."""
+    package = replace(PACKAGE, compress=compress, nvcc_flags=("-lineinfo",))
+    facts = load_config(resources.CONFIG).compatibility
+    config = replace(CONFIG, compatibility=facts, packages={DEMO: package})
+    filters = replace(ONE, cudas=(CudaVersion.parse(cuda),), torches=(), newest_torch=True)
+    planned = target(config, filters)
+    assert (planned.nvcc_flags, planned.driver) == ((*flags, "-lineinfo"), driver)
 
 
 def test_every_entry_that_ships_is_planned_for_the_newest_torch() -> None:

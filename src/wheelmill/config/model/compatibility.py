@@ -56,6 +56,9 @@ class CudaRelease(Entry):
     driver: Numbers | None = None
     """The oldest Linux driver that knows it, so that it compiles its portable assembly and knows its architectures:
     570.26. None where that was not looked up."""
+    size_driver: Numbers | None = None
+    """The oldest Linux driver that loads GPU code which its nvcc compressed with ``--compress-mode=size``: 550.54.14.
+    None where nvcc cannot."""
     host_gcc: WholeNumber
     """The newest major release of GCC that its nvcc takes."""
     architectures: Annotated[frozenset[Capability], Items(at_least=1)]

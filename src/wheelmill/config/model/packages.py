@@ -34,6 +34,7 @@ from wheelmill.config.package_fields import (
     Component,
     CxxStandard,
     File,
+    Flag,
     Folder,
     Gigabytes,
     Licence,
@@ -187,6 +188,11 @@ class PackageEntry(Entry):
     gpu_probe: Literal["as-is"] | None = None
     """By default torch tells a setup.py that asks that the build machine has a GPU of each of these architectures;
     ``as-is`` leaves torch to say what is there."""
+    nvcc_flags: tuple[Flag, ...] = ()
+    """Flags that nvcc is given after the source's own: [-lineinfo]."""
+    compress: Literal["size", "as-is"] | None = None
+    """``size`` makes nvcc compress GPU code as well as it can (from CUDA 12.8 on), also where that takes a newer driver
+    than the CUDA itself; by default it does where it takes none. ``as-is`` leaves it to nvcc and the source."""
     python: Range | None = None
     """Pythons to build for: ">=3.10"."""
     cuda: Range | None = None
