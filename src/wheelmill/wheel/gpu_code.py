@@ -93,6 +93,11 @@ def runs_on(code: Architecture, gpu: Architecture) -> bool:
     return code.major == gpu.major and code.minor <= gpu.minor
 
 
+def is_for_one_gpu(code: Architecture) -> bool:
+    """Whether machine code runs on the one compute capability that it is named after, as `runs_on` says."""
+    return code.feature == "a" or (code.major, code.minor) in _TEGRA
+
+
 def compiles_for(ptx: Architecture, gpu: Architecture) -> bool:
     """Whether a driver can make machine code for a GPU of portable assembly.
 

@@ -60,6 +60,12 @@ class Label:
         narrow = f"{self.cuda.tag}/torch{self.torch}"
         return (f"{CANDIDATES}/{narrow}",) if self.torch.is_candidate else (*wide, narrow)
 
+    def without_cuda(self, version: Version) -> Version:
+        """A version that has this label, without the CUDA in it: ``2.8.3+torch2.11``."""
+        upstream = str(version).removesuffix(str(self)).rstrip("+.")
+        joint = "." if Version(upstream).local else "+"
+        return Version(f"{upstream}{joint}torch{self.torch}" if self.torch else upstream)
+
     def on(self, version: ProjectVersion) -> Version:
         """Put the label on an upstream version."""
         joint = "." if Version(version).local else "+"
