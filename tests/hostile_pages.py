@@ -4,6 +4,7 @@ import gzip
 import json
 from typing import Any
 
+from tests.broken_indexes import GROWING
 from tests.page_server import JSON, Answer
 from tests.wheels import wheel_name
 
@@ -71,6 +72,7 @@ ANSWERS: dict[str, Answer] = {
     "html-short-hash": Answer(anchor(f"{WHEEL}#sha256=abc"), headers=_HTML),
     "html-file": Answer(anchor(f"file:///tmp/{WHEEL}"), headers=_HTML),
     "html-base": Answer(b'<base href="file:///tmp/">' + anchor(WHEEL), headers=_HTML),
+    "html-grows": Answer(GROWING, headers=_HTML),
     "html-nul": Answer(anchor(f"a%00{WHEEL}"), headers=_HTML),
 }
 """Pages that have nothing to choose, and something to warn of."""

@@ -5,14 +5,17 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.broken_indexes import HANGING
 from tests.integration.conftest import Command
 from tests.page_server import Answer, PageServer, links_page
 from tests.wheels import wheel_name
+from wheelmill.system.guard import children_of
 
 TARGET = ("--python", "3.12", "--torch", "2.8", "--cuda", "cu128", "--platform", "linux_x86_64")
 
@@ -52,6 +55,34 @@ def test_an_interruption_does_not_wait_for_a_silent_server(
                 running.kill()
     assert running.returncode == 128 + number
     assert "Traceback" not in talk
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_the_reading_of_a_page_that_hangs(
+    server: PageServer, tmp_path: Path, number: signal.Signals
+) -> None:
+    server.pages["/wheels/"] = Answer(HANGING)
+    argv = [sys.executable, "-c", INTERRUPTIBLE, "resolve", "demo", *TARGET]
+    argv += ["--source", f"find-links:{server.url}/wheels/"]
+    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "no_proxy": "127.0.0.1"}
+    with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            deadline = time.monotonic() + 60
+            while not server.asked:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            time.sleep(2)  # it reads by now
+            reading = children_of(running.pid)
+            start = time.monotonic()
+            running.send_signal(number)
+            _, talk = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert time.monotonic() - start < 9  # where much else runs; below one where little does
+    assert running.returncode == 128 + number
+    assert "Traceback" not in talk
+    assert reading
+    assert not [pid for pid in reading if Path(f"/proc/{pid}").exists()]
 
 
 def test_a_file_that_cannot_be_written_is_named(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from wheelmill.conformance import json_text, pep503, pep691, pep700, pep740, pep792
 from wheelmill.conformance.served import Document
 from wheelmill.conformance.violation import Rule, Violation
-from wheelmill.web.html_pages import read_html
+from wheelmill.web.html_pages import parse_html
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Form, Page
 
 _RULE_OF_KEY: Final[Mapping[str, Rule]] = {
@@ -46,7 +46,7 @@ def read_pages(
             message = f"it is JSON, and the content type is {document.content_type}"
             violations.append(pep691.LABELLED.violation(document.url, message))
         elif document.content_type in HTML_TYPES:
-            page = read_html(document.content, document.final_url, texts=True)
+            page = parse_html(document.content, document.final_url, texts=True)
             violations += _violations(document, page)
             pages.append((document, page))
         elif document.content_type == JSON_TYPE:

@@ -1,21 +1,59 @@
-"""Reading pages of the simple API in HTML (PEP 503). Nothing is refused: an HTML parser makes a page of any bytes."""
+"""Reading pages of the simple API in HTML (PEP 503). No bytes are refused, only what they cost.
+
+A parser of HTML makes a page of any bytes, but time and memory grow with the square of a page that was made for it:
+attributes of a tag are compared with each other, and what is bold in one paragraph is so in the next.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
+from wheelmill.errors import UnreadableError
 from wheelmill.web.pages import MAX_DIGITS, Fault, Form, Link, Page, absolute, last_part, shown
+
+_SMALL: Final = 8 << 10
+"""Bytes of a page that takes 0.1 s and 200 MB at most, whatever is in it."""
+_SECONDS: Final = 10
+"""Of CPU time, for a larger one. A list of 30,000 wheels takes a fiftieth."""
+_MEMORY: Final = 1 << 30
+"""Bytes, for it. The same list takes an eighth."""
 
 
 def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
-    """Read a project list or a project's page.
+    """Read a project list or a project's page of whoever wrote it; one that is not small, in a process apart.
 
     Args:
         content: the bytes of the page.
         address: the URL that the page came from, after redirects.
         texts: whether the anchors' texts are read too, which takes time and few callers need.
+
+    Raises:
+        UnreadableError: it takes more time or memory than any list of wheels.
+    """
+    if len(content) <= _SMALL:
+        return parse_html(content, address, texts=texts)
+    from wheelmill.system.apart import Limits, call_apart  # noqa: PLC0415 - not for pages that were kept
+
+    limits = Limits(seconds=_SECONDS, memory=_MEMORY)
+    (read,) = call_apart([partial(_parts_of_page, content, address, texts=texts)], limits)
+    if isinstance(read, UnreadableError):
+        raise UnreadableError(f"the page {read}")
+    links = [Link(*link) for link in read.pop("links")]
+    return Page(form=Form.HTML, links=links, faults=[Fault(**fault) for fault in read.pop("faults")], **read)
+
+
+def _parts_of_page(content: bytes, address: str, *, texts: bool) -> dict[str, Any]:
+    """Parse a page; returns its fields as JSON knows them, but for the form."""
+    page = vars(parse_html(content, address, texts=texts))
+    return {name: value for name, value in page.items() if name != "form"} | {"faults": [*map(vars, page["faults"])]}
+
+
+def parse_html(content: bytes, address: str, *, texts: bool = False) -> Page:
+    """Read a page in this process, which nothing can interrupt; see `read_html`.
 
     Raises:
         MemoryError: there is none for its tree; nothing else keeps the parser from making one.

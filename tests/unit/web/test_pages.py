@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.broken_indexes import GROWING, HANGING
 from wheelmill.errors import UnreadableError
-from wheelmill.web.html_pages import read_html
+from wheelmill.web import html_pages
+from wheelmill.web.html_pages import parse_html, read_html
 from wheelmill.web.json_pages import read_project_detail, read_project_list, read_releases, read_tree
 from wheelmill.web.pages import Link, Page, absolute, with_sound_links
 
@@ -211,6 +213,23 @@ def test_a_project_list_has_a_link_for_each_project() -> None:
     assert keys(page) == ["name"]
     (link,) = read_html(b"<a href='demo/'> demo </a>", ADDRESS, texts=True).links
     assert link == Link("", "demo/", text="demo")
+
+
+def test_a_page_that_is_not_small_is_read_apart_and_says_the_same() -> None:
+    odd = f"<base href='/\u20ac/'><meta name='pypi:repository-version' content=1.4><a href='{WHEEL}' data-size=x>y</a>"
+    content = (odd + f"<a href='{WHEEL}#md5=c' data-yanked data-size=5>\u20ac</a>" * 200).encode()
+    assert read_html(content, ADDRESS, texts=True) == parse_html(content, ADDRESS, texts=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(HANGING, "the page takes more than 1 s of CPU time"), (GROWING, "the page takes more than 512 MiB of memory")],
+)
+def test_a_page_costs_no_more_than_its_limits(content: bytes, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_pages, "_SECONDS", 1)
+    monkeypatch.setattr(html_pages, "_MEMORY", 512 << 20)
+    with pytest.raises(UnreadableError, match=message):
+        read_html(content, ADDRESS)
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.dictionaries(st.text(), st.text() | st.integers())

@@ -162,9 +162,9 @@ class PageCache:
         (kept,) = self._run(lambda database: database.execute(query, (group,)).fetchone())
         if isinstance(kept, str):
             return (Link(*row) for row in json.loads(kept))
-        from wheelmill.web.html_pages import read_html  # noqa: PLC0415 - not for pages in JSON
+        from wheelmill.web.html_pages import parse_html  # noqa: PLC0415 - not for pages in JSON
 
-        return iter(read_html(kept, "").links)
+        return iter(parse_html(kept, "").links)  # which are plain, so that this takes no long time
 
     def fact(self, key: str) -> str | None:
         """A text that was kept under a key that names its content, such as a hash; None when there is none."""
