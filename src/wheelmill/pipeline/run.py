@@ -26,6 +26,7 @@ from wheelmill.errors import (
     WheelmillError,
 )
 from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.pipeline.growth import growth_of
 from wheelmill.pipeline.publishing import build_index, catalogue_of, serve_candidate
 from wheelmill.plan.targets import BuildTarget, KnownFailure, Plan
 from wheelmill.release.build_number import assign_build_number
@@ -38,6 +39,7 @@ from wheelmill.smoke.examine import AvailableWheel, check_required, examine_whee
 from wheelmill.smoke.verdict import TestedWheel, Verdict, certificate_path, certify, tested_wheel_at, verdict_of
 from wheelmill.system.progress import Progress
 from wheelmill.system.time import time_limit
+from wheelmill.wheel.findings import with_reasons
 
 _LOG: Final = 4000
 """Characters of the end of a log that are kept of a build that failed."""
@@ -106,6 +108,7 @@ def run(
     hashes = {filename: sha256 for filename, (sha256, _) in state.published.items()}
     work = _Run(
         factory=factory,
+        state=state,
         published=hashes,
         available=released_wheels(state, factory.store),
         kept={} if force else _kept_wheels(hashes, (factory.output / "wheels", factory.output / "built")),
@@ -139,7 +142,10 @@ class _Run:
     """What came of the targets so far."""
 
     factory: Factory
+    state: LedgerState
+    """What is published."""
     published: Mapping[str, Sha256]
+    """The hashes of that, by file name."""
     available: list[AvailableWheel]
     kept: Mapping[Sha256, TestedWheel]
     """Wheels that passed in an earlier run and were not released, by the identity of their inputs."""
@@ -213,6 +219,9 @@ class _Run:
             max_size=factory.store.quotas.asset,
             progress=progress,
         )
+        if growth := growth_of(rebuilt.file, target.cell, self.state):
+            told = with_reasons([growth], target.package.allow)
+            verdict = replace(verdict, findings=(*verdict.findings, *told))
         self.verdicts.append(verdict)
         if verdict.ok and verdict.findings:
             progress.step(str(verdict))

@@ -28,6 +28,7 @@ from wheelmill.wheel.metadata import (
 )
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.record import check_record
+from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_links import window_of
 
 
@@ -56,6 +57,11 @@ class Contents:
     def installed(self) -> tuple[InstalledFile, ...]:
         """Its files, where installers put them."""
         return tuple(installed_files(member.filename for member in self.members))
+
+    @functools.cached_property
+    def sizes(self) -> Sizes:
+        """What makes it large."""
+        return sizes_of(self.members, self.shared_objects)
 
     @property
     def torch(self) -> TorchNeed | None:

@@ -109,8 +109,14 @@ def examine_bytes(
     if not isinstance(contents, Contents):
         return None, Verdict(file=file, provenance=provenance, findings=contents, evidence=None, clean_rooms=())
     findings = findings_of(contents, max_size=max_size)
-    seen = contents.evidence
-    return contents, Verdict(file=file, provenance=provenance, findings=findings, evidence=seen, clean_rooms=())
+    return contents, Verdict(
+        file=file,
+        provenance=provenance,
+        findings=findings,
+        evidence=contents.evidence,
+        clean_rooms=(),
+        sizes=contents.sizes,
+    )
 
 
 def _try(

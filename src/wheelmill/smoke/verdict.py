@@ -16,6 +16,7 @@ from wheelmill.names import Sha256
 from wheelmill.system.record_files import read_record, write_record
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_window import TorchWindow
 
 SUFFIX: Final = ".tested.json"
@@ -92,6 +93,8 @@ class Verdict:
     """None when the file is not even a readable wheel."""
     clean_rooms: tuple[CleanRoom, ...]
     """For each Python that it is for, every environment that it passed; none when it was refused."""
+    sizes: Sizes | None = None
+    """What makes it large; None when the file is not even a readable wheel."""
 
     @property
     def ok(self) -> bool:
@@ -121,6 +124,8 @@ class Certificate:
     """None for a wheel that was not built here."""
     findings: tuple[Finding, ...] = ()
     """Warnings, and what packages.yml allows, with its reason."""
+    sizes: Sizes | None = None
+    """What makes it large; None for wheels that earlier versions of ours tested."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,6 +153,7 @@ def verdict_of(wheel: TestedWheel) -> Verdict:
         findings=kept.findings,
         evidence=kept.evidence,
         clean_rooms=kept.clean_rooms,
+        sizes=kept.sizes,
     )
 
 
@@ -174,6 +180,7 @@ def certify(verdict: Verdict, suffix: str = SUFFIX) -> TestedWheel:
         clean_rooms=verdict.clean_rooms,
         provenance=verdict.provenance,
         findings=verdict.findings,
+        sizes=verdict.sizes,
     )
     write_record(certificate_path(verdict.file.path, suffix), certificate)
     return TestedWheel(file=verdict.file, certificate=certificate)

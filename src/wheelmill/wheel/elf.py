@@ -28,6 +28,10 @@ ELF_MAGIC: Final = b"\x7fELF"
 _FATBIN: Final = ".nv_fatbin"
 _COMPRESSED: Final = 0x800
 """SHF_COMPRESSED: what linkers never do for what is read here."""
+_LOADED: Final = 0x2
+"""SHF_ALLOC."""
+_EMPTY: Final = ("SHT_NULL", "SHT_NOBITS")
+"""Types of sections without bytes in the file."""
 _EXECUTABLE: Final = 1
 """PF_X."""
 _MACHINES: Final = {
@@ -70,6 +74,8 @@ class SharedObject:
     undefined: tuple[Symbol, ...]
     defined: frozenset[str]
     device_code: DeviceCode
+    unloaded: int
+    """Bytes of it that nothing loads: names of symbols and debug information."""
 
     @classmethod
     def read(cls, path: Path, *, name: str, budget: Budget) -> Self:
@@ -118,6 +124,7 @@ class SharedObject:
             undefined=undefined,
             defined=defined,
             device_code=read_device_code(file.content, *sections.place(_FATBIN)),
+            unloaded=sections.unloaded,
         )
 
 
@@ -240,6 +247,13 @@ class _Sections:
         if end > len(self.content):
             raise ValueError(f"its section {key} ends behind the end of the file")
         return start, end
+
+    @property
+    def unloaded(self) -> int:
+        """The bytes of all sections that are in no memory when the file runs."""
+        sections = (header for key, header in self.headers.items() if isinstance(key, int))
+        kept = (header for header in sections if header["sh_type"] not in _EMPTY)
+        return sum(header["sh_size"] for header in kept if not header["sh_flags"] & _LOADED)
 
     def read(self, key: str | int) -> bytes:
         """The bytes of a section."""

@@ -9,6 +9,8 @@ flags at 40), padded with zeros.
 from __future__ import annotations
 
 import struct
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from mmap import mmap
 from typing import Final
@@ -33,6 +35,8 @@ class DeviceCode:
     """``sm_80``, ``sm_90a``, in ascending order."""
     ptx: tuple[str, ...]
     """``compute_120``, in ascending order."""
+    sizes: Mapping[str, int]
+    """The bytes of the code for each of them, compressed where nvcc did that."""
 
 
 def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = None) -> DeviceCode:
@@ -46,7 +50,7 @@ def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = N
     Raises:
         UnreadableError: the section is not laid out as described above.
     """
-    found: dict[int, set[tuple[int, str]]] = {_PTX: set(), _CUBIN: set()}
+    found: dict[int, Counter[tuple[int, str]]] = {_PTX: Counter(), _CUBIN: Counter()}
     at, stop = start, len(content) if stop is None else stop
     while (at := _next_container(content, at, stop)) >= 0:
         _magic, _version, header, size = _CONTAINER.unpack_from(content, at)
@@ -58,15 +62,14 @@ def read_device_code(content: bytes | mmap, start: int = 0, stop: int | None = N
             kind, entry_header, entry_size, architecture, flags = _ENTRY.unpack_from(content, entry)
             if entry_header < _ENTRY.size:
                 raise UnreadableError("the fat binary section has an entry without a header")
-            found.setdefault(kind, set()).add((architecture, _feature(flags)))
+            found.setdefault(kind, Counter())[architecture, _feature(flags)] += entry_size
             entry += entry_header + entry_size
         if entry > end:
             raise UnreadableError("the fat binary section has an entry that leaves its container")
         at = end
-    return DeviceCode(
-        sass=tuple(f"sm_{number}{feature}" for number, feature in sorted(found[_CUBIN])),
-        ptx=tuple(f"compute_{number}{feature}" for number, feature in sorted(found[_PTX])),
-    )
+    sass = {f"sm_{number}{feature}": found[_CUBIN][number, feature] for number, feature in sorted(found[_CUBIN])}
+    ptx = {f"compute_{number}{feature}": found[_PTX][number, feature] for number, feature in sorted(found[_PTX])}
+    return DeviceCode(sass=tuple(sass), ptx=tuple(ptx), sizes=sass | ptx)
 
 
 def _next_container(content: bytes | mmap, at: int, stop: int) -> int:

@@ -106,6 +106,10 @@ class Code(StrEnum):
     METADATA_INVALID = "metadata-invalid", Level.REFUSE
     """METADATA that package registries refuse."""
 
+    LARGE = "large", Level.WARN
+    """Nearly too large for a release asset."""
+    GROWN = "grown", Level.WARN
+    """Much larger than the published wheel before it."""
     TOP_LEVEL = "top-level", Level.WARN
     """Has files of its source, such as tests, beside all packages."""
     WORLD_WRITABLE = "world-writable", Level.WARN

@@ -1,6 +1,8 @@
 """Targets taken the whole way: what is kept when out of time, and what stands where."""
 
 import importlib
+import json
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +25,7 @@ from wheelmill.release.store import Store
 from wheelmill.smoke.local import LocalEnvironments
 from wheelmill.smoke.verdict import Verdict
 from wheelmill.system.progress import Progress
+from wheelmill.wheel.findings import Code
 from wheelmill.wheel.name import WheelFile
 
 FAST, SLOW, BROKEN = (target(python=version) for version in ("3.11", "3.12", "3.13"))
@@ -192,6 +195,28 @@ def test_a_wheel_that_passed_is_built_again_when_its_inputs_changed(tmp_path: Pa
     changed = replace(FAST, package=replace(FAST.package, env={"CHANGED": "1"}))
     assert len(run((changed,), tmp_path).releases) == 1
     assert wheel.stat().st_mtime_ns > before
+
+
+@pytest.mark.usefixtures("with_provenance")
+def test_a_wheel_that_grew_is_told_and_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run((FAST,), tmp_path)
+    module = importlib.import_module("wheelmill.pipeline.run")
+    build_small = module.build_wheel
+
+    def build_large(built: BuildTarget, *arguments: object, output: Path, **others: object) -> BuiltWheel:
+        small = build_small(built, *arguments, output=output, **others)
+        file = certified_wheel(small.file.path, content=os.urandom(5000)).file
+        wheel = BuiltWheel(file=file, provenance=replace(small.provenance, sha256=file.sha256))
+        keep_provenance(wheel)
+        return wheel
+
+    monkeypatch.setattr(module, "build_wheel", build_large)
+    report = run((FAST,), tmp_path, force=True)
+    (finding,) = report.verdicts[0].findings
+    assert finding.code is Code.GROWN
+    (tag,) = report.releases
+    (wheel,) = json.loads((tmp_path / "releases" / tag / "manifest.json").read_text())["wheels"]
+    assert wheel["certificate"]["findings"][0]["code"] == "grown"
 
 
 class Choosy(DirectoryStore):

@@ -7,6 +7,7 @@ from wheelmill.wheel.fatbin import DeviceCode, read_device_code
 PTX, SASS = 1, 2
 SPECIFIC, FAMILY = 1 << 20, 1 << 21
 MAGIC = 0xBA55ED50
+NOTHING = DeviceCode(sass=(), ptx=(), sizes={})
 
 
 def entry(kind: int, architecture: int, flags: int = 0, *, header: int = 64, size: int = 8) -> bytes:
@@ -21,16 +22,16 @@ def container(*entries: bytes, header: int = 16) -> bytes:
 @pytest.mark.parametrize(
     ("section", "device_code"),
     [
-        (b"", DeviceCode(sass=(), ptx=())),
-        (bytes(64), DeviceCode(sass=(), ptx=())),
-        (container(), DeviceCode(sass=(), ptx=())),
-        (container(entry(SASS, 90)), DeviceCode(sass=("sm_90",), ptx=())),
-        (container(entry(PTX, 120)), DeviceCode(sass=(), ptx=("compute_120",))),
-        (container(entry(SASS, 90, SPECIFIC)), DeviceCode(sass=("sm_90a",), ptx=())),
-        (container(entry(PTX, 100, FAMILY)), DeviceCode(sass=(), ptx=("compute_100f",))),
-        (container(entry(SASS, 90, 0x11)), DeviceCode(sass=("sm_90",), ptx=())),
-        (container(entry(16, 90)), DeviceCode(sass=(), ptx=())),
-        (container(entry(SASS, 90), header=24), DeviceCode(sass=("sm_90",), ptx=())),
+        (b"", NOTHING),
+        (bytes(64), NOTHING),
+        (container(), NOTHING),
+        (container(entry(SASS, 90)), DeviceCode(sass=("sm_90",), ptx=(), sizes={"sm_90": 8})),
+        (container(entry(PTX, 120)), DeviceCode(sass=(), ptx=("compute_120",), sizes={"compute_120": 8})),
+        (container(entry(SASS, 90, SPECIFIC)), DeviceCode(sass=("sm_90a",), ptx=(), sizes={"sm_90a": 8})),
+        (container(entry(PTX, 100, FAMILY)), DeviceCode(sass=(), ptx=("compute_100f",), sizes={"compute_100f": 8})),
+        (container(entry(SASS, 90, 0x11)), DeviceCode(sass=("sm_90",), ptx=(), sizes={"sm_90": 8})),
+        (container(entry(16, 90)), NOTHING),
+        (container(entry(SASS, 90), header=24), DeviceCode(sass=("sm_90",), ptx=(), sizes={"sm_90": 8})),
     ],
     ids=["nothing", "zeros", "empty", "SASS", "PTX", "a", "f", "other flags", "other kind", "longer header"],
 )
@@ -44,7 +45,9 @@ def test_containers_stand_one_after_another_with_zeros_between(padding: int) -> 
     second = container(entry(SASS, 80), entry(SASS, 120))
 
     assert read_device_code(bytes(padding) + first + bytes(padding) + second + bytes(padding)) == DeviceCode(
-        sass=("sm_80", "sm_90", "sm_90a", "sm_120"), ptx=("compute_120",)
+        sass=("sm_80", "sm_90", "sm_90a", "sm_120"),
+        ptx=("compute_120",),
+        sizes={"sm_80": 8, "sm_90": 8, "sm_90a": 8, "sm_120": 16, "compute_120": 8},
     )
 
 
@@ -76,4 +79,4 @@ def test_another_layout_is_an_error(section: bytes) -> None:
 
 @pytest.mark.usefixtures("an_end")
 def test_padding_of_a_hundred_megabytes_is_passed_over() -> None:
-    assert read_device_code(bytes(100 << 20)) == DeviceCode(sass=(), ptx=())
+    assert read_device_code(bytes(100 << 20)) == NOTHING

@@ -22,7 +22,8 @@ def shared_object(name: str, *symbols: str) -> SharedObject:
         needed=(),
         undefined=tuple(map(symbol, symbols)),
         defined=frozenset(),
-        device_code=DeviceCode(sass=(), ptx=()),
+        device_code=DeviceCode(sass=(), ptx=(), sizes={}),
+        unloaded=0,
     )
 
 

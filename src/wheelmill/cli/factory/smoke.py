@@ -70,6 +70,7 @@ def smoke(
         say(str(verdict))
         if verdict.ok:
             certify(verdict, suffix)
+            say(f"  holds {verdict.sizes}")
             if gpu:
                 say(f"  {kernels_in(verdict.clean_rooms)}")
     refused = [verdict.file.filename for verdict in verdicts if not verdict.ok]
@@ -91,5 +92,6 @@ def verdict_content(verdict: Verdict) -> dict[str, object]:
         "findings": [_finding_content(finding) for finding in verdict.findings if finding.refuses],
         "warnings": [_finding_content(finding) for finding in verdict.findings if not finding.refuses],
         "evidence": asdict(verdict.evidence) if verdict.evidence else None,
+        "sizes": asdict(verdict.sizes) if verdict.sizes else None,
         "kernels": kernels_in(verdict.clean_rooms) if verdict.ok else None,
     }

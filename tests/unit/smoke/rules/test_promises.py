@@ -119,7 +119,9 @@ def test_nobody_knows_the_architectures_of_a_foreign_wheel(opened: Opened) -> No
     assert codes_of(opened(machine_code="without sm_90", built_here=False)) == []
 
 
-@pytest.mark.parametrize(("max_size", "codes"), [(None, []), (1001, []), (1000, [Code.SIZE])])
+@pytest.mark.parametrize(
+    ("max_size", "codes"), [(None, []), (1112, []), (1111, [Code.LARGE]), (1001, [Code.LARGE]), (1000, [Code.SIZE])]
+)
 def test_what_the_release_does_not_take_is_found(max_size: int | None, codes: list[Code], opened: Opened) -> None:
     contents = opened()
     large = replace(contents, file=replace(contents.file, size=1000))

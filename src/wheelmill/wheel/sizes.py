@@ -1,0 +1,59 @@
+"""What makes a wheel large: machine code for each GPU, portable assembly, code of the processor, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import zipfile
+
+    from wheelmill.wheel.elf import SharedObject
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sizes:
+    """The files of a wheel as they are installed, in bytes. The wheel itself is smaller, because it is packed."""
+
+    gpu_code: Mapping[str, int]
+    """By what it is for: ``sm_90``, or ``compute_120`` for portable assembly. What nvcc compressed counts so."""
+    host_code: int
+    """The rest of all shared objects."""
+    debug: int
+    """What ``strip`` would take away of them: names of symbols and debug information, which nothing loads."""
+    other: int
+    """All other files."""
+
+    def __str__(self) -> str:
+        """``sm_90 8.98 MB, host code 0.61 MB, other files 0.02 MB``, without what there is none of."""
+        named = {
+            **self.gpu_code,
+            "host code": self.host_code,
+            "debug information": self.debug,
+            "other files": self.other,
+        }
+        return ", ".join(f"{name} {size / 1e6:.2f} MB" for name, size in named.items() if size)
+
+
+def sizes_of(members: Iterable[zipfile.ZipInfo], shared_objects: Iterable[SharedObject]) -> Sizes:
+    """Add up the files of a wheel.
+
+    Args:
+        members: its files.
+        shared_objects: those of them that are shared objects, read.
+    """
+    gpu_code: dict[str, int] = {}
+    files = {member.filename: member.file_size for member in members}
+    host_code = debug = 0
+    for each in shared_objects:
+        for name, size in each.device_code.sizes.items():
+            gpu_code[name] = gpu_code.get(name, 0) + size
+        debug += each.unloaded
+        host_code += max(0, files.pop(each.name) - each.unloaded - sum(each.device_code.sizes.values()))
+    return Sizes(
+        gpu_code=dict(sorted(gpu_code.items(), key=lambda item: -item[1])),
+        host_code=host_code,
+        debug=debug,
+        other=sum(files.values()),
+    )
