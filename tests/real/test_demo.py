@@ -1,12 +1,17 @@
 """The small CUDA package of the tests, with the real compiler, clean room and installers."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.real.conftest import DEMO, Command, another_person, divisible_demo
 from wheelmill.system.files import sha256_of
+from wheelmill.wheel.metadata import dist_info_of
+from wheelmill.wheel.record import check_record
 
 pytestmark = pytest.mark.real
 
@@ -23,6 +28,19 @@ def test_two_people_build_one_hash(target: tuple[str | Path, ...], wheelmill: Co
         wheelmill("build", *target, "--output", tmp_path / folder, env=another_person(tmp_path / f"home of {folder}"))
     (first,) = tmp_path.glob("first/*.whl")
     assert sha256_of(first) == sha256_of(tmp_path / "second" / first.name)
+    with zipfile.ZipFile(first) as archive:
+        dist_info = dist_info_of(archive)
+        assert list(check_record(archive, dist_info)) == []
+        bill = archive.read(f"{dist_info}/sboms/wheelmill.cdx.json").decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill) is None
+    shown = json.loads(wheelmill("show", first, "--json").stdout)
+    assert shown["built"]["source"]["kind"] == "folder"
+    assert shown["built"]["toolkit"].startswith("13.0.")
+    assert (shown["built"]["torch"] or "").startswith("2.11." if "--torch" in target else "")
+    assert any(text.startswith("GCC: ") for text in shown["built"]["compilers"])
+    (sbom,) = shown["sboms"]
+    assert {"cpython", "cuda-toolkit", "GCC"} <= {each["name"] for each in sbom["components"]}
+    assert "pkg:pypi/wheelmill-demo" not in bill
 
 
 def test_one_hash_is_built_by_one_job_and_by_three(wheelmill: Command, tmp_path: Path) -> None:

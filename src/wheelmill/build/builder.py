@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from wheelmill.build.finish import finish_wheel
 from wheelmill.build.identity import BuildPlace, identity_of, inputs_of
+from wheelmill.build.inside import facts_of
 from wheelmill.build.parts import BuildPart, CompiledPart
 from wheelmill.build.provenance import BuiltWheel, CacheCounts, Provenance, keep_provenance
 from wheelmill.build.source import apply_patches, fetch_source
@@ -91,7 +92,14 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
     log = _log_in(output, cell.id)
     with _patched_source(target, log, progress) as (workspace, source, source_sha256):
         compiled = builder.compile(target, source, workspace, policy=policy, log=log, progress=progress)
-        file = finish_wheel(compiled.wheel, target, workspace=workspace, output=output)
+        facts = facts_of(
+            target,
+            source_sha256=source_sha256,
+            toolkit=compiled.toolkit,
+            packages=compiled.packages,
+            images=compiled.images,
+        )
+        file = finish_wheel(compiled.wheel, target, facts, source=source, workspace=workspace, output=output)
     built = BuiltWheel(
         file=file,
         provenance=Provenance(

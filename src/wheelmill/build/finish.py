@@ -10,27 +10,34 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from wheelmill.build.inside import write_inside
 from wheelmill.config.model import Package, RequiresDist, projects_of
 from wheelmill.errors import BuildError, UnreadableError
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.archive import check_archive, open_archive, pack, unpack
+from wheelmill.wheel.build_facts import BuildFacts
 from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.metadata import add_label, is_pure, metadata_in, read_metadata, wheel_file_in
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.record import record_of
 
 
-def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output: Path) -> WheelFile:
-    """Label and pack a wheel.
+def finish_wheel(
+    repaired: Path, target: BuildTarget, facts: BuildFacts, *, source: Path, workspace: Path, output: Path
+) -> WheelFile:
+    """Label a wheel, let it say how it was built, and pack it.
 
     Args:
         repaired: the wheel that auditwheel repaired.
         target: the build target that it was made for.
+        facts: how it was built.
+        source: the folder of its source, patched.
         workspace: the folder for intermediate files.
         output: the folder for the finished wheel.
 
     Raises:
-        BuildError: ``requires_dist`` changes what the wheel does not require, or adds what it does.
+        BuildError: ``requires_dist`` changes what the wheel does not require, or adds what it does; a shared object
+            cannot be read.
     """
     unpacked = workspace / "unpacked"
     unpack(repaired, unpacked)
@@ -56,6 +63,7 @@ def finish_wheel(repaired: Path, target: BuildTarget, *, workspace: Path, output
             add=(*changes.replace, *changes.add),
         )
     )
+    write_inside(facts, target, source, unpacked, dist_info)
     (dist_info / "RECORD").write_bytes(record_of(unpacked, dist_info.name))
     finished = output / name.filename
     pack(unpacked, finished)

@@ -32,25 +32,49 @@ def variables_of(
         packages: where the build sees its packages.
         toolkit: where the build sees its CUDA home.
     """
-    package = target.package
-    written = {form: ";".join(map(write, target.architectures)) for form, write in _FORMS.items()}
-    seed = (_SEED,) if target.cell.cuda >= _SEED_SINCE else ()
     return {
-        "TORCH_CUDA_ARCH_LIST": ";".join(_known_to_torch(each, package) for each in target.architectures),
-        "CUDAARCHS": written["cmake"],
+        **_fixed_variables(target),
         "MAX_JOBS": str(parallelism.jobs),
         "CMAKE_BUILD_PARALLEL_LEVEL": str(parallelism.jobs),
         "NVCC_THREADS": str(parallelism.threads),
-        "NVCC_APPEND_FLAGS": " ".join((*seed, f"--threads={parallelism.threads}", *target.nvcc_flags)),
-        **library_variables(package.toolkit, packages, toolkit),
+        "NVCC_APPEND_FLAGS": " ".join((*_seed(target), f"--threads={parallelism.threads}", *target.nvcc_flags)),
+        **library_variables(target.package.toolkit, packages, toolkit),
+        **_own_variables(target),
+    }
+
+
+def decisive_variables(target: BuildTarget) -> dict[str, str]:
+    """Those of `variables_of` that decide what comes out, which are the same on every machine.
+
+    Args:
+        target: the build target: one cell of the plan.
+    """
+    flags = " ".join((*_seed(target), *target.nvcc_flags))
+    appended = {"NVCC_APPEND_FLAGS": flags} if flags else {}
+    return {**_fixed_variables(target), **appended, **_own_variables(target)}
+
+
+def _seed(target: BuildTarget) -> tuple[str, ...]:
+    return (_SEED,) if target.cell.cuda >= _SEED_SINCE else ()
+
+
+def _fixed_variables(target: BuildTarget) -> dict[str, str]:
+    package = target.package
+    return {
+        "TORCH_CUDA_ARCH_LIST": ";".join(_known_to_torch(each, package) for each in target.architectures),
+        "CUDAARCHS": _written(target)["cmake"],
         "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "LC_ALL": "C.UTF-8",
         **({"WHEELMILL_CXX_STANDARD": str(target.cxx_standard)} if target.cxx_standard else {}),
         **({"WHEELMILL_GENCODE": _gencode(target.architectures)} if package.gencode else {}),
-        **_own_variables(package, written),
     }
+
+
+def _written(target: BuildTarget) -> dict[ArchForm, str]:
+    """The GPU architectures of a target in every form."""
+    return {form: ";".join(map(write, target.architectures)) for form, write in _FORMS.items()}
 
 
 def _known_to_torch(architecture: Architecture, package: Package) -> str:
@@ -78,15 +102,10 @@ _FORMS: Final[Mapping[ArchForm, Callable[[Architecture], str]]] = {
 }
 
 
-def _own_variables(package: Package, written: Mapping[ArchForm, str]) -> dict[str, str]:
-    """What packages.yml says of a package's environment.
-
-    Args:
-        package: the package.
-        written: its GPU architectures in every form.
-    """
-    variables = dict(package.env)
-    if own := package.arch_variable:
+def _own_variables(target: BuildTarget) -> dict[str, str]:
+    """What packages.yml says of a package's environment."""
+    variables, written = dict(target.package.env), _written(target)
+    if own := target.package.arch_variable:
         variables = {own.name: written[own.form], **variables}
     for form, text in written.items():
         variables = {name: value.replace(ARCHITECTURES_IN[form], text) for name, value in variables.items()}

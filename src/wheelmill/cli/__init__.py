@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "search": ("client.search", "List the sources that are looked in."),
     "available": ("client.available", "Show the CUDA, torch and Python releases that packages have wheels for."),
     "explain": ("client.explain", "Show which wheels of a package are nearest, and what speaks against them."),
+    "show": ("client.show", "Show what is in a wheel, and what it says of itself: a file, or a URL."),
     "add": ("client.add", "Add wheels to a project: its pyproject.toml, its lock and its environment."),
     "remove": ("client.add", "Take packages out of a project and its environment."),
     "update": ("client.add", "Choose wheels of a project anew, within what was asked for."),

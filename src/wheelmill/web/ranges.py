@@ -48,7 +48,7 @@ class RangeFile(io.RawIOBase):
             if last + 1 != size or first != max(0, size - _PIECE):
                 raise NetworkError("the server gives other bytes than the last ones")
             self._start = first
-        self._size = size
+        self.size = size
 
     def readable(self) -> bool:
         """Whether it can be read."""
@@ -64,13 +64,13 @@ class RangeFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Move, without asking the server."""
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
         self._at = max(0, start + offset)
         return self._at
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what io calls it with
         """Fill a buffer with the next bytes, and say how many they are."""
-        wanted = max(0, min(len(buffer), self._size - self._at))
+        wanted = max(0, min(len(buffer), self.size - self._at))
         done = 0
         while done < wanted:
             if not self._start <= self._at < self._start + len(self._held):
@@ -84,9 +84,9 @@ class RangeFile(io.RawIOBase):
 
     def _hold(self, wanted: int) -> None:
         """Ask for the next bytes and their surroundings; what was held is dropped."""
-        count = min(max(wanted, self._piece), self._size)
-        start = min(self._at, self._size - count)
-        span = start, start + count - 1, self._size
+        count = min(max(wanted, self._piece), self.size)
+        start = min(self._at, self.size - count)
+        span = start, start + count - 1, self.size
         if self._fetch(f"{span[0]}-{span[1]}", count) != span:
             raise NetworkError("the server gives another range than the one that was asked for")
         self._start = start

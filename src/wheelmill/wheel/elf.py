@@ -26,6 +26,11 @@ from wheelmill.wheel.limits import MAX_READS, MAX_SECTIONS, MAX_SYMBOLS
 
 ELF_MAGIC: Final = b"\x7fELF"
 _FATBIN: Final = ".nv_fatbin"
+_COMMENT: Final = ".comment"
+_MAX_COMMENT: Final = 1 << 14
+"""Bytes of what compilers say of themselves; a linker keeps each text once."""
+_REGISTERS_CODE: Final = "__cudaRegisterFatBinary"
+"""What every shared object with GPU code calls in the CUDA runtime when it is loaded."""
 _COMPRESSED: Final = 0x800
 """SHF_COMPRESSED: what linkers never do for what is read here."""
 _LOADED: Final = 0x2
@@ -76,6 +81,14 @@ class SharedObject:
     device_code: DeviceCode
     unloaded: int
     """Bytes of it that nothing loads: names of symbols and debug information."""
+    compilers: tuple[str, ...] = ()
+    """Those that say so, as they call themselves: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
+
+    @property
+    def holds_cuda_runtime(self) -> bool:
+        """Whether the CUDA runtime is linked into it: it has GPU code, and asks nobody else to register that."""
+        has_code = bool(self.device_code.sass or self.device_code.ptx)
+        return has_code and all(symbol.name != _REGISTERS_CODE for symbol in self.undefined)
 
     @classmethod
     def read(cls, path: Path, *, name: str, budget: Budget) -> Self:
@@ -125,6 +138,7 @@ class SharedObject:
             defined=defined,
             device_code=read_device_code(file.content, *sections.place(_FATBIN)),
             unloaded=sections.unloaded,
+            compilers=_compilers_in(sections.read(_COMMENT)),
         )
 
 
@@ -174,6 +188,28 @@ def open_symbols(shared_objects: tuple[SharedObject, ...]) -> frozenset[str]:
         for symbol in shared_object.undefined
         if not symbol.weak and symbol.version is None and symbol.name not in defined
     )
+
+
+def read_folder(folder: Path) -> tuple[SharedObject, ...]:
+    """Read every shared object below a folder that a wheel was unpacked into; raises as `read_members` does."""
+    found: list[SharedObject] = []
+    budget = Budget()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
+        with path.open("rb") as file:
+            is_shared_object = file.read(len(ELF_MAGIC)) == ELF_MAGIC
+        if is_shared_object:
+            name = path.relative_to(folder).as_posix()
+            try:
+                found.append(SharedObject.read(path, name=name, budget=budget))
+            except UnreadableError as error:
+                raise UnreadableError(f"{name}: {error}") from None
+    return tuple(found)
+
+
+def _compilers_in(comment: bytes) -> tuple[str, ...]:
+    """The texts of the section ``.comment``, each once and in order."""
+    texts = comment[:_MAX_COMMENT].decode(errors="replace").split("\0")
+    return tuple(dict.fromkeys(text for each in texts if (text := each.strip()) and text.isprintable()))
 
 
 class _Metered:

@@ -64,6 +64,11 @@ def is_provided(library: str) -> bool:
     return any(fnmatchcase(library, pattern) for pattern in PROVIDED_BY_OTHERS)
 
 
+def is_bundled(member: str) -> bool:
+    """Whether a member of a wheel is a library that auditwheel copied in, to a folder whose name ends in ``.libs``."""
+    return PurePosixPath(member).parts[0].endswith(".libs") and not member.endswith("/")
+
+
 def original_name(copy: str) -> str:
     """The name that a library had before auditwheel copied it: ``libcudart-d0da41ae.so.13`` was ``libcudart.so.13``.
 

@@ -17,9 +17,11 @@ from tests.unit.build.conftest import (
 )
 from tests.wheels import write_wheel
 from wheelmill.build.finish import check_built, finish_wheel
+from wheelmill.build.inside import facts_of
 from wheelmill.build.repair import repair_here
 from wheelmill.config.model import RequiresDist
 from wheelmill.errors import BuildError
+from wheelmill.names import Sha256
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -45,7 +47,13 @@ def raw(tmp_path: Path, machine_code: bytes) -> Path:
 
 
 @pytest.fixture
-def finish(tmp_path: Path) -> Finish:
+def source(tmp_path: Path) -> Path:
+    """The folder that wheels are built from."""
+    return tmp_path / "source"
+
+
+@pytest.fixture
+def finish(tmp_path: Path, source: Path) -> Finish:
     """Finish a wheel into a folder of the test's own."""
 
     def run(raw: Path, target: BuildTarget = TARGET, *, policy: str = AUTO_POLICY, output: str = "output") -> WheelFile:
@@ -53,7 +61,11 @@ def finish(tmp_path: Path) -> Finish:
         workspace.mkdir()
         check_built(raw, target)
         repaired = repair_here(raw, policy, target.cell.platform, workspace / "repaired", log=tmp_path / "log")
-        return finish_wheel(repaired, target, workspace=workspace, output=tmp_path / output)
+        facts = facts_of(
+            target, source_sha256=Sha256("1" * 64), toolkit="13.0.2", packages={"ninja": "1.13"}, images=()
+        )
+        source.mkdir(exist_ok=True)
+        return finish_wheel(repaired, target, facts, source=source, workspace=workspace, output=tmp_path / output)
 
     return run
 
@@ -67,7 +79,8 @@ def test_name_and_metadata_and_record_carry_the_label(raw: Path, finish: Finish)
     with zipfile.ZipFile(finished.path) as archive:
         assert list(check_record(archive, DIST_INFO)) == []
         assert {member for member in archive.namelist() if ".dist-info/" in member} == {
-            f"{DIST_INFO}/{member}" for member in ("METADATA", "RECORD", "WHEEL")
+            f"{DIST_INFO}/{member}"
+            for member in ("METADATA", "RECORD", "WHEEL", "sboms/wheelmill.cdx.json", "wheelmill-build.json")
         }
 
 

@@ -40,6 +40,22 @@ def test_a_shared_object_names_itself_and_what_it_needs(read: SharedObject) -> N
     assert (read.device_code.sass, read.device_code.ptx) == (("sm_90",), ())
 
 
+def test_compilers_say_who_they_are(read: SharedObject) -> None:
+    assert [text.partition(":")[0] for text in read.compilers] == ["GCC"]
+
+
+def test_the_cuda_runtime_is_linked_in_where_gpu_code_is_registered_by_nobody_else(tmp_path: Path) -> None:
+    alone = compiled(tmp_path / "alone.so", EXTENSION)
+    calls = EXTENSION.replace("int own", "extern int __cudaRegisterFatBinary(void);\nint own").replace(
+        "outside(number)", "outside(__cudaRegisterFatBinary())"
+    )
+    held = {
+        path: SharedObject.read(path, name="x.so", budget=Budget()).holds_cuda_runtime
+        for path in [alone, compiled(tmp_path / "shared.so", calls), compiled(tmp_path / "plain.so", "")]
+    }
+    assert list(held.values()) == [True, False, False]
+
+
 def test_what_it_leaves_open_has_the_version_of_its_library(read: SharedObject) -> None:
     symbols = {symbol.name: symbol for symbol in read.undefined}
 

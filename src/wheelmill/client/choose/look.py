@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 _MOST_CODE: Final = 4 << 20
 """Bytes. More compiled code than this, packed, is left for when the wheel is downloaded."""
-_MOST_UNPACKED: Final = 64 << 20
+_MOST_RATIO: Final = 16
+"""Unpacked over packed, of compiled code that is read."""
 _MOST_READ: Final = 64 << 20
 """Bytes of a wheel in all, with what lies around its code."""
 _PIECE: Final = 256 << 10
@@ -72,7 +73,7 @@ def _look_into_file(candidate: Candidate, web: Web) -> Inside:
     try:
         with open_archive(RangeFile(web, candidate.url, piece=_PIECE, budget=_MOST_READ)) as archive:
             content = sidecar or metadata_in(archive)
-            code = _code_in(archive)
+            code = code_in(archive)
     except (NetworkError, OSError) as error:
         if gone := _gone(error.status if isinstance(error, NetworkError) else None):
             return gone
@@ -100,13 +101,18 @@ def _sidecar(candidate: Candidate, web: Web) -> bytes | None:
     return answer.content if answer.ok else None
 
 
-def _code_in(archive: zipfile.ZipFile) -> tuple[SharedObject, ...] | None:
-    """The shared objects of a wheel; None when they are too large to be read in passing."""
+def code_in(archive: zipfile.ZipFile, most: int = _MOST_CODE) -> tuple[SharedObject, ...] | None:
+    """The shared objects of a wheel on a server; None when they are too large to be read in passing.
+
+    Args:
+        archive: the wheel, opened.
+        most: bytes that they may have, packed.
+    """
     from wheelmill.wheel.elf import read_members  # noqa: PLC0415 - not for what the cache has
 
     members = [member for member in archive.infolist() if ".so" in Path(member.filename).suffixes]
     packed, unpacked = sum(each.compress_size for each in members), sum(each.file_size for each in members)
-    if packed > _MOST_CODE or unpacked > _MOST_UNPACKED:
+    if packed > most or unpacked > _MOST_RATIO * most:
         return None
     return read_members(archive, members)
 

@@ -1,0 +1,156 @@
+"""What a wheel says of itself: licence files, how it was built, and a bill of materials (PEP 639, PEP 770)."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from wheelmill.build.variables import decisive_variables
+from wheelmill.config.model import LockedCommit, LockedSdist, Package
+from wheelmill.errors import BuildError, UnreadableError
+from wheelmill.names import Sha256
+from wheelmill.plan.targets import BuildTarget, Source
+from wheelmill.system.files import sha256_of, sha256_of_bytes
+from wheelmill.wheel.build_facts import BUILD_FACTS, AppliedPatch, BuildFacts, SourceFacts, build_facts_bytes
+from wheelmill.wheel.elf import SharedObject, read_folder
+from wheelmill.wheel.libraries import is_bundled
+from wheelmill.wheel.licence import LICENCES, is_licence_file, licence_files, licence_in
+from wheelmill.wheel.metadata import read_fields
+from wheelmill.wheel.record import record_of
+from wheelmill.wheel.sboms import OWN_SBOM, SBOMS
+
+_LARGEST_LICENCE: Final = 1 << 20
+"""Bytes. With the notices of everything that some bring along, a tenth of it."""
+
+
+def facts_of(
+    target: BuildTarget,
+    *,
+    source_sha256: Sha256,
+    toolkit: str,
+    packages: Mapping[str, str],
+    images: tuple[str, ...],
+) -> BuildFacts:
+    """Gather what a wheel tells of its build.
+
+    Args:
+        target: the build target: one cell of the plan.
+        source_sha256: of what was compiled, before patches.
+        toolkit: the CUDA toolkit release that it was compiled with.
+        packages: the version of every distribution in the build environment, by name.
+        images: the base images of the container that it was compiled in.
+    """
+    cell, package = target.cell, target.package
+    wanted = package.system_packages
+    return BuildFacts(
+        wheelmill=importlib.metadata.version("wheelmill"),
+        project=cell.project,
+        version=cell.version,
+        python=str(cell.python),
+        pythons=tuple(map(str, target.pythons)),
+        platform=str(cell.platform),
+        source=_source_facts(target.source, source_sha256),
+        patches=tuple(AppliedPatch(file=patch.name, sha256=sha256_of(patch)) for patch in package.patches),
+        licence=package.licence,
+        on_package_index=package.elsewhere == "same" and not isinstance(target.source, Path),
+        cuda=str(cell.cuda),
+        toolkit=toolkit,
+        torch=target.torch_release,
+        architectures=tuple(map(str, target.architectures)),
+        cxx_standard=target.cxx_standard,
+        variables=dict(sorted(decisive_variables(target).items())),
+        build_args=tuple(f"{name}={value}" for name, value in dict(package.build_args.config_settings).items()),
+        build_requirements=tuple(f"{name}=={version}" for name, version in packages.items()),
+        system_packages=tuple(dict.fromkeys((*(wanted.dnf or ()), *(wanted.apt or ())))) if wanted else (),
+        images=images,
+    )
+
+
+def _source_facts(source: Source, sha256: Sha256) -> SourceFacts:
+    match source:
+        case LockedSdist(sdist=sdist):
+            return SourceFacts(kind="sdist", sha256=sha256, sdist=sdist)
+        case LockedCommit() as locked:
+            return SourceFacts(
+                kind="commit",
+                sha256=sha256,
+                repository=locked.git if locked.git.startswith("https:") else None,
+                commit=locked.commit,
+                ref=locked.ref,
+                subdirectory=locked.subdirectory,
+            )
+        case _:
+            return SourceFacts(kind="folder", sha256=sha256)
+
+
+def write_inside(facts: BuildFacts, target: BuildTarget, source: Path, unpacked: Path, dist_info: Path) -> None:
+    """Write into an unpacked wheel what it says of itself; RECORD is left for later.
+
+    Args:
+        facts: how it was built.
+        target: the build target that it was made for.
+        source: the folder of its source, patched.
+        unpacked: the folder with the wheel.
+        dist_info: its ``.dist-info`` in there.
+
+    Raises:
+        BuildError: one of its shared objects cannot be read, or its build backend used a name of ours.
+    """
+    try:
+        code = read_folder(unpacked)
+    except UnreadableError as error:
+        raise BuildError(f"{target.cell.id}: {error}") from None
+    if not licence_files((path.relative_to(unpacked).as_posix() for path in dist_info.rglob("*")), dist_info.name):
+        _copy_licences(dict.fromkeys((source / target.subdirectory, source)), dist_info / LICENCES)
+    told = replace(facts, compilers=tuple(sorted({text for each in code for text in each.compilers})))
+    try:
+        (dist_info / BUILD_FACTS).write_bytes(build_facts_bytes(told))
+        (dist_info / SBOMS).mkdir(exist_ok=True)
+        (dist_info / SBOMS / OWN_SBOM).write_bytes(_bill(told, target.package, code, unpacked, dist_info))
+    except (FileExistsError, IsADirectoryError) as error:
+        name = Path(error.filename).name
+        raise BuildError(f"{target.cell.id}: its build backend put something else in the place of {name}") from None
+
+
+def _bill(
+    facts: BuildFacts, package: Package, code: tuple[SharedObject, ...], unpacked: Path, dist_info: Path
+) -> bytes:
+    from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # noqa: PLC0415 - half a second
+
+    metadata = read_fields((dist_info / "METADATA").read_bytes())
+    members = {path.relative_to(unpacked).as_posix(): path for path in sorted(unpacked.rglob("*")) if path.is_file()}
+    return bill_bytes(
+        Bill(
+            project=package.name,
+            version=metadata["version"],
+            contents=sha256_of_bytes(record_of(unpacked, dist_info.name)),
+            licence=licence_in(metadata),
+            facts=facts,
+            patches=tuple(patch.read_bytes() for patch in package.patches),
+            bundled=tuple(
+                BundledLibrary(member=name, sha256=sha256_of(path))
+                for name, path in members.items()
+                if is_bundled(name)
+            ),
+            holds_cuda_runtime=any(each.holds_cuda_runtime for each in code),
+        )
+    )
+
+
+def _copy_licences(folders: Mapping[Path, None], destination: Path) -> None:
+    """Copy licence files of a source whose build backend left them out; most licences ask for that.
+
+    Args:
+        folders: where they may lie; of files of one name the first is taken.
+        destination: the folder ``licenses`` of the ``.dist-info``.
+    """
+    for folder in folders:
+        for path in sorted(folder.iterdir()):
+            is_small_file = path.is_file() and not path.is_symlink() and path.stat().st_size <= _LARGEST_LICENCE
+            if is_small_file and is_licence_file(path.name) and not (destination / path.name).exists():
+                destination.mkdir(exist_ok=True)
+                shutil.copyfile(path, destination / path.name)

@@ -1,0 +1,186 @@
+"""``wheelmill show``: what is in a wheel, and what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import typer
+
+from wheelmill.cli.shared.output import JsonOption, print_json
+from wheelmill.client.choose.contents import Code, WheelContents, contents_at, contents_behind
+from wheelmill.errors import UsageError
+from wheelmill.system.output import printable
+from wheelmill.system.plain_records import plain_of
+from wheelmill.system.units import size
+from wheelmill.wheel.build_facts import BuildFacts, SourceFacts
+from wheelmill.wheel.gpu_code import CARDS
+from wheelmill.wheel.sboms import Sbom
+from wheelmill.wheel.torch_need import torch_in_json, words_for
+
+_LARGEST: Final = 5
+"""Files that are shown for people; --json has all."""
+
+
+def show(
+    wheel: Annotated[str, typer.Argument(help="A wheel's file, or its URL.", metavar="WHEEL", show_default=False)],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is in a wheel, anybody's, and what it says of itself; nothing of it is run.
+
+    Of one on a server no more is read than that takes.
+    """
+    contents = _contents_of(wheel)
+    if as_json:
+        print_json("wheelmill.show/1", **_content(contents))
+        return
+    print(printable(f"{contents.name.project} {contents.name.version}"))  # noqa: T201 - the result
+    for heading, text in _lines(contents):
+        print(printable(f"  {heading:<13} {text}"))  # noqa: T201
+
+
+def _contents_of(wheel: str) -> WheelContents:
+    if urlsplit(wheel).scheme in ("http", "https"):
+        from wheelmill.web.client import Web  # noqa: PLC0415 - not for files
+
+        with Web() as web:
+            return contents_behind(wheel, web)
+    if not Path(wheel).is_file():
+        raise UsageError(f"expected a wheel's file or its URL, not {wheel!r}")
+    return contents_at(Path(wheel))
+
+
+def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
+    """What people read: a heading and a text."""
+    name = contents.name
+    yield "file", f"{contents.filename}, {size(contents.size)}"
+    if contents.sha256:
+        yield "sha256", contents.sha256
+    if contents.summary:
+        yield "summary", contents.summary.partition("\n")[0]
+    yield "for", ", ".join(sorted(map(str, name.tags)))
+    torch = f", {words_for(contents.torch)}" if contents.torch else ""
+    yield "built for", f"{name.built_for}{torch}"
+    yield "requires", ", ".join(_requirements(contents)) or "nothing"
+    yield "licence", _licence(contents)
+    if contents.code is None:
+        yield "code", "not read: more than is read from a server; download the wheel to see it"
+    else:
+        yield from _code_lines(contents.code)
+    if contents.bundled:
+        yield "bundled", ", ".join(contents.bundled)
+    if contents.built:
+        yield from _build_lines(contents.built)
+    for sbom in contents.sboms:
+        yield "SBOM", _sbom_line(sbom)
+    if not contents.sboms:
+        yield "SBOM", "none inside"
+    yield "files", f"{len(contents.files)}, {size(sum(contents.files.values()))} unpacked; the largest:"
+    largest = sorted(contents.files.items(), key=lambda each: (-each[1], each[0]))[:_LARGEST]
+    yield from (("", f"{size(each):>9}  {member}") for member, each in largest)
+
+
+def _requirements(contents: WheelContents) -> list[str]:
+    python = [f"Python {contents.requires_python}"] if contents.requires_python is not None else []
+    return [*python, *contents.requires_dist]
+
+
+def _licence(contents: WheelContents) -> str:
+    said = contents.licence or (contents.built.licence if contents.built else None) or "not stated"
+    return f"{said}; {', '.join(contents.licence_files) or 'no licence file inside'}"
+
+
+def _code_lines(code: Code) -> Iterator[tuple[str, str]]:
+    if not code.shared_objects:
+        yield "code", "none that is compiled"
+        return
+    files = "1 shared object" if code.shared_objects == 1 else f"{code.shared_objects} shared objects"
+    yield "code", f"{files}; {code.inside}"
+    if code.gpus:
+        yield "GPUs", "; ".join(f"{gpu} ({found}) {', '.join(CARDS[gpu])}" for gpu, found in code.gpus.items())
+    yield "needs", ", ".join(code.needed) or "no library from outside"
+    if code.holds_cuda_runtime:
+        yield "CUDA runtime", "linked in"
+    if code.compilers:
+        yield "compilers", ", ".join(code.compilers)
+
+
+def _build_lines(built: BuildFacts) -> Iterator[tuple[str, str]]:
+    yield "source", _source_line(built.source)
+    if built.patches:
+        yield "patches", ", ".join(f"{patch.file} (sha256 {patch.sha256})" for patch in built.patches)
+    torch = f", torch {built.torch}" if built.torch else ""
+    standard = f", C++{built.cxx_standard}" if built.cxx_standard else ""
+    yield "built with", f"CUDA toolkit {built.toolkit}{torch}, Python {built.python}{standard}"
+    yield "flags", " ".join(f"{name}={value!r}" for name, value in built.variables.items())
+    if built.images:
+        yield "built in", ", ".join(built.images)
+    yield "built by", f"wheelmill {built.wheelmill}"
+
+
+def _source_line(source: SourceFacts) -> str:
+    match source.kind:
+        case "sdist":
+            return f"{source.sdist}, sha256 {source.sha256}"
+        case "commit":
+            below = f", folder {source.subdirectory}" if source.subdirectory else ""
+            return f"{source.repository or 'a repository on disk'} at {source.commit} ({source.ref}){below}"
+        case "folder":
+            return f"a folder, sha256 of its files {source.sha256}"
+
+
+def _sbom_line(sbom: Sbom) -> str:
+    contained = [f"{each.name} {each.version or ''}".strip() for each in sbom.contained]
+    took_part = len(sbom.components) - len(contained)
+    return (
+        f"{sbom.member}: {sbom.form}; inside: {', '.join(contained) or 'nothing of others'}; for the build: {took_part}"
+    )
+
+
+def _content(contents: WheelContents) -> dict[str, object]:
+    """What programs read."""
+    name, code = contents.name, contents.code
+    label = name.built_for
+    return {
+        "filename": contents.filename,
+        "sha256": contents.sha256,
+        "size": contents.size,
+        "project": name.project,
+        "version": str(name.version),
+        "build": "".join(map(str, name.build)) or None,
+        "tags": sorted(map(str, name.tags)),
+        "cuda": str(label.cuda) if label.cuda else None,
+        "cuda_major": label.cuda_major,
+        **torch_in_json(contents.torch),
+        "summary": contents.summary,
+        "requires_python": contents.requires_python,
+        "requires_dist": list(contents.requires_dist),
+        "licence": contents.licence,
+        "licence_files": list(contents.licence_files),
+        "code": None if code is None else _code_content(code),
+        "bundled": list(contents.bundled),
+        "built": None if contents.built is None else asdict(contents.built),
+        "sboms": [asdict(sbom) for sbom in contents.sboms],
+        "files": dict(contents.files),
+    }
+
+
+def _code_content(code: Code) -> dict[str, object]:
+    inside = code.inside
+    return {
+        "shared_objects": code.shared_objects,
+        "sass": list(inside.sass),
+        "ptx": list(inside.ptx),
+        "gpus": {gpu.capability: {"runs": found, "cards": list(CARDS[gpu])} for gpu, found in code.gpus.items()},
+        "needed": list(code.needed),
+        "glibc": inside.glibc,
+        "cuda_major": inside.cuda_major,
+        "cxx11_abi": inside.cxx11_abi,
+        "torch_window": plain_of(inside.torch_window),
+        "holds_cuda_runtime": code.holds_cuda_runtime,
+        "compilers": list(code.compilers),
+    }

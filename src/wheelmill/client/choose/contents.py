@@ -1,0 +1,177 @@
+"""What a wheel holds and says of itself, here or on a server, whoever built it."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urldefrag, urlsplit
+
+from wheelmill.client.choose.look import code_in, describe_code
+from wheelmill.client.records import Inside
+from wheelmill.errors import NetworkError, UnreadableError, UsageError
+from wheelmill.names import Architecture, Sha256, TorchNeed
+from wheelmill.wheel.archive import check_archive, open_archive, read_member
+from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, BuildFacts, read_build_facts
+from wheelmill.wheel.elf import SharedObject, read_members
+from wheelmill.wheel.gpu_code import CARDS, code_for
+from wheelmill.wheel.libraries import is_bundled
+from wheelmill.wheel.licence import licence_files, licence_in
+from wheelmill.wheel.metadata import dist_info_of, metadata_in, read_fields, read_metadata
+from wheelmill.wheel.name import WheelFile, WheelName, wheel_behind
+from wheelmill.wheel.sboms import Sbom, sboms_in
+from wheelmill.wheel.torch_links import window_of
+from wheelmill.wheel.torch_need import needed_torch
+
+if TYPE_CHECKING:
+    from wheelmill.web.client import Web
+
+_MOST_CODE: Final = 64 << 20
+"""Bytes of compiled code, packed, that are read from a server."""
+_MOST_READ: Final = 96 << 20
+"""Bytes of a wheel on a server in all."""
+_PIECE: Final = 1 << 20
+"""Bytes that a server is asked for at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code:
+    """What the shared objects of a wheel show."""
+
+    inside: Inside
+    """For what they were compiled, and what they need."""
+    shared_objects: int
+    needed: tuple[str, ...]
+    """Libraries that are not in the wheel: ``libcudart.so.13``."""
+    holds_cuda_runtime: bool
+    """Whether the CUDA runtime is linked into one of them."""
+    compilers: tuple[str, ...]
+    """As they call themselves: ``GCC: (Debian 12.2.0-14) 12.2.0``."""
+
+    @property
+    def gpus(self) -> Mapping[Architecture, str]:
+        """The GPUs that it runs on: with ``machine code``, or with ``PTX`` that the driver compiles."""
+        sass, ptx = (tuple(map(Architecture.parse, each)) for each in (self.inside.sass, self.inside.ptx))
+        return {gpu: found for gpu in CARDS if (found := code_for(gpu, sass, ptx))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelContents:
+    """One wheel, read."""
+
+    filename: str
+    name: WheelName
+    sha256: Sha256 | None
+    """None for a wheel on a server, of which not every byte was read."""
+    size: int
+    """Bytes."""
+    summary: str | None
+    requires_python: str | None
+    requires_dist: tuple[str, ...]
+    licence: str | None
+    licence_files: tuple[str, ...]
+    code: Code | None
+    """None where it has more than is read from a server."""
+    built: BuildFacts | None
+    """How it was built; None where it does not say it."""
+    sboms: tuple[Sbom, ...]
+    files: Mapping[str, int]
+    """The bytes of each member, unpacked."""
+    bundled: tuple[str, ...]
+    """Libraries of others that lie in it."""
+
+    @property
+    def torch(self) -> TorchNeed | None:
+        """What it needs of torch, by its name, else by its METADATA."""
+        return self.name.built_for.torch or needed_torch(self.requires_dist)
+
+
+def contents_at(path: Path) -> WheelContents:
+    """Read a wheel on this disk.
+
+    Raises:
+        UnreadableError: it is none, or none that installers should be given.
+    """
+    name = WheelName.parse(path.name)
+    if findings := check_archive(path):
+        raise UnreadableError(f"{path.name}: {'; '.join(finding.detail for finding in findings)}")
+    file = WheelFile.at(path)
+    with path.open("rb") as opened, open_archive(opened) as archive:
+        code = read_members(archive, archive.infolist())
+        return _contents(archive, path.name, name, code, sha256=file.sha256, size=file.size)
+
+
+def contents_behind(url: str, web: Web) -> WheelContents:
+    """Read a wheel on a server, by ranges of its bytes.
+
+    Raises:
+        UsageError: the URL is not that of a wheel.
+        NetworkError: the server does not give what is asked for.
+        UnreadableError: it is no wheel.
+    """
+    from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
+
+    address = urldefrag(url).url
+    if (name := wheel_behind(address)) is None:
+        raise UsageError(f"expected the URL of a wheel, which ends in its file name, not {url}")
+    try:
+        file = RangeFile(web, address, piece=_PIECE, budget=_MOST_READ)
+        with open_archive(file) as archive:
+            code = code_in(archive, most=_MOST_CODE)
+            return _contents(
+                archive, unquote(urlsplit(address).path).rpartition("/")[2], name, code, sha256=None, size=file.size
+            )
+    except NetworkError as error:
+        raise NetworkError(f"{address}: {error}", hint="download it, and show the file", status=error.status) from None
+
+
+def _contents(
+    archive: zipfile.ZipFile,
+    filename: str,
+    name: WheelName,
+    code: tuple[SharedObject, ...] | None,
+    *,
+    sha256: Sha256 | None,
+    size: int,
+) -> WheelContents:
+    dist_info, content = dist_info_of(archive), metadata_in(archive)
+    metadata, fields = read_metadata(content), read_fields(content)
+    members = {each.filename: each.file_size for each in archive.infolist() if not each.is_dir()}
+    return WheelContents(
+        filename=filename,
+        name=name,
+        sha256=sha256,
+        size=size,
+        summary=fields.get("summary"),
+        requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
+        requires_dist=tuple(map(str, metadata.requires_dist or ())),
+        licence=licence_in(fields),
+        licence_files=licence_files(members, dist_info),
+        code=_code(code) if code is not None else None,
+        built=_build_facts_in(archive, f"{dist_info}/{BUILD_FACTS}"),
+        sboms=tuple(sboms_in(archive, dist_info)),
+        files=members,
+        bundled=tuple(sorted(filter(is_bundled, members))),
+    )
+
+
+def _code(shared_objects: tuple[SharedObject, ...]) -> Code:
+    own = {each.name.rpartition("/")[2] for each in shared_objects} | {each.soname for each in shared_objects}
+    needed = {library for each in shared_objects for library in each.needed}
+    return Code(
+        inside=describe_code(shared_objects, window_of(shared_objects)),
+        shared_objects=len(shared_objects),
+        needed=tuple(sorted(needed - own)),
+        holds_cuda_runtime=any(each.holds_cuda_runtime for each in shared_objects),
+        compilers=tuple(sorted({text for each in shared_objects for text in each.compilers})),
+    )
+
+
+def _build_facts_in(archive: zipfile.ZipFile, member: str) -> BuildFacts | None:
+    """How a wheel says that it was built; what cannot be read says nothing."""
+    try:
+        return read_build_facts(read_member(archive, member, MAX_BUILD_FACTS))
+    except UnreadableError:
+        return None

@@ -1,0 +1,202 @@
+"""A bill of materials for a wheel: what it was made from, with what, and what is in it, as CycloneDX 1.6 JSON.
+
+It lies in the wheel's ``.dist-info/sboms`` (PEP 770). Components of scope ``excluded`` took part in the build and are
+not in the wheel.
+
+https://cyclonedx.org/docs/1.6/json/
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Final
+
+from cyclonedx.model import AttachedText, Encoding, HashAlgorithm, HashType, XsUri
+from cyclonedx.model.bom import Bom, BomMetaData
+from cyclonedx.model.component import (
+    Component,
+    ComponentScope,
+    ComponentType,
+    Diff,
+    Patch,
+    PatchClassification,
+    Pedigree,
+)
+from cyclonedx.model.license import DisjunctiveLicense, LicenseExpression
+from cyclonedx.model.tool import ToolRepository
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
+
+from wheelmill.names import Sha256
+from wheelmill.wheel.archive import SOURCE_DATE_EPOCH
+from wheelmill.wheel.build_facts import BuildFacts
+from wheelmill.wheel.licence import spdx_expression
+
+_CUDA_LICENCE: Final = XsUri("https://docs.nvidia.com/cuda/eula/")
+_PATCH: Final = "text/x-diff"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundledLibrary:
+    """A library that lies in the wheel for itself."""
+
+    member: str
+    """Its path in the wheel."""
+    sha256: Sha256
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bill:
+    """What there is to say of a wheel."""
+
+    project: str
+    version: str
+    """With its label."""
+    contents: Sha256
+    """Of all else that is in the wheel, or of the whole of it: what tells this bill from all others."""
+    licence: str | None
+    """As METADATA says it."""
+    facts: BuildFacts | None
+    """How it was built; None for a wheel that was not built here."""
+    patches: tuple[bytes, ...] = ()
+    """Their texts, in the order of the facts."""
+    bundled: tuple[BundledLibrary, ...]
+    holds_cuda_runtime: bool
+
+
+def bill_bytes(bill: Bill) -> bytes:
+    """Write a bill of materials; the same wheel gives the same bytes."""
+    facts = bill.facts
+    itself = Component(
+        name=bill.project,
+        version=bill.version,
+        bom_ref="the wheel",
+        licenses=_licences((facts.licence if facts else None) or bill.licence),
+        purl=_address(bill.project, bill.version) if facts is None or facts.on_package_index else None,
+        pedigree=_pedigree(facts, bill.patches) if facts else None,
+    )
+    contained = [*_bundled(bill), *_linked(bill)]
+    used = list(_used(facts)) if facts else []
+    for number, component in enumerate((*contained, *used), start=1):
+        component.bom_ref.value = f"{number}: {component.name}"  # the library's own are random
+    tools = [Component(type=ComponentType.APPLICATION, name="wheelmill", version=facts.wheelmill)] if facts else []
+    for tool in tools:
+        tool.bom_ref.value = tool.name
+    written = Bom(
+        serial_number=uuid.uuid5(uuid.NAMESPACE_OID, bill.contents),
+        metadata=BomMetaData(
+            component=itself,
+            timestamp=datetime.fromtimestamp(SOURCE_DATE_EPOCH, UTC),
+            tools=ToolRepository(components=tools),
+        ),
+        components=[*contained, *used],
+    )
+    written.register_dependency(itself, contained)
+    with warnings.catch_warnings(
+        action="ignore", category=UserWarning
+    ):  # says that what has nothing in it lacks dependencies
+        return JsonV1Dot6(written).output_as_string(indent=2).encode() + b"\n"
+
+
+def _licences(licence: str | None) -> list[LicenseExpression | DisjunctiveLicense]:
+    if licence is None:
+        return []
+    expression = spdx_expression(licence)
+    return [LicenseExpression(expression) if expression else DisjunctiveLicense(name=licence)]
+
+
+def _pedigree(facts: BuildFacts, patches: tuple[bytes, ...]) -> Pedigree:
+    """The source that was compiled, with the patches that it got."""
+    return Pedigree(ancestors=[_source_of(facts)], patches=map(_patch, patches))
+
+
+def _patch(text: bytes) -> Patch:
+    content = AttachedText(content=base64.b64encode(text).decode(), content_type=_PATCH, encoding=Encoding.BASE_64)
+    return Patch(type=PatchClassification.UNOFFICIAL, diff=Diff(text=content))
+
+
+def _source_of(facts: BuildFacts) -> Component:
+    """The source before patches; one that is a folder of somebody's has no address."""
+    source = facts.source
+    purl = None
+    if source.kind == "sdist":
+        purl = _address(facts.project, facts.version, {"file_name": source.sdist or ""})
+    elif source.repository:
+        qualifiers = {"vcs_url": f"git+{source.repository}@{source.commit}"}
+        purl = PackageURL("generic", None, facts.project, facts.version, qualifiers, source.subdirectory)
+    return Component(
+        name=facts.project, version=facts.version, bom_ref="the source", purl=purl, hashes=_hashes(source.sha256)
+    )
+
+
+def _bundled(bill: Bill) -> Iterator[Component]:
+    for library in bill.bundled:
+        yield Component(
+            type=ComponentType.FILE,
+            name=library.member,
+            description=PurePosixPath(library.member).name,
+            scope=ComponentScope.REQUIRED,
+            hashes=_hashes(library.sha256),
+        )
+
+
+def _linked(bill: Bill) -> Iterator[Component]:
+    """What the linker put in: nvcc links the CUDA runtime statically unless it is told otherwise."""
+    if bill.holds_cuda_runtime:
+        yield Component(
+            name="cuda-runtime-static",
+            description="libcudart_static.a of the CUDA toolkit",
+            version=bill.facts.toolkit if bill.facts else None,
+            scope=ComponentScope.REQUIRED,
+            licenses=[DisjunctiveLicense(name="NVIDIA CUDA Toolkit EULA", url=_CUDA_LICENCE)],
+        )
+
+
+def _used(facts: BuildFacts) -> Iterator[Component]:
+    """What the build took place with."""
+    for name, version in (("cpython", facts.python), ("cuda-toolkit", facts.toolkit)):
+        yield _tool(name, version)
+    for text in facts.compilers:
+        yield _compiler(text)
+    for pinned in facts.build_requirements:
+        project, _, version = pinned.partition("==")
+        yield Component(name=project, version=version, purl=_address(project, version), scope=ComponentScope.EXCLUDED)
+    for name in facts.system_packages:
+        yield _tool(name, None)
+    for image in facts.images:
+        reference, _, digest = image.partition("@sha256:")
+        yield Component(
+            type=ComponentType.CONTAINER, name=reference, scope=ComponentScope.EXCLUDED, hashes=_hashes(digest)
+        )
+
+
+def _compiler(text: str) -> Component:
+    """``GCC: (Debian 12.2.0-14) 12.2.0``, perhaps with a date behind it; of others all of it is the name."""
+    name, _, rest = text.partition(": (")
+    _, _, version = rest.partition(") ")
+    return _tool(name, version.split()[0], text) if version.strip() else _tool(text, None)
+
+
+def _tool(name: str, version: str | None, description: str | None = None) -> Component:
+    return Component(
+        type=ComponentType.APPLICATION,
+        name=name,
+        version=version,
+        description=description,
+        scope=ComponentScope.EXCLUDED,
+    )
+
+
+def _address(project: str, version: str, qualifiers: dict[str, str] | None = None) -> PackageURL:
+    """The package URL of a Python distribution: https://github.com/package-url/purl-spec."""
+    return PackageURL("pypi", None, project, version, qualifiers)
+
+
+def _hashes(sha256: str) -> list[HashType]:
+    return [HashType(alg=HashAlgorithm.SHA_256, content=sha256)]

@@ -1,0 +1,98 @@
+"""``wheelmill show``: a wheel of anybody's, on disk and on a server."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.integration.conftest import Command
+from tests.page_server import Answer, PageServer, in_pieces
+from tests.shared_objects import EXTENSION, compiled
+from tests.wheels import write_wheel
+
+NAME = "demo-1.0+cu130torch2.11-cp312-cp312-manylinux_2_28_x86_64.whl"
+DIST_INFO = "demo-1.0+cu130torch2.11.dist-info"
+METADATA = """Metadata-Version: 2.4
+Name: demo
+Version: 1.0+cu130torch2.11
+Summary: Adds
+License-Expression: MIT
+Requires-Python: >=3.10
+Requires-Dist: torch==2.11.*
+"""
+BILL = {"bomFormat": "CycloneDX", "specVersion": "1.4", "components": [{"name": "zlib", "version": "1.3"}]}
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    """A wheel that another program than ours built."""
+    runtime = compiled(tmp_path / "libcudart.so.13", "", "-Wl,-soname,libcudart.so.13")
+    files = {
+        "demo/_C.so": compiled(tmp_path / "_C.so", EXTENSION, runtime).read_bytes(),
+        "demo.libs/libz-0123abcd.so": compiled(tmp_path / "z.so", "").read_bytes(),
+        f"{DIST_INFO}/licenses/LICENSE": b"You may.",
+        f"{DIST_INFO}/sboms/auditwheel.cdx.json": json.dumps(BILL).encode(),
+    }
+    return write_wheel(tmp_path / NAME, metadata=METADATA, files=files)
+
+
+def test_people_read_what_a_stranger_wants_to_know(wheelmill: Command, wheel: Path) -> None:
+    lines = [line.split(None, 1) for line in wheelmill("show", wheel).stdout.splitlines()]
+    told = {words[0]: words[1] for words in lines if len(words) == 2}
+    assert told["demo"] == "1.0+cu130torch2.11"
+    assert told["built"] == "for     CUDA 13.0, torch 2.11"
+    assert told["requires"] == "Python >=3.10, torch==2.11.*"
+    assert told["licence"] == f"MIT; {DIST_INFO}/licenses/LICENSE"
+    assert "machine code for sm_90" in told["code"]
+    assert "9.0 (machine code) H100" in told["GPUs"]
+    assert "libcudart.so.13" in told["needs"]
+    assert told["compilers"].startswith("GCC: ")
+    assert told["SBOM"].endswith("auditwheel.cdx.json: CycloneDX 1.4; inside: zlib 1.3; for the build: 0")
+
+
+def test_a_file_and_its_url_say_the_same_but_for_the_hash(wheelmill: Command, wheel: Path, server: PageServer) -> None:
+    server.pages[f"/{NAME.replace('+', '%2B')}"] = in_pieces(wheel.read_bytes())
+    here = json.loads(wheelmill("show", wheel, "--json").stdout)
+    there = json.loads(wheelmill("show", f"{server.url}/{NAME.replace('+', '%2B')}#sha256=00", "--json").stdout)
+    assert here["schema"] == "wheelmill.show/1"
+    assert (here["cuda"], here["torch"], here["code"]["sass"]) == ("13.0", "2.11", ["9.0"])
+    assert here["bundled"] == ["demo.libs/libz-0123abcd.so"]
+    assert there == here | {"sha256": None}
+
+
+def test_a_server_that_gives_no_pieces_is_told_with_what_to_do(
+    wheelmill: Command, wheel: Path, server: PageServer
+) -> None:
+    server.pages["/demo-1.0-py3-none-any.whl"] = Answer(wheel.read_bytes(), headers={})
+    refused = wheelmill("show", f"{server.url}/demo-1.0-py3-none-any.whl", exit_code=10)
+    assert "the server ignores ranges" in refused.stderr
+    assert "hint: download it" in refused.stderr
+
+
+@pytest.mark.parametrize("place", ["nothing.whl", "http://127.0.0.1:9/simple/", "ftp://127.0.0.1/x.whl"])
+def test_what_is_neither_a_wheel_s_file_nor_its_url_is_refused(place: str, wheelmill: Command) -> None:
+    assert "expected" in wheelmill("show", place, exit_code=2).stderr
+
+
+def test_a_file_that_is_no_wheel_is_refused(wheelmill: Command, tmp_path: Path) -> None:
+    (tmp_path / "demo-1.0-py3-none-any.whl").write_bytes(b"no")
+    assert "not a readable zip" in wheelmill("show", "demo-1.0-py3-none-any.whl", exit_code=9).stderr
+    (tmp_path / "demo.zip").write_bytes(b"no")
+    wheelmill("show", "demo.zip", exit_code=9)
+
+
+def test_what_it_says_of_itself_reaches_no_terminal_raw(wheelmill: Command, tmp_path: Path) -> None:
+    bill = {**BILL, "components": [{"name": "\x1b[2J::error::x"}]}
+    files = {f"{DIST_INFO}/sboms/x.json": json.dumps(bill).encode()}
+    write_wheel(tmp_path / NAME, metadata=METADATA.replace("Adds", "\x1b[2J"), files=files)
+    done = wheelmill("show", NAME)
+    assert "\x1b" not in done.stdout
+    assert "\\x1b[2J::error" in done.stdout
+
+
+def test_facts_of_a_build_that_are_none_say_nothing(wheelmill: Command, wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name: archive.read(name) for name in archive.namelist() if DIST_INFO not in name}
+    write_wheel(tmp_path / NAME, metadata=METADATA, files={**files, f"{DIST_INFO}/wheelmill-build.json": b'{"a": 1}'})
+    assert json.loads(wheelmill("show", NAME, "--json").stdout)["built"] is None

@@ -1,0 +1,41 @@
+"""Bills of materials that anybody put into a wheel."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.wheels import write_wheel
+from wheelmill.errors import UnreadableError
+from wheelmill.wheel.sboms import MAX_SBOM, SbomComponent, read_sbom, sboms_in
+
+DIST_INFO = "demo-1.0.dist-info"
+
+
+def test_both_forms_are_read() -> None:
+    components = [{"name": "zlib", "version": "1.3", "type": "library"}, {"name": "gcc", "scope": "excluded"}]
+    cyclone = {"bomFormat": "CycloneDX", "specVersion": "1.4", "components": components}
+    found = read_sbom("x", json.dumps(cyclone).encode())
+    assert (found.form, found.contained) == ("CycloneDX 1.4", (SbomComponent(name="zlib", version="1.3"),))
+    spdx = {"spdxVersion": "SPDX-2.3", "packages": [{"name": "zlib", "versionInfo": "1.3"}]}
+    assert read_sbom("x", json.dumps(spdx).encode()).components == found.contained
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b'{"bomFormat": 1}', b"[" * 100_000])
+def test_what_is_neither_is_refused(content: bytes) -> None:
+    with pytest.raises(UnreadableError):
+        read_sbom("x", content)
+
+
+def test_one_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    good = b'{"spdxVersion": "SPDX-2.3"}'
+    files = {"a.json": b"no", "b.json": b" " * (MAX_SBOM + 1), "c.spdx.json": good}
+    wheel = write_wheel(
+        tmp_path / "demo-1.0-py3-none-any.whl",
+        files={f"{DIST_INFO}/sboms/{name}": content for name, content in files.items()},
+    )
+    with zipfile.ZipFile(wheel) as archive:
+        forms = [each.form for each in sboms_in(archive, DIST_INFO)]
+    assert forms[2] == "SPDX-2.3"
+    assert all(form.startswith("cannot be read") for form in forms[:2])
