@@ -77,8 +77,7 @@ function compare(one, other) {
 
 // A version keeps its address when newer ones have pushed it off the page.
 function follow() {
-  const version = decodeURIComponent(location.hash.slice(1));
-  const there = document.getElementById(version);
+  const there = document.getElementById(named());
   if (there?.matches(".contents li")) location.replace(there.querySelector("a").href);
 }
 

@@ -210,7 +210,7 @@ function notesOn(row, choice, data) {
   if (!how && (row.sass.length || row.ptx.length)) notes.push(`It has code for compute capability ${architectures(row)}.`);
   if (!how && !row.sass.length && !row.ptx.length) notes.push("Which GPUs it has code for is not known.");
   if (row.anyTorch) notes.push(`Any torch from ${row.torches[0]} for CUDA ${row.cuda ?? cuda} will do: install it first.`);
-  else if (row.torches) notes.push(`Install torch ${row.torches[0]} for CUDA ${row.cuda ?? cuda} first: the wheel is linked to it.`);
+  else if (row.torches) notes.push(`Install torch ${row.torches[0]} for CUDA ${row.cuda ?? cuda} first: the wheel is built for it.`);
   const needs = row.glibc ? [`glibc ${row.glibc}`] : [];
   const driver = driverFor(row, choice, data);
   if (driver) needs.push(`NVIDIA driver ${driver}`);

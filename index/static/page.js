@@ -54,6 +54,21 @@ function nameFiles() {
   }
 }
 
+// What the address names on this page; nothing where that is no text.
+function named() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+}
+
+// A version or a wheel keeps its address when others have pushed it to a further page.
+function goOn() {
+  const next = document.querySelector("a[rel=next]");
+  if (next && named() && !document.getElementById(named())) location.replace(next.href + location.hash);
+}
+
 // A script of this site, which works from a disk too: there a page may fetch nothing.
 function load(address) {
   return new Promise((resolve, reject) => {
@@ -141,4 +156,6 @@ class Search {
 nameAddresses();
 nameFiles();
 addCopyButtons(document);
+addEventListener("hashchange", goOn);
+goOn();
 new Search(document.querySelector("[role=search]"));

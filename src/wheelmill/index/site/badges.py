@@ -29,6 +29,11 @@ class Badge:
     """White text can be read on it."""
 
     @property
+    def words(self) -> str:
+        """``CUDA wheels: 2.8.3, torch 2.11``."""
+        return f"{_LABEL}: {self.message}"
+
+    @property
     def json(self) -> bytes:
         """For an endpoint badge (https://shields.io/badges/endpoint-badge)."""
         colour = self.colour.removeprefix("#")
@@ -39,14 +44,14 @@ class Badge:
         """A picture that needs no other host."""
         texts = (_LABEL, self.message)
         left, right = (round(sum(_NARROW.get(letter, _LETTER) for letter in text)) + _PADDING for text in texts)
-        said = escape(": ".join(texts))
         words = "".join(
             f'<text x="{middle}" y="14" textLength="{width - _PADDING}">{escape(text)}</text>'
             for text, middle, width in zip(texts, (left / 2, left + right / 2), (left, right), strict=True)
         )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img">'
-            f'<title>{said}</title><clipPath id="r"><rect width="{left + right}" height="20" rx="3"/></clipPath>'
+            f"<title>{escape(self.words)}</title>"
+            f'<clipPath id="r"><rect width="{left + right}" height="20" rx="3"/></clipPath>'
             f'<g clip-path="url(#r)"><rect width="{left}" height="20" fill="#3f444b"/>'
             f'<rect x="{left}" width="{right}" height="20" fill="{self.colour}"/></g>'
             '<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'

@@ -28,6 +28,8 @@ class Tried:
     wheels: int
     examined: int
     """Those with a certificate."""
+    built: int
+    """Those of which it is known how they were built."""
     imported: int
     """Those that were installed and imported wherever they were tried."""
     ran: int
@@ -42,6 +44,7 @@ class Tried:
         return cls(
             wheels=len(files),
             examined=len(kept),
+            built=sum(each.provenance is not None for each in kept),
             imported=sum(bool(each.clean_rooms) and all(room.imported for room in each.clean_rooms) for each in kept),
             ran=sum(any(room.gpus for room in each.clean_rooms) for each in kept),
             allowed=sum(any(finding.reason for finding in each.findings) for each in kept),

@@ -1,4 +1,4 @@
-"""Pages beside those of packages: the matrix, what is new and its feeds, builds that failed, badges."""
+"""Pages beside those of packages: the matrix, what is new and its feeds, builds that failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from jinja2 import Environment
 
 from wheelmill.index.render import Page
 from wheelmill.index.site.addresses import package_folder, page_number
-from wheelmill.index.site.badges import badge_of
 from wheelmill.index.site.coverage import Coverage
 from wheelmill.index.site.failures import Failures
 from wheelmill.index.site.feed import FEED, feed_of
@@ -48,9 +47,6 @@ def more_pages(
     failed = templates.get_template("site/failures.html")
     for project, of_project in groups.items():
         folder = package_folder(project)
-        badge = badge_of(project, groups, torches)
-        yield f"{folder}badge.svg", [badge.svg]
-        yield f"{folder}badge.json", [badge.json]
         own = news_of({project: of_project})
         yield f"{folder}{FEED}", [feed_of(own, title=project, page=folder, root="../../", site_url=site_url)]
         if project in failures:

@@ -66,11 +66,11 @@ class Wheels:
 
     @cached_property
     def torches(self) -> tuple[str, ...]:
-        """What wheels need of torch: ``torch 2.8 to 2.11``, and every range, ``any torch from 2.10``."""
+        """What wheels need of torch: ``torch 2.6, 2.8 to 2.11``, and every range, ``any torch from 2.10``."""
         needed = sorted({group.kind.torch for group in self.groups}, key=age_of)
         exact = [torch for torch in needed if isinstance(torch, TorchVersion)]
         ranges = [words_for(torch) for torch in needed if isinstance(torch, StableTorch)]
-        return (*([f"torch {span(exact)}"] if exact else []), *ranges)
+        return (*([f"torch {runs_of(exact)}"] if exact else []), *ranges)
 
     @cached_property
     def platforms(self) -> tuple[str, ...]:
@@ -129,9 +129,16 @@ def by_topic(packages: Sequence[PackagePage]) -> Mapping[str, Sequence[PackagePa
     return {title: those for title, those in {**titled, **rest}.items() if those}
 
 
-def span(versions: Sequence[object]) -> str:
-    """``2.8 to 2.11``: the first and the last."""
-    return str(versions[0]) if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+def runs_of(torches: Sequence[TorchVersion]) -> str:
+    """``2.6, 2.8 to 2.11``: of releases, ascending, that follow one another, the first and the last."""
+    runs: list[list[TorchVersion]] = []
+    for torch in torches:
+        last = runs[-1][-1] if runs else None
+        if last == TorchVersion(torch.major, torch.minor - 1) and not torch.is_candidate:
+            runs[-1].append(torch)
+        else:
+            runs.append([torch])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
 
 
 def package_pages(

@@ -7,6 +7,7 @@ from itertools import chain
 
 from wheelmill.index.render import Page
 from wheelmill.index.site.addresses import package_folder
+from wheelmill.index.site.badges import badge_of
 from wheelmill.index.site.coverage import planned_coverage
 from wheelmill.index.site.failures import failures_of
 from wheelmill.index.site.finder import finder_data
@@ -47,13 +48,17 @@ def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None) -> Ite
     files = [file for file in chain(*site.projects.values()) if file.yanked is None]
     failures = failures_of(catalogue)
     histories = histories_of(groups, catalogue.downloads if catalogue else {})
+    badges = {project: badge_of(project, groups, site.torches) for project in projects}
     templates = templates_for(site.torches, frozenset(projects))
-    templates.globals |= {"failed": failures.keys(), "histories": histories}
+    templates.globals |= {"failed": failures.keys(), "histories": histories, "badges": badges}
     yield from first_pages(packages, files, site.torches, finder_data(groups, site.torches, catalogue), templates)
     wheel_pages = WheelPages(templates, projects)
     for package in packages:
         yield from pages_of_package(package, coverage, templates, wheel_pages)
     yield from more_pages(groups, site.torches, coverage, failures, templates=templates, site_url=site_url)
+    for project, badge in badges.items():
+        yield f"{package_folder(project)}badge.svg", [badge.svg]
+        yield f"{package_folder(project)}badge.json", [badge.json]
     for project, history in histories.items():
         yield f"{package_folder(project)}history.svg", [history.svg]
     for file in sorted((resources.INDEX / "static").iterdir()):

@@ -27,7 +27,7 @@ WORDS: Final[Mapping[State, str]] = {
     State.BUILT: "built",
     State.MISSING: "not built yet",
     State.FAILED: "build failed",
-    State.SKIPPED: "cannot be built",
+    State.SKIPPED: "not planned",
 }
 Trees = Mapping[CudaVersion, Sequence[TorchVersion]]
 """The torches that have a tree, by CUDA."""

@@ -86,19 +86,21 @@ class WheelPages:
             wheels = sorted(((_place_of(file.name.tags), file.filename, file) for file in alike), key=itemgetter(0, 1))
             listed = [(place, file) for place, _, file in wheels]
             for number, first in enumerate(range(0, len(listed), MAX_WHEELS), start=1):
-                yield self._page(package, version, exact, listed[first : first + MAX_WHEELS], number)
+                content = self._content(package, exact, listed[first : first + MAX_WHEELS])
+                content += _ways(number, more=first + MAX_WHEELS < len(listed))
+                yield self._page(package.name, version, exact, number, content)
 
-    def _page(self, package: PackagePage, version: str, exact: str, wheels: _Wheels, number: int) -> Page:
+    def _page(self, project: ProjectName, version: str, exact: str, number: int, content: str) -> Page:
         folder = wheels_folder(version, exact)
-        path = f"{package_folder(package.name)}{version}/{folder}{page_number(number)}index.html"
+        path = f"{package_folder(project)}{version}/{folder}{page_number(number)}index.html"
         parts = {
-            "project": package.name,
+            "project": project,
             "version": escape(version),
             "folder": in_url(version),
             "label": escape(folder.removesuffix("/")),
             "exact": escape(exact),
             "name": escape(exact).replace("+", "+<wbr>"),
-            "content": self._content(package, exact, wheels),
+            "content": content,
         }
         text = self._shell if number == 1 else self._deeper
         for name, part in parts.items():
@@ -128,6 +130,14 @@ class WheelPages:
             f"The installer takes the wheel for your Python and system.</p>\n{table_of(facts)}\n"
             f'<p class="alone"><a href="#main">All wheels of this label</a></p>\n'
         ) + "\n".join(sections)
+
+
+def _ways(number: int, *, more: bool) -> str:
+    """Links to the pages before and after one; nothing where it is the only one."""
+    base = "../" if number > 1 else ""
+    before = [f'<a href="{base}{page_number(number - 1)}">Wheels before these</a>'] if number > 1 else []
+    after = [f'<a href="{base}{page_number(number + 1)}" rel="next">Wheels after these</a>'] if more else []
+    return f"\n<p>{' '.join(before + after)}</p>" if before or after else ""
 
 
 def _evidence_of(file: IndexFile) -> ListedEvidence | None:

@@ -16,11 +16,11 @@ from tests.unit.index.conftest import EVERY_KIND, Release, rendered
 from tests.unit.plan.examples import CONFIG
 from wheelmill.config.model import Config, Listing, Status, StatusEntry, Yanked
 from wheelmill.index.collect import site_of_folder, site_of_releases
-from wheelmill.index.site.packages import span
+from wheelmill.index.site.packages import runs_of
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.write import write_site
-from wheelmill.names import ProjectName, project_name
+from wheelmill.names import ProjectName, TorchVersion, project_name
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters
 from wheelmill.wheel.name import WheelName
@@ -176,5 +176,14 @@ def test_pages_say_that_any_torch_of_a_range_will_do(release: Release) -> None:
     assert "torch 2.11, any torch from 2.10 · CUDA 13.0" in pages["index.html"].decode()
 
 
-def test_spans() -> None:
-    assert (span(["2.8"]), span(["2.8", "2.9", "2.11"])) == ("2.8", "2.8 to 2.11")
+@pytest.mark.parametrize(
+    ("torches", "words"),
+    [
+        ("2.8", "2.8"),
+        ("2.9 2.10 2.11", "2.9 to 2.11"),
+        ("2.6 2.8 2.9 2.11", "2.6, 2.8 to 2.9, 2.11"),
+        ("2.15 2.16rc1 3.0", "2.15, 2.16rc1, 3.0"),
+    ],
+)
+def test_torches_without_wheels_are_not_in_a_run(torches: str, words: str) -> None:
+    assert runs_of([*map(TorchVersion.parse, torches.split())]) == words
