@@ -494,7 +494,7 @@ def test_without_javascript_addresses_and_packages_are_there(
     page.get_by_text("The index of each CUDA and torch").click()
     address = page.get_by_role("link", name="torch 2.10").evaluate("link => link.href")
     page.get_by_role("link", name="demo", exact=True).click()
-    command = page.locator("pre code", has_text="ADDRESS").inner_text()
+    command = page.locator("pre code", has_text="pip install").inner_text()
     expect(page.get_by_role("heading", name="demo 1.0", exact=True)).to_be_visible()
     page.locator("tr[data-cuda='12.8'][data-torch='2.10']").get_by_role("link").click()
     expect(page.get_by_text("demo==1.0+cu128torch2.10")).to_be_visible()
