@@ -81,6 +81,18 @@ def test_installers_find_wheels_by_the_address_of_the_s3_api(
     assert {NAME, f"{NAME}.metadata"} >= set(asked) >= {NAME}
 
 
+@pytest.mark.parametrize(
+    "tool",
+    [
+        ["pip", "install", "--no-cache-dir", "--uploaded-prior-to", "2100-01-01T00:00:00Z"],
+        ["uv", "pip", "install", "--no-cache", "--exclude-newer", "2100-01-01T00:00:00Z"],
+    ],
+    ids=["pip", "uv"],
+)
+def test_installers_are_told_upload_times_by_the_pages_in_json(site: str, tool: list[str], tmp_path: Path) -> None:
+    install(tool, tmp_path / "installed", f"{site}cu130/simple/v1%2Bjson/")
+
+
 @pytest.mark.usefixtures("site")
 def test_a_raw_plus_in_a_path_is_a_space_and_the_index_has_none(tmp_path: Path) -> None:
     (url,) = listed(tmp_path).values()
@@ -97,6 +109,8 @@ def test_objects_of_a_site_have_their_types_and_are_asked_for_again(site: str) -
         "simple/demo/": "text/html; charset=utf-8",
         "simple/demo/index.html": "text/html; charset=utf-8",
         "simple/demo/index.json": "application/vnd.pypi.simple.v1+json",
+        "simple/v1%2Bjson/": "application/vnd.pypi.simple.v1+json",
+        "simple/v1%2Bjson/demo/": "application/vnd.pypi.simple.v1+json",
         "wheels.json": "application/json",
         "index.html": "text/html; charset=utf-8",
     }

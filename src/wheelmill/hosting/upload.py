@@ -1,9 +1,11 @@
 """A site in a bucket: what differs is sent, what a site no longer has is removed, and nothing else is touched.
 
 Hosts in front of a bucket look for ``index.html`` in a folder, or they do not: the S3 API itself, and a domain that R2
-gives a bucket, have what has the very name that was asked for. So a page is sent under both names.
+gives a bucket, have what has the very name that was asked for. So a page is sent under both names, and one in JSON
+under an address of its own, too, as nothing there chooses by what a client accepts.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/WebsiteEndpoints.html#WebsiteRestEndpointDiff
+https://packaging.python.org/en/latest/specifications/simple-repository-api/#endpoint-configuration
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Final, Literal
 
 from wheelmill.errors import ReleaseError, SiteError
 from wheelmill.release.asset import Asset
-from wheelmill.release.s3 import Bucket
+from wheelmill.release.s3.bucket import JSON_PAGES, Bucket
 from wheelmill.release.s3.ledger import LEDGER
 from wheelmill.release.s3.publisher import FILES
 from wheelmill.release.tags import is_date_tag
@@ -26,6 +28,7 @@ from wheelmill.system.record_files import record_bytes, record_from
 from wheelmill.web.side_by_side import begin
 
 _INDEX: Final = "index.html"
+_INDEX_JSON: Final = "index.json"
 _RECORD: Final = ".site.json"
 _CACHE: Final = "public, max-age=600"
 """A new release is seen after ten minutes, as with the rules in ``index/hosts``."""
@@ -71,7 +74,7 @@ def upload_site(site: Path, bucket: Bucket, progress: Progress) -> Upload:
     before = record_from(content, UploadedSite, source=f"{bucket}/{_RECORD}").keys if content else ()
     etag = _write_record(bucket, {*before, *paths}, etag)
     there = {key: found for top in sorted(set(map(_top_of, paths))) for key, found in bucket.keys(top)}
-    differing = [key for key, path in paths.items() if there.get(key) != _etag_of(path)]
+    differing = [key for key, path in paths.items() if there.get(key) != _etag_of(_content_of(key, path))]
     progress.step(f"sending {len(differing)} of {len(paths)} objects to {bucket}")
     for sent in begin(partial(_send, bucket, paths), differing, threads=_AT_ONCE):
         sent.result()
@@ -99,6 +102,9 @@ def _paths_in(site: Path) -> Iterator[tuple[str, Path]]:
         yield key, path
         if path.name == _INDEX and key != _INDEX:
             yield key.removesuffix(_INDEX), path
+        above, simple, page = key.rpartition("simple/")
+        if simple and path.name == _INDEX_JSON:
+            yield f"{above}{simple}{JSON_PAGES}/{page.removesuffix(_INDEX_JSON)}", path
 
 
 def _is_of_releases(key: str) -> bool:
@@ -119,13 +125,19 @@ def _write_record(bucket: Bucket, keys: Mapping[str, Path] | set[str], over: str
     return etag
 
 
-def _etag_of(path: Path) -> str:
+def _content_of(key: str, path: Path) -> bytes:
+    """What is sent of a file: from a folder further down, addresses of wheels begin with one step more."""
+    content = path.read_bytes()
+    return content.replace(b'"url":"../', b'"url":"../../') if f"/{JSON_PAGES}/" in key else content
+
+
+def _etag_of(content: bytes) -> str:
     """What S3 names an object by that was sent in one piece and is not encrypted; another one is sent again.
 
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
     """
-    return f'"{hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()}"'
+    return f'"{hashlib.md5(content, usedforsecurity=False).hexdigest()}"'
 
 
 def _send(bucket: Bucket, paths: Mapping[str, Path], key: str) -> None:
-    bucket.ensure(key, Asset.of_bytes(key, paths[key].read_bytes()), cache=_CACHE)
+    bucket.ensure(key, Asset.of_bytes(key, _content_of(key, paths[key])), cache=_CACHE)

@@ -8,6 +8,7 @@ not change are the same files in both sites, so they keep their times.
 from __future__ import annotations
 
 import gzip
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
 
 MAX_BYTES: Final = 1_000_000_000
-"""Of a published GitHub Pages site.
+"""Of a site that GitHub Pages publishes.
 https://docs.github.com/en/pages/getting-started-with-github-pages/github-pages-limits
 """
 
@@ -46,12 +47,15 @@ class SiteSize:
         return f"{self.pages:,} pages, {self.bytes:,} bytes, at most {gigabytes}"
 
 
-def write_site(pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path) -> SiteSize:
+def write_site(
+    pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path, *, on_github_pages: bool = False
+) -> SiteSize:
     """Write a site into a folder, in place of the one that may be there.
 
     Args:
         pages: paths below the folder, and what stands there, in pieces.
         directory: the folder. What stands in it beside a site, such as ``CNAME``, stays.
+        on_github_pages: whether that is where it will be, which takes `MAX_BYTES`.
 
     Returns:
         What it weighs.
@@ -66,7 +70,7 @@ def write_site(pages: Iterable[tuple[str, Iterable[bytes]]], directory: Path) ->
             _finish_what_was_begun(directory)
             new.mkdir()
             try:
-                size = _write(pages, new, directory)
+                size = _write(pages, new, directory, MAX_BYTES if on_github_pages else math.inf)
                 _swap(new, directory)
             finally:
                 _finish_what_was_begun(directory)
@@ -79,7 +83,7 @@ def _beside(directory: Path, suffix: str) -> Path:
     return directory.with_name(f".{directory.name}.{suffix}")
 
 
-def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path, old: Path) -> SiteSize:
+def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path, old: Path, most: float) -> SiteSize:
     count = total = 0
     largest = (0, 0, "")
     made: set[Path] = set()
@@ -88,7 +92,7 @@ def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path, old: Path
         if page.parent not in made:
             page.parent.mkdir(parents=True, exist_ok=True)
             made.add(page.parent)
-        size = write_page(page, _within(MAX_BYTES - total, pieces), old / path)
+        size = write_page(page, _within(most - total, pieces), old / path)
         count, total = count + 1, total + size
         if path.endswith("/index.html") and page.parent.parent.name == "simple":
             largest = max(largest, (path.count("/"), size, path))
@@ -96,14 +100,14 @@ def _write(pages: Iterable[tuple[str, Iterable[bytes]]], folder: Path, old: Path
     return SiteSize(pages=count, bytes=total, largest_detail=len(gzip.compress(detail)))
 
 
-def _within(free: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _within(free: float, pieces: Iterable[bytes]) -> Iterator[bytes]:
     """These pieces, as long as there are that many bytes free."""
     for piece in pieces:
         free -= len(piece)
         if free < 0:
             raise SiteError(
                 f"the site has more than {MAX_BYTES:,} bytes, which GitHub Pages does not publish",
-                hint="take old wheels out with removed.yml",
+                hint="take old wheels out with removed.yml, or use another host",
             )
         yield piece
 

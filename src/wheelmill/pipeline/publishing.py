@@ -26,7 +26,7 @@ from wheelmill.index.render import Page, pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue, Site
-from wheelmill.index.write import SiteSize, write_site
+from wheelmill.index.write import MAX_BYTES, SiteSize, write_site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.attested import attested_part
 from wheelmill.plan.matrix import make_plan
@@ -68,6 +68,7 @@ def build_index(
     catalogue: Catalogue | None = None,
     sources: bytes | None = None,
     site_url: str | None = None,
+    on_github_pages: bool = False,
     warn: Callable[[str], None] = lambda _text: None,
 ) -> SiteSize:
     """Regenerate the site of all releases.
@@ -85,7 +86,9 @@ def build_index(
         catalogue: what else is known of packages; without it, pages for people show only what is built.
         sources: the ``sources.yml`` that clients of this site take.
         site_url: where people will read the site; None where nobody knows yet.
-        warn: told of manifests that cannot be read, and of wheels that nothing attests, which are not listed.
+        on_github_pages: whether GitHub Pages will publish it, so that one that is too large for that is refused.
+        warn: told of manifests that cannot be read, of wheels that nothing attests, which are not listed, and of a site
+            that GitHub Pages would not publish.
 
     Raises:
         SiteError: with everything that must not be published; the old site stays as it is.
@@ -103,7 +106,10 @@ def build_index(
         yield from itertools.chain(pages_of(site), pages_of_hashes(site), listed, people)
 
     with _without_cycles():
-        return write_site(pages(), output)
+        size = write_site(pages(), output, on_github_pages=on_github_pages)
+    if size.bytes > MAX_BYTES:
+        warn(f"{output} has {size.bytes:,} bytes, and GitHub Pages publishes {MAX_BYTES:,}: it needs another host")
+    return size
 
 
 def _site_of(

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.releases import Releases
@@ -83,11 +83,16 @@ class Publication:
         return replace(self, releases=self.releases + other.releases, refusals=self.refusals + other.refusals)
 
 
+KEPT: Final = timedelta(days=1)
+"""For as long, what a publication left is not removed: it may be taken up."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LeftDraft:
-    """A release that was begun and not published."""
+    """What a publication left that broke off."""
 
-    tag: str
+    name: str
+    """The tag of a draft, or in a bucket the key of a wheel."""
     age: timedelta
     files: int
     removed: bool
@@ -183,14 +188,14 @@ class Store(Releases, Protocol):
         """
 
     def left_drafts(self, *, remove: bool, progress: Progress) -> Sequence[LeftDraft]:
-        """Find the drafts of releases that nobody published.
+        """Find what is left of releases that nobody published: drafts, or wheels of a bucket that no release names.
 
         Args:
             remove: whether those of more than a day ago are removed.
             progress: shows the steps that take long.
 
         Raises:
-            ReleaseError: they are not removed while somebody publishes.
+            ReleaseError: nothing is removed while somebody publishes, or where that may be part of a release.
         """
 
     def url_from(self, site: Path) -> str:

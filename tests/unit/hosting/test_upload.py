@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -16,6 +17,9 @@ from wheelmill.system.progress import QUIET
 __all__ = ["clock", "s3"]
 
 
+JSON_PAGE = '{"files":[{"url":"../../files/demo.whl"},{"url":"https://files.example/demo.whl"}]}'
+
+
 @pytest.fixture
 def bucket(s3: S3, clock: FakeClock) -> Bucket:  # noqa: ARG001 - the server must be there
     return store_on(clock).bucket
@@ -24,8 +28,9 @@ def bucket(s3: S3, clock: FakeClock) -> Bucket:  # noqa: ARG001 - the server mus
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A site of one project."""
-    for name in ("simple/index.html", "simple/demo/index.html", "simple/demo/index.json", "index.html", "404.html"):
+    for name in ("simple/index.html", "simple/demo/index.html", "index.html", "404.html"):
         write(tmp_path / "site" / name, name)
+    write(tmp_path / "site" / "simple" / "demo" / "index.json", JSON_PAGE)
     return tmp_path / "site"
 
 
@@ -39,13 +44,25 @@ def pages(s3: S3) -> dict[str, str]:
 
 
 def test_pages_have_the_name_of_their_folder_too(site: Path, bucket: Bucket, s3: S3) -> None:
-    assert str(upload_site(site, bucket, QUIET)) == "7 objects sent, 0 are the same, 0 removed"
+    assert str(upload_site(site, bucket, QUIET)) == "8 objects sent, 0 are the same, 0 removed"
     sent = pages(s3)
     assert sent["simple/demo/"] == sent["simple/demo/index.html"] == "simple/demo/index.html"
     assert sent.keys() == {
         *("simple/", "simple/index.html", "simple/demo/", "simple/demo/index.html", "simple/demo/index.json"),
-        *("index.html", "404.html"),
+        *("simple/v1+json/demo/", "index.html", "404.html"),
     }
+
+
+def test_a_page_in_json_has_an_address_of_its_own_from_which_it_leads_to_the_same_wheels(
+    site: Path, bucket: Bucket, s3: S3
+) -> None:
+    upload_site(site, bucket, QUIET)
+    urls = {
+        urljoin(f"https://cuda.example/{key}", file["url"])
+        for key in ("simple/demo/index.json", "simple/v1+json/demo/")
+        for file in json.loads(pages(s3)[key])["files"]
+    }
+    assert urls == {"https://cuda.example/files/demo.whl", "https://files.example/demo.whl"}
 
 
 def test_an_upload_that_broke_off_is_completed_and_leaves_nothing_of_the_old_site(
@@ -63,7 +80,8 @@ def test_an_upload_that_broke_off_is_completed_and_leaves_nothing_of_the_old_sit
     (site / "simple" / "more" / "index.html").unlink()
     upload_site(site, store_on(clock).bucket, QUIET)
     assert {key for key in pages(s3) if key.startswith("simple/")} == {
-        *("simple/", "simple/index.html", "simple/demo/", "simple/demo/index.html", "simple/demo/index.json")
+        *("simple/", "simple/index.html", "simple/demo/", "simple/demo/index.html", "simple/demo/index.json"),
+        "simple/v1+json/demo/",
     }
     assert pages(s3)["simple/demo/"] == "new"
 
@@ -73,7 +91,7 @@ def test_what_others_have_there_stays_and_what_they_changed_is_put_right(site: P
     bucket.settle("simple/theirs.txt", b"theirs", cache="no-cache", over=None)
     (found,) = (etag for key, etag in bucket.keys("simple/demo/") if key == "simple/demo/")
     bucket.settle("simple/demo/", b"theirs", cache="no-cache", over=found)
-    assert str(upload_site(site, bucket, QUIET)) == "1 objects sent, 6 are the same, 0 removed"
+    assert str(upload_site(site, bucket, QUIET)) == "1 objects sent, 7 are the same, 0 removed"
     assert pages(s3)["simple/theirs.txt"] == "theirs"
     assert pages(s3)["simple/demo/"] == "simple/demo/index.html"
 

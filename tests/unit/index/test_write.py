@@ -116,13 +116,16 @@ def test_the_old_site_stays_when_pages_cannot_be_made(tmp_path: Path) -> None:
     assert files_in(tmp_path) == {f"site/{path}": content for path, content in WRITTEN.items()}
 
 
-def test_a_site_that_no_host_would_publish_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_site_that_github_pages_would_not_publish_is_refused_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(write, "MAX_BYTES", 31)
     with pytest.raises(SiteError, match=r"^the site has more than 31 bytes, which GitHub Pages does not publish$"):
-        write_site(PAGES, tmp_path / "site")
+        write_site(PAGES, tmp_path / "site", on_github_pages=True)
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(write, "MAX_BYTES", 32)
     write_site(PAGES, tmp_path / "site")
+    monkeypatch.setattr(write, "MAX_BYTES", 32)
+    write_site(PAGES, tmp_path / "site", on_github_pages=True)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from tests.wheels import write_wheel
 from wheelmill.config.load import load_compatibility
 from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
+from wheelmill.index import write
 from wheelmill.index.deployed import Deployed, deployed_wheels
-from wheelmill.pipeline import build_index
+from wheelmill.pipeline import build_index, publishing
 from wheelmill.pipeline.publishing import serve_candidate
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
@@ -31,7 +32,9 @@ def store(tmp_path: Path) -> DirectoryStore:
     return releases
 
 
-def build(store: DirectoryStore, site: Path, previous: Path | None = None) -> list[str]:
+def build(
+    store: DirectoryStore, site: Path, previous: Path | None = None, *, on_github_pages: bool = False
+) -> list[str]:
     """Build the site; returns what was warned of."""
     said: list[str] = []
     read = partial(deployed_wheels, str(previous)) if previous else lambda _read: Deployed()
@@ -42,6 +45,7 @@ def build(store: DirectoryStore, site: Path, previous: Path | None = None) -> li
         base_url="../releases",
         output=site,
         read_deployed=read,
+        on_github_pages=on_github_pages,
         warn=said.append,
     )
     return said
@@ -50,6 +54,19 @@ def build(store: DirectoryStore, site: Path, previous: Path | None = None) -> li
 def listed(site: Path) -> dict[str, str]:
     """The link of every wheel, by its file name."""
     return {row["filename"]: row["url"] for row in json.loads((site / "wheels.json").read_text())["wheels"]}
+
+
+def test_a_site_that_only_github_pages_would_not_publish_is_built_with_a_warning(
+    store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "MAX_BYTES", 1000)
+    monkeypatch.setattr(write, "MAX_BYTES", 1000)
+    (said,) = build(store, tmp_path / "site")
+    assert said.startswith(f"{tmp_path / 'site'} has ")
+    assert said.endswith(" bytes, and GitHub Pages publishes 1,000: it needs another host")
+    with pytest.raises(SiteError, match="more than 1,000 bytes, which GitHub Pages does not publish"):
+        build(store, tmp_path / "other", on_github_pages=True)
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.parametrize("damage", [b"", b"<html>", b'{"tag": "v1"}', None])

@@ -91,6 +91,7 @@ def build(
     releases = store_at(store, must_exist=True)
     own = own_config_at(config)
     state = releases.ledger.read() if own else LedgerState()
+    address = site_url or (place if place and "://" in place else None)
     size = pipeline.build_index(
         releases,
         own.listing if own else load_listing(place_at(config)),
@@ -102,10 +103,15 @@ def build(
         signer=signer_of(require_attestation),
         catalogue=pipeline.catalogue_of(own, state.failures, state.downloads) if own else None,
         sources=_sources_in(place_at(config)),
-        site_url=site_url or (place if place and "://" in place else None),
+        site_url=address,
+        on_github_pages=place != previous or _host_of(address or "").endswith(".github.io"),
         warn=say_warning,
     )
     say(f"{output}: {size}")
+
+
+def _host_of(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0]
 
 
 def _mirror_at(text: str, site: Path) -> Mirror:

@@ -188,12 +188,12 @@ def drafts(
         bool, typer.Option("--remove", help="Remove those of more than a day ago, if nobody publishes now.")
     ] = False,
 ) -> None:
-    """List the drafts that broken off publications left, with their age; a later one takes up its own."""
+    """List what publications left that broke off, with its age: drafts, or a bucket's wheels that no release names."""
     releases = store_at(store)
     with progress() as shown:
         left = releases.left_drafts(remove=remove, progress=shown)
     for draft in left:
-        say(f"{draft.tag}: {draft.files} files, {draft.age.days} days old{', removed' if draft.removed else ''}")
+        say(f"{draft.name}: {draft.files} files, {draft.age.days} days old{', removed' if draft.removed else ''}")
     if not left:
         say("no drafts are left")
 

@@ -7,7 +7,7 @@ https://docs.github.com/en/rest/releases/releases. Their text is https://github.
 from __future__ import annotations
 
 import shlex
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from github.GitRelease import GitRelease
@@ -16,14 +16,12 @@ from wheelmill.names import ReleaseTag
 from wheelmill.release.github.calls import Calls
 from wheelmill.release.github.connection import Repository
 from wheelmill.release.manifest import Manifest, ManifestEntry
-from wheelmill.release.store import LeftDraft
+from wheelmill.release.store import KEPT, LeftDraft
 from wheelmill.release.tags import is_date_tag
 from wheelmill.web.github_pages import SIZES
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch
 
-_KEPT: Final = timedelta(days=1)
-"""For as long a draft may be taken up again."""
 _PAGE: Final = SIZES[1]
 """Releases in one answer: of 30 with 722 assets each GitHub makes none in the 10 seconds of a request."""
 _SHOWN: Final = 3
@@ -160,7 +158,7 @@ def left_drafts(calls: Calls, now: datetime, *, remove: bool) -> list[LeftDraft]
     for release in all_releases(calls):
         if release.draft and is_date_tag(release.tag_name):
             age = now - release.created_at
-            if removed := remove and age > _KEPT:
+            if removed := remove and age > KEPT:
                 calls.write(f"removing the draft of {release.tag_name}", release.delete_release)
-            left.append(LeftDraft(tag=release.tag_name, age=age, files=len(release.assets), removed=removed))
+            left.append(LeftDraft(name=release.tag_name, age=age, files=len(release.assets), removed=removed))
     return left

@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from http import HTTPStatus
 from mimetypes import MimeTypes
@@ -43,7 +44,14 @@ _PAGES: Final = 10_000
 _TRIES: Final = 3
 
 _TYPES: Final = MimeTypes()
-_OWN_TYPES: Final = {".jsonl": "application/jsonl", ".metadata": "text/plain", ".gz": "application/gzip"}
+_OWN_TYPES: Final = {
+    ".jsonl": "application/jsonl",
+    ".metadata": "text/plain",
+    ".provenance": "application/json",
+    ".gz": "application/gzip",
+}
+JSON_PAGES: Final = "v1+json"
+"""Below ``simple/``, the folder of the same pages for those who ask for JSON by an address (PEP 691)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +128,13 @@ class Bucket:
         for page in self._pages(below):
             for each in page.get("Contents", ()):
                 yield each.get("Key", "").removeprefix(self.prefix), each.get("ETag", "")
+
+    def dated_keys(self, below: str) -> Iterator[tuple[str, datetime]]:
+        """The keys that begin in this way, and when each object was written."""
+        for page in self._pages(below):
+            for each in page.get("Contents", ()):
+                if "Key" in each and "LastModified" in each:
+                    yield each["Key"].removeprefix(self.prefix), each["LastModified"]
 
     def _pages(self, below: str, **options: str) -> Iterator[Mapping[str, Any]]:
         what, following = f"listing {self}/{below}", options
@@ -272,7 +287,7 @@ class Bucket:
 
 def _type_of(key: str) -> str:
     path = PurePosixPath(key)
-    if path.name == "index.json" and "simple" in path.parts:
+    if "simple" in path.parts and (path.name == "index.json" or JSON_PAGES in path.parts):
         return JSON_TYPE
     page = "index.html" if key.endswith("/") else path.name
     kind = _OWN_TYPES.get(PurePosixPath(page).suffix) or _TYPES.guess_type(page)[0] or "application/octet-stream"

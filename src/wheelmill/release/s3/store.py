@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-from wheelmill.errors import NetworkError, ReleaseError, WheelmillError
+from wheelmill.errors import NetworkError, ReleaseError, TimeIsOver, WheelmillError
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.ledger.ledger import Ledger
 from wheelmill.release.manifest import MANIFEST
 from wheelmill.release.read_each import read_each
 from wheelmill.release.s3.bucket import Bucket
 from wheelmill.release.s3.ledger import LedgerObject
+from wheelmill.release.s3.left import left_wheels
 from wheelmill.release.s3.publisher import FILES, S3Publisher
-from wheelmill.release.store import Quotas
+from wheelmill.release.store import LeftDraft, Quotas
 from wheelmill.release.tags import is_date_tag, is_like_date_tag
 from wheelmill.release.turn import Turn
 from wheelmill.system.files import atomic_write
@@ -120,9 +121,15 @@ class S3Store:
         with turn.taken() as used:
             yield S3Publisher(self.bucket, turn, progress, used=used, now=now)
 
-    def left_drafts(self, *, remove: bool, progress: Progress) -> tuple[()]:  # noqa: ARG002 - publishers leave none
-        """See `Store.left_drafts`."""
-        return ()
+    def left_drafts(self, *, remove: bool, progress: Progress) -> list[LeftDraft]:
+        """See `Store.left_drafts`; wheels that no release names."""
+        clock = self.bucket.clock
+        turn = Turn(self.ledger, clock, progress, until=clock.now(), stale=_STALE)  # who removes waits for nobody
+        try:
+            with turn.taken() if remove else nullcontext():
+                return left_wheels(self.bucket, self, datetime.fromtimestamp(clock.now(), UTC), remove=remove)
+        except TimeIsOver:
+            raise ReleaseError("somebody publishes now", hint="run this again later") from None
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

@@ -58,13 +58,13 @@ def test_left_drafts_are_listed_and_old_ones_removed(github: GitHub, clock: Fake
         github.releases.append(Release(1000 + number, tag, "", "", created_at=at))
     store = store_on(github, clock)
     listed = store.left_drafts(remove=False, progress=QUIET)
-    assert [(each.tag, each.age.days, each.removed) for each in listed] == [
+    assert [(each.name, each.age.days, each.removed) for each in listed] == [
         ("v2026-11-21", 0, False),
         ("v2026-11-19", 2, False),
     ]
     assert github.writes == []
     removed = store.left_drafts(remove=True, progress=QUIET)
-    assert [(each.tag, each.removed) for each in removed] == [("v2026-11-21", False), ("v2026-11-19", True)]
+    assert [(each.name, each.removed) for each in removed] == [("v2026-11-21", False), ("v2026-11-19", True)]
     assert [release.tag for release in github.releases] == ["v2026-11-21", "v1.0"]
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -110,6 +110,65 @@ def test_a_released_wheel_with_other_bytes_is_not_fetched(store: S3Store, s3: S3
     with pytest.raises(ReleaseError, match="its manifest says"):
         store.fetch(manifest.tag, NAME, wheel.file.sha256, here)
     assert list(here.iterdir()) == []
+
+
+def test_wheels_that_no_release_names_are_listed_and_old_ones_removed(
+    store: S3Store, s3: S3, clock: FakeClock, tmp_path: Path
+) -> None:
+    wheels = [certified_wheel(tmp_path / name) for name in (NAME, OTHER, "demo-3.0+cu130-py3-none-any.whl")]
+    publish(store, wheels[:1], now=NOW)
+    with store.publisher(now=NOW, progress=QUIET, until=None) as publisher:
+        publisher.add(wheels[1:])
+    now = datetime.fromtimestamp(clock.now(), UTC)
+    keys = {wheel.file.filename: f"cuda/files/{wheel.file.sha256}/" for wheel in wheels}
+    for key, kept in s3.keys.items():
+        is_old = key.startswith((keys[NAME], keys[OTHER]))
+        kept.last_modified = (now - timedelta(days=2 if is_old else 0)).replace(tzinfo=None)
+    left = {each.name.rpartition("/")[2]: each for each in store.left_drafts(remove=False, progress=QUIET)}
+    assert {name: (each.files, each.age.days, each.removed) for name, each in left.items()} == {
+        OTHER: (3, 2, False),
+        "demo-3.0+cu130-py3-none-any.whl": (3, 0, False),
+    }
+    assert left[OTHER].name == f"files/{wheels[1].file.sha256}/{OTHER}"
+    before = s3.objects
+    removed = store.left_drafts(remove=True, progress=QUIET)
+    assert {each.name.rpartition("/")[2]: each.removed for each in removed} == {
+        OTHER: True,
+        "demo-3.0+cu130-py3-none-any.whl": False,
+    }
+    assert before.keys() - s3.objects.keys() == {key for key in before if key.startswith(keys[OTHER])}
+    with (
+        store_on(clock).publisher(now=NOW, progress=QUIET, until=None),
+        pytest.raises(ReleaseError, match="somebody publishes now"),
+    ):
+        store.left_drafts(remove=True, progress=QUIET)
+
+
+@pytest.mark.parametrize("damage", ["v2026-11-20/manifest.json", "v2026-11-20-by-hand/manifest.json"])
+def test_no_wheel_is_removed_while_a_release_cannot_be_read(
+    damage: str, store: S3Store, s3: S3, tmp_path: Path
+) -> None:
+    publish(store, [certified_wheel(tmp_path / NAME)], now=NOW)
+    store.bucket.settle(damage, b"{}", cache="no-cache", over=None)
+    before = s3.objects
+    with pytest.raises(ReleaseError, match=f"it cannot be said which wheels no release names:\n.*{damage[:13]}"):
+        store.left_drafts(remove=True, progress=QUIET)
+    assert s3.objects == before
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("files/a/x.whl.provenance", "application/json"),
+        ("files/a/x.whl.metadata", "text/plain; charset=utf-8"),
+        ("files/a/x.whl.cdx.json", "application/json"),
+        ("cu130/simple/v1+json/demo/", "application/vnd.pypi.simple.v1+json"),
+    ],
+)
+def test_every_object_has_its_type(key: str, kind: str, store: S3Store) -> None:
+    store.bucket.settle(key, b"{}", cache="no-cache", over=None)
+    answer = store.bucket.connection.client.head_object(Bucket=store.bucket.name, Key=f"cuda/{key}")
+    assert answer["ContentType"] == kind
 
 
 def test_what_a_publication_left_that_broke_off_is_taken_up(store: S3Store, s3: S3, tmp_path: Path) -> None:
