@@ -7,7 +7,11 @@ import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
+
+import wheelmill.wheel.record
+from wheelmill.wheel.archive import pack, unpack
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
@@ -61,6 +65,18 @@ def write_wheel(
             member = zipfile.ZipInfo(name)  # of 1980, so that the same content gives the same bytes
             member.external_attr = 0o644 << 16
             archive.writestr(member, content, zipfile.ZIP_DEFLATED)
+    return path
+
+
+def packed_wheel(path: Path, *, files: Mapping[str, bytes] = NOTHING, metadata: str | None = None) -> Path:
+    """Write a wheel as `write_wheel` does, and pack it as the wheels that we build are."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        unpack(write_wheel(folder / path.name, files=files, metadata=metadata), folder / "wheel")
+        (dist_info,) = folder.glob("wheel/*.dist-info")
+        (dist_info / "RECORD").write_bytes(wheelmill.wheel.record.record_of(folder / "wheel", dist_info.name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pack(folder / "wheel", path)
     return path
 
 

@@ -52,6 +52,11 @@ RUN_BY = {
     "benchmarks/index.py --wheels 100000 --json": "integration/test_benchmarks.py",
     "benchmarks/site.py": "real/test_site.py",
     "benchmarks/client.py": "integration/test_benchmarks.py",
+    "wheelmill release variants --store dir:releases --to dir:variants": "integration/test_variant_clients.py",
+    "wheelmill index build --store dir:releases --variants dir:variants"
+    " --output site": "integration/test_variant_clients.py",
+    "uv pip install --preview-features wheel-variants --index-url https://HOST/torch2.11/variants/simple/ --no-deps"
+    " flash-attn": "integration/test_variant_clients.py",
 }
 
 UNTESTED = {

@@ -37,9 +37,16 @@ def pages_of(site: Site) -> Iterator[Page]:
     style = Markup((resources.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
     yield "404.html", [templates.get_template("404.html").render(style=style).encode()]
     yield WHEELS_JSON, wheels_json(site)
+    yield from tree_pages(site, site.versions, templates)
+
+
+def tree_pages(
+    site: Site, every: Mapping[ProjectName, Sequence[VersionFiles]], templates: Environment
+) -> Iterator[Page]:
+    """Render the trees of a site, given all versions of every project."""
     for tree in site.trees:
         yield from _project_list(tree, templates)
-    for project, versions in site.versions.items():
+    for project, versions in every.items():
         yield from _project_details(site, project, versions, templates)
 
 

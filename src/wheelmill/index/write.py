@@ -11,6 +11,7 @@ import gzip
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -161,7 +162,8 @@ def _finish_what_was_begun(directory: Path) -> None:
 
 
 def _is_of_a_site(entry: Path, new: Path) -> bool:
-    """Whether the new site has such a page or folder, or it is the tree of a CUDA that the new site lacks."""
+    """Whether the new site has such a page or folder, or it is the tree of a CUDA or of variants that it lacks."""
     if (new / entry.name).exists() or entry.name in ("simple", "packages"):
         return True
-    return entry.name.startswith("cu") and any((*entry.glob("simple"), *entry.glob("torch*/simple")))
+    folders = ("simple", "torch*/simple", "variants/simple")
+    return entry.name.startswith(("cu", "torch", "variants")) and any(chain.from_iterable(map(entry.glob, folders)))

@@ -6,6 +6,7 @@ from wheelmill.pipeline.gate import Gate, GpuTrials, delivered_in
 from wheelmill.pipeline.matrix_plan import MatrixPlan, read_plan
 from wheelmill.pipeline.publishing import Mirror, build_index, catalogue_of
 from wheelmill.pipeline.run import Factory, RunOutcome, released_wheels, run
+from wheelmill.pipeline.variants import publish_variants
 
 __all__ = [
     "Delivery",
@@ -20,6 +21,7 @@ __all__ = [
     "catalogue_of",
     "delivered_in",
     "deliveries_of_runs",
+    "publish_variants",
     "read_plan",
     "release_deliveries",
     "released_wheels",

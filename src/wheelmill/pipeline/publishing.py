@@ -26,6 +26,7 @@ from wheelmill.index.render import Page, pages_of, pages_of_sources
 from wheelmill.index.serve import serve_folder
 from wheelmill.index.site.pages import site_pages
 from wheelmill.index.tree import Catalogue, Site
+from wheelmill.index.variants import VariantFile, pages_of_variants, variant_files
 from wheelmill.index.write import MAX_BYTES, SiteSize, write_site
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.pipeline.attested import attested_part
@@ -48,7 +49,7 @@ from wheelmill.wheel.name import WheelFile
 
 @dataclass(frozen=True, kw_only=True)
 class Mirror:
-    """A store that has copies of another one's wheels, under their own names."""
+    """A store beside that of the wheels: with copies of them, under their own names, or with their variants."""
 
     store: Store
     base_url: str
@@ -63,6 +64,7 @@ def build_index(
     base_url: str,
     output: Path,
     mirrors: Sequence[Mirror] = (),
+    variants: Mirror | None = None,
     read_deployed: ReadDeployed = lambda _read: Deployed(),
     signer: Signer | None = None,
     catalogue: Catalogue | None = None,
@@ -80,6 +82,7 @@ def build_index(
         base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
         output: the folder that the site is written to.
         mirrors: other stores with the same wheels, whose addresses are named; of several, that of the first.
+        variants: the store with variant wheels of the same wheels.
         read_deployed: reads the site that people use now: no wheel of it may change or vanish, and of a release whose
             manifest cannot be read it is listed what stands there.
         signer: who must have attested a wheel that is listed; None lists all.
@@ -104,6 +107,8 @@ def build_index(
         listed = pages_of_sources(sources) if sources is not None else ()
         people = site_pages(site, catalogue, site_url=address)
         yield from itertools.chain(pages_of(site), pages_of_hashes(site), listed, people)
+        if variants:
+            yield from pages_of_variants(_variants_in(variants, site, signer, warn), site)
 
     with _without_cycles():
         size = write_site(pages(), output, on_github_pages=on_github_pages)
@@ -149,6 +154,21 @@ def _site_of(
         absent=absent,
         faults=[fault for tag in sorted(faulty) for fault in faulty[tag].splitlines()],
         deployed=deployed.hashes or _published_in(known.keys() - read, store),
+    )
+
+
+def _variants_in(
+    place: Mirror, site: Site, signer: Signer | None, warn: Callable[[str], None]
+) -> tuple[VariantFile, ...]:
+    """The variant wheels of what a site lists; a release that cannot be read is told, and has none."""
+    store = place.store
+    manifests = [*every_manifest(store, store.ledger.manifests(), warn, lambda _tag, faults: warn(faults))]
+    return variant_files(
+        list(_attested(store, manifests, signer, warn)) if signer else manifests,
+        place.base_url,
+        site,
+        folders={} if store.folder_of(Sha256("")) is None else _folders_in(store, place.base_url, manifests),
+        absent=absent_files(store, {each.tag: each for each in manifests}) if store.lists_at_once else {},
     )
 
 

@@ -13,6 +13,7 @@ from wheelmill.wheel.licence import licence_in
 from wheelmill.wheel.metadata import dist_info_of, metadata_in, read_fields
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.sboms import MAX_SBOM, OWN_SBOM, SBOMS, read_sbom
+from wheelmill.wheel.variant_name import split_label
 
 
 def sbom_of(wheel: TestedWheel) -> bytes:
@@ -34,7 +35,7 @@ def sbom_of(wheel: TestedWheel) -> bytes:
             )
         else:
             return content
-    name = WheelName.parse(wheel.file.filename)
+    name = WheelName.parse(split_label(wheel.file.filename)[0])
     return bill_bytes(
         Bill(
             project=name.project,

@@ -25,7 +25,7 @@ from wheelmill.wheel.metadata import dist_info_of
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.record import record_of
 from wheelmill.wheel.variant_metadata import VARIANT_FILE, variant_metadata_bytes
-from wheelmill.wheel.variant_name import VariantLabel, VariantWheelName
+from wheelmill.wheel.variant_name import VariantLabel, VariantWheelName, split_label
 
 PLAIN_FILE: Final = "wheelmill-plain.json"
 """Its name in ``.dist-info``: tells in an environment, too, which CUDA an installed variant is for."""
@@ -85,7 +85,8 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
         UnreadableError: it is none, or nobody wrote in it what it was made of.
         IntegrityError: what comes out is not what stands there.
     """
-    name, plain = VariantWheelName.parse(wheel.name), _plain_in(wheel)
+    name, plain = VariantWheelName.parse(wheel.name), plain_of(wheel)
+    assert plain  # noqa: S101 - a name with a label
     version = WheelName.parse(plain.filename).version
     with temporary_folder(folder) as workspace:
         unpacked = _unpack(wheel, workspace / "wheel")
@@ -98,7 +99,14 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
         return replace(made, path=made.path.rename(folder / plain.filename))
 
 
-def _plain_in(wheel: Path) -> PlainWheel:
+def plain_of(wheel: Path) -> PlainWheel | None:
+    """Which wheel a variant wheel was made of; None for a plain wheel.
+
+    Raises:
+        UnreadableError: it cannot be read, or nobody wrote in it what it was made of.
+    """
+    if split_label(wheel.name)[1] is None:
+        return None
     try:
         with wheel.open("rb") as file, open_archive(file) as archive:
             return _decoder.decode(read_member(archive, f"{dist_info_of(archive)}/{PLAIN_FILE}", MAX_METADATA))

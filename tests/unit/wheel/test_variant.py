@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from tests.wheels import write_wheel
+from tests.wheels import packed_wheel, write_wheel
 from wheelmill.errors import IntegrityError, UnreadableError
 from wheelmill.names import Architecture, CudaVersion
-from wheelmill.wheel.archive import check_archive, pack, unpack
+from wheelmill.wheel.archive import check_archive
 from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
-from wheelmill.wheel.record import check_record, record_of
+from wheelmill.wheel.record import check_record
 from wheelmill.wheel.variant import PLAIN_FILE, make_variant, unmake_variant, variant_name
 from wheelmill.wheel.variant_metadata import read_variant_metadata
 from wheelmill.wheel.variant_name import VariantLabel
@@ -28,23 +28,17 @@ METADATA = (
 VARIANT = Variant.of(CudaVersion(13, 0), [Architecture(9, 0), Architecture(12, 0)], [Architecture(12, 0)])
 
 
-def packed(folder: Path, *, metadata: str = METADATA, version: str = VERSION) -> WheelFile:
-    """A wheel that is packed as ours are: with a program, data, and a folder that sorts behind .data."""
-    stem = f"demo-{version}"
+def packed(folder: Path, metadata: str) -> WheelFile:
+    """A wheel that is packed as ours are: with data, and what no other wheel has."""
+    stem = f"demo-{VERSION}"
     files = {"demo/x.so": os.urandom(5_000), "demo/tool": b"#!/bin/sh\n", f"{stem}.data/scripts/x": b"#!python\n"}
-    loose = write_wheel(folder / "loose" / f"{stem}-cp312-cp312-linux_x86_64.whl", metadata=metadata, files=files)
-    unpack(loose, folder / "unpacked")
-    (folder / "unpacked" / "demo" / "tool").chmod(0o755)
-    record = record_of(folder / "unpacked", f"{stem}.dist-info")
-    (folder / "unpacked" / f"{stem}.dist-info" / "RECORD").write_bytes(record)
-    pack(folder / "unpacked", folder / loose.name)
-    return WheelFile.at(folder / loose.name)
+    return WheelFile.at(packed_wheel(folder / f"{stem}-cp312-cp312-linux_x86_64.whl", metadata=metadata, files=files))
 
 
 @pytest.mark.parametrize("metadata", [METADATA, METADATA.replace("\n", "\r\n")])
 @pytest.mark.parametrize("variant", [VARIANT, NULL_VARIANT])
 def test_a_wheel_becomes_a_variant_and_the_same_wheel_again(tmp_path: Path, variant: Variant, metadata: str) -> None:
-    plain = packed(tmp_path / "plain", metadata=metadata)
+    plain = packed(tmp_path / "plain", metadata)
     made = make_variant(plain, variant, tmp_path)
     assert made.filename == f"demo-2.8.3+torch2.11-cp312-cp312-linux_x86_64-{variant.label}.whl"
     assert not check_archive(made.path)

@@ -62,6 +62,15 @@ def build(
             envvar="WHEELMILL_MIRROR",
         ),
     ] = None,
+    variants: Annotated[
+        str | None,
+        typer.Option(
+            help="The store that 'release variants' fills, and the URL above its folders where it has another one."
+            " Experimental: PEP 825 and PEP 850 are drafts.",
+            metavar="STORE[=URL]",
+            envvar="WHEELMILL_VARIANTS",
+        ),
+    ] = None,
     config: ConfigOption = None,
     previous: Annotated[
         str | None,
@@ -99,6 +108,7 @@ def build(
         base_url=base_url or releases.url_from(output),
         output=output,
         mirrors=[_mirror_at(text, output) for text in mirror or ()],
+        variants=_mirror_at(variants, output) if variants else None,
         read_deployed=_deployed_at(place, may_be_new=place != previous),
         signer=signer_of(require_attestation),
         catalogue=pipeline.catalogue_of(own, state.failures, state.downloads) if own else None,

@@ -21,13 +21,14 @@ from wheelmill.cli.factory.inputs import (
     store_at,
 )
 from wheelmill.cli.factory.ledger import ledger
+from wheelmill.cli.factory.publication import raise_for, tell
+from wheelmill.cli.factory.variants import variants
 from wheelmill.cli.shared.commands import CommandsWithDefault
 from wheelmill.cli.shared.options import signer_of, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.terminal import progress
-from wheelmill.errors import ReleaseError, TimeOverError, UsageError
+from wheelmill.errors import UsageError
 from wheelmill.names import Platform
-from wheelmill.release.store import Publication, RefusedWheel
 from wheelmill.smoke.verdict import GPU_SUFFIX
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def publish(
     if directory and checksums:
         admitted, refusals = gate_of(directory, planned).admit(pipeline.delivered_in(directory, "whl"))
         pipeline.write_wheel_checksums(checksums, admitted)
-        _raise_for(refusals, "refused:")
+        raise_for(refusals, "refused:")
         return
     with progress() as shown:
         deliveries: Iterable[Delivery] = ()
@@ -173,11 +174,12 @@ def publish(
         print_json("wheelmill.release/1", tags=[manifest.tag for manifest in done.releases], refused=refused)
     if manifests:
         pipeline.write_manifest_checksums(manifests, done.releases)
-    _tell(done)
+    tell(done)
 
 
 app.command()(ledger)
 app.command()(downloads)
+app.command()(variants)
 
 
 @app.command()
@@ -208,24 +210,3 @@ def _check_source(directory: Path | None, run: list[str] | None, planned: Matrix
         raise UsageError("name a folder of wheels, or a run with --run ID")
     if run and (planned is None or sums):
         raise UsageError("--run takes its groups from --plan FILE, and writes no checksums")
-
-
-def _tell(done: Publication) -> None:
-    """Say what became of the wheels.
-
-    Raises:
-        TimeOverError: the time was not enough.
-        ReleaseError: some were refused.
-    """
-    for manifest in done.releases:
-        say(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
-    if done.over:
-        raise TimeOverError("the time was not enough for all wheels; what is published is whole", hint="run this again")
-    _raise_for(done.refusals, "not released:")
-    if not done.releases:
-        say("nothing to release: every wheel is published already")
-
-
-def _raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:
-    if lines := [str(refusal) for refusal in refusals]:
-        raise ReleaseError("\n".join((heading, *lines)))

@@ -199,6 +199,9 @@ class PackageEntry(Entry):
     """CUDA releases to build for: ">=12.4,<14"."""
     torch: Range | None = None
     """torch minor releases to build for: ">=2.6"."""
+    variants: Truth = False
+    """Whether `wheelmill release variants` makes variant wheels of its published wheels. Experimental: what PEP 825 and
+    850 say of them is a draft."""
     toolkit: Annotated[tuple[Component, ...], Items()] = ()
     """What the build needs of NVIDIA's beside the compiler, the CUDA runtime and CCCL. torch brings most of it."""
     torch_abi: Annotated[StableTorch | None, After(_beside_torch)] = None

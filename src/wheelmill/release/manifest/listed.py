@@ -191,6 +191,7 @@ class ListedWheel(_Part, frozen=True, kw_only=True):
     attestation: str | None = None
     attested: bool = False
     provenance: bool = False
+    plain: Sha256 | None = None
 
 
 class ListedRelease(_Part, frozen=True, kw_only=True):

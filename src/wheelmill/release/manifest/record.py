@@ -15,6 +15,7 @@ from wheelmill.release.pep740 import provenance_of
 from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
+from wheelmill.wheel.variant import plain_of
 
 MANIFEST: Final = "manifest.json"
 SBOM_SUFFIX: Final = ".cdx.json"
@@ -46,6 +47,8 @@ class ManifestEntry:
     """Whether the release itself has its attestation, in ``attestations.jsonl``."""
     provenance: bool = False
     """Whether its provenance object lies beside it (PEP 740)."""
+    plain: Sha256 | None = None
+    """Of the wheel that a variant wheel was made of; None for a plain one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +71,7 @@ def entry_of(wheel: TestedWheel) -> ManifestEntry:
     """Describe a wheel, as it lies on this disk."""
     content = metadata_bytes(wheel.file.path)
     metadata = read_metadata(content)
+    plain = plain_of(wheel.file.path)
     return ManifestEntry(
         filename=wheel.file.filename,
         sha256=wheel.file.sha256,
@@ -81,4 +85,5 @@ def entry_of(wheel: TestedWheel) -> ManifestEntry:
         attestation=wheel.attestation,
         attested=bool(wheel.bundles),
         provenance=provenance_of(wheel) is not None,
+        plain=plain.sha256 if plain else None,
     )

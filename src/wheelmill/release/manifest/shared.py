@@ -49,6 +49,7 @@ class Shared:
             attestation=one[wheel.attestation],
             attested=wheel.attested,
             provenance=wheel.provenance,
+            plain=wheel.plain,
         )
 
     def _certificate(self, certificate: ListedCertificate, sha256: Sha256) -> ListedCertificate:

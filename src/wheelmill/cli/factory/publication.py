@@ -1,0 +1,35 @@
+"""What is said of a publication, and how a command ends with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wheelmill.cli.shared.output import say
+from wheelmill.errors import ReleaseError, TimeOverError
+from wheelmill.release.store import Publication, RefusedWheel
+
+
+def tell(done: Publication) -> None:
+    """Say what became of the wheels.
+
+    Raises:
+        TimeOverError: the time was not enough.
+        ReleaseError: some were refused.
+    """
+    for manifest in done.releases:
+        say(f"released as {manifest.tag}: {', '.join(entry.filename for entry in manifest.wheels)}")
+    if done.over:
+        raise TimeOverError("the time was not enough for all wheels; what is published is whole", hint="run this again")
+    raise_for(done.refusals, "not released:")
+    if not done.releases:
+        say("nothing to release: every wheel is published already")
+
+
+def raise_for(refusals: Iterable[RefusedWheel], heading: str) -> None:
+    """End with the wheels that were refused, if there are any.
+
+    Raises:
+        ReleaseError: there are.
+    """
+    if lines := [str(refusal) for refusal in refusals]:
+        raise ReleaseError("\n".join((heading, *lines)))

@@ -1,0 +1,171 @@
+"""Trees of variant wheels, apart from all others: an installer that does not know the draft never sees them.
+
+Torch is in their address, as ``torch2.11/variants/simple``, since uv passes over variants that are for a certain torch
+(``abi_dependency`` of PEP 850). The CUDA is not: that is what the installer chooses.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
+from urllib.parse import quote
+
+from packaging.version import Version
+
+from wheelmill.errors import SiteError, UnreadableError
+from wheelmill.index.collect import Folders
+from wheelmill.index.render import Page, site_templates, tree_pages
+from wheelmill.index.rules import contradictions, faults_of_entry
+from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles
+from wheelmill.names import Architecture, ProjectName, ReleaseTag, Sha256, TorchVersion
+from wheelmill.release.manifest import ListedRelease, ListedWheel
+from wheelmill.system.files import sha256_of_bytes
+from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant, metadata_of
+from wheelmill.wheel.variant import variant_name
+from wheelmill.wheel.variant_metadata import variant_metadata_bytes
+from wheelmill.wheel.variant_name import VariantWheelName, variants_filename
+
+FOLDER = "variants"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantFile:
+    """A variant wheel as an index lists it."""
+
+    file: IndexFile
+    variant: Variant
+
+
+def variant_files(
+    manifests: Iterable[ListedRelease],
+    base_url: str,
+    plain: Site,
+    *,
+    folders: Folders,
+    absent: Mapping[ReleaseTag, Container[str]],
+) -> tuple[VariantFile, ...]:
+    """Find the variant wheels of wheels that an index lists; they are yanked with them.
+
+    Args:
+        manifests: of the releases of variant wheels.
+        base_url: what lies above their folders; absolute, or relative to the root of the site.
+        plain: what the index lists.
+        folders: where wheels are that lie elsewhere.
+        absent: the names of files that a manifest names and its release lacks, by the release's tag.
+
+    Raises:
+        SiteError: with every one that is not what it says, and every two that contradict each other.
+    """
+    listed = {file.sha256: file for file in chain.from_iterable(plain.files.values())}
+    found: dict[str, VariantFile] = {}
+    faults: list[str] = []
+    for manifest in manifests:
+        for entry in manifest.wheels:
+            if entry.plain is None or (made_of := listed.get(entry.plain)) is None:
+                continue
+            elsewhere = folders.get((entry.filename, entry.sha256), posixpath.join(base_url, quote(manifest.tag)))
+            try:
+                variant = _variant_of(entry, made_of)
+                wrong = faults_of_entry(
+                    entry, VariantWheelName.parse(entry.filename).plain, absent.get(manifest.tag, ())
+                )
+            except ValueError as error:
+                wrong = [str(error)]
+            else:
+                file = _file_of(entry, manifest, posixpath.join(elsewhere, quote(entry.filename)), made_of)
+                if (
+                    found.setdefault(entry.filename, VariantFile(file=file, variant=variant)).file.sha256
+                    != entry.sha256
+                ):
+                    wrong = [*wrong, "another release has it with other bytes"]
+            faults += [f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong]
+    files = sorted(found.values(), key=lambda each: (each.file.project, each.file.filename))
+    faults += contradictions([each.file for each in files])
+    if faults:
+        raise SiteError("\n".join(faults), hint="publish the variant wheels again in another store")
+    return tuple(files)
+
+
+def _variant_of(entry: ListedWheel, plain: IndexFile) -> Variant:
+    """The variant that a wheel is, by its name and by the GPU code in it.
+
+    Raises:
+        UnreadableError: the two differ, or it has the name of another wheel's variant.
+    """
+    name, label = VariantWheelName.parse(entry.filename), plain.name.label
+    if label is None or variant_name(plain.name, name.label).filename != entry.filename:
+        raise UnreadableError(f"it is no variant of {plain.filename}, which it was made of")
+    evidence = entry.certificate.evidence
+    sass, ptx = (map(Architecture.of_code, code) for code in (evidence.sass, evidence.ptx))
+    variant = NULL_VARIANT if name.label == NULL_VARIANT.label else Variant.of(label.cuda, sass, ptx)
+    if variant is None or variant.label != name.label:
+        raise UnreadableError("its label is not that of the GPU code in it")
+    return variant
+
+
+def _file_of(entry: ListedWheel, manifest: ListedRelease, url: str, plain: IndexFile) -> IndexFile:
+    return IndexFile(
+        name=VariantWheelName.parse(entry.filename).plain,
+        filename=entry.filename,
+        url=url,
+        sha256=entry.sha256,
+        size=entry.size,
+        requires_python=entry.requires_python,
+        requires_dist=entry.requires_dist,
+        metadata_sha256=entry.metadata_sha256,
+        uploaded_at=manifest.published_at,
+        release=manifest.tag,
+        yanked=plain.yanked,
+    )
+
+
+def pages_of_variants(files: Sequence[VariantFile], plain: Site) -> Iterator[Page]:
+    """Render the trees of variant wheels, and the list of variants of every version; nothing where there are none."""
+    of_version: dict[tuple[ProjectName, Version], list[VariantFile]] = defaultdict(list)
+    for each in files:
+        of_version[each.file.project, each.file.name.version].append(each)
+    torches = {torch for each in plain.torches.values() for torch in each}
+    versions: dict[ProjectName, list[VersionFiles]] = defaultdict(list)
+    trees: dict[str, dict[ProjectName, list[VersionFiles]]] = defaultdict(lambda: defaultdict(list))
+    for (project, _), wheels in of_version.items():
+        content, listed = _list_of(wheels)
+        yield f"{FOLDER}/{project}/{listed.filename}", [content]
+        version = VersionFiles((listed, *map(attrgetter("file"), wheels)))
+        versions[project].append(version)
+        for path in _paths_of(wheels[0].file, torches):
+            trees[path][project].append(version)
+    site = Site(trees=tuple(_tree(path, trees[path]) for path in sorted(trees)), statuses=plain.statuses)
+    yield from tree_pages(site, versions, site_templates())
+
+
+def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
+    """The list of a version's variants, and how it stands among the wheels."""
+    name = wheels[0].file.name
+    content = variant_metadata_bytes(metadata_of({each.variant.label: each.variant.properties for each in wheels}))
+    filename = variants_filename(name.project, name.version)
+    return content, IndexFile(
+        name=replace(name, build=(), tags=frozenset()),
+        filename=filename,
+        url=f"{FOLDER}/{name.project}/{quote(filename)}",
+        sha256=Sha256(sha256_of_bytes(content)),
+        size=len(content),
+        requires_python=None,
+        requires_dist=(),
+        metadata_sha256=None,
+        uploaded_at=max(each.file.uploaded_at for each in wheels if each.file.uploaded_at),
+    )
+
+
+def _paths_of(file: IndexFile, torches: Iterable[TorchVersion]) -> tuple[str, ...]:
+    """The trees that a version stands in: that of its torch, or all that it serves and the one of any torch."""
+    if isinstance(file.name.built_for.torch, TorchVersion):
+        return (f"torch{file.name.built_for.torch}/{FOLDER}",)
+    return (FOLDER, *(f"torch{torch}/{FOLDER}" for torch in sorted(torches) if file.serves(torch)))
+
+
+def _tree(path: str, versions: Mapping[ProjectName, Sequence[VersionFiles]]) -> Tree:
+    return Tree(path=path, versions={project: tuple(listed) for project, listed in sorted(versions.items())})

@@ -1,0 +1,154 @@
+"""Published wheels as variant wheels, in a store of their own: what follows a draft stays apart from what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from packaging.tags import Tag
+from packaging.utils import BuildTag
+from packaging.version import Version
+
+from wheelmill.errors import IntegrityError, ReleaseError, SmokeError, UnreadableError
+from wheelmill.names import Architecture, CudaVersion, ProjectName, ReleaseTag
+from wheelmill.release.ledger.releases import every_manifest, published
+from wheelmill.release.manifest import ListedWheel
+from wheelmill.release.publish import publish_each
+from wheelmill.release.store import Publication, RefusedWheel, Store
+from wheelmill.smoke.examine import examine_bytes
+from wheelmill.smoke.verdict import Certificate, Evidence, TestedWheel
+from wheelmill.system.folders import temporary_folder
+from wheelmill.system.progress import Progress
+from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant
+from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.variant import make_variant, variant_name
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plain:
+    """A published wheel with a label of ours."""
+
+    tag: ReleaseTag
+    entry: ListedWheel
+    name: WheelName
+    cuda: CudaVersion
+    variants: tuple[Variant, ...] = ()
+    """What it is to become."""
+
+    @property
+    def same_but_cuda(self) -> tuple[ProjectName, Version, frozenset[Tag]]:
+        """What it has in common with wheels of other CUDAs."""
+        return self.name.project, variant_name(self.name, NULL_VARIANT.label).plain.version, self.name.tags
+
+
+def publish_variants(
+    store: Store,
+    variants: Store,
+    projects: Collection[ProjectName],
+    *,
+    progress: Progress,
+    warn: Callable[[str], None],
+) -> Publication:
+    """Make the published wheels of projects into variant wheels, and release those that no release has yet.
+
+    Each becomes the variant of its CUDA and GPUs. What those of the oldest CUDA hold is the null variant besides: a
+    machine takes it that can take no other, so it is what runs with the oldest drivers.
+
+    Args:
+        store: the store with the plain wheels.
+        variants: the store that gets the variant wheels.
+        projects: those that are wanted.
+        progress: shows each wheel.
+        warn: told of releases that cannot be read, and of wheels that are no variant.
+
+    Raises:
+        ReleaseError: a store cannot be read, or the variant wheels cannot be published.
+        NetworkError: what is published cannot be had now.
+    """
+    there = published(variants, warn).published
+    plain = _newest_builds(_plain_wheels(store, projects, warn))
+    oldest: dict[object, CudaVersion] = {}
+    for each in plain:
+        oldest[each.same_but_cuda] = min(each.cuda, oldest.get(each.same_but_cuda, each.cuda))
+    wanted = [
+        replace(each, variants=_lacking(each, there, warn, is_null=oldest[each.same_but_cuda] == each.cuda))
+        for each in plain
+    ]
+    refused: list[RefusedWheel] = []
+    deliveries = _made((each for each in wanted if each.variants), store, progress, refused.append)
+    publication = publish_each(variants, deliveries, now=datetime.now(UTC), progress=progress)
+    return replace(publication, refusals=(*refused, *publication.refusals))
+
+
+def _plain_wheels(store: Store, projects: Collection[ProjectName], warn: Callable[[str], None]) -> Iterator[_Plain]:
+    """Those of releases of torch: candidates of torch have trees of their own, and no drivers that choose."""
+    manifests = every_manifest(store, store.ledger.manifests(), warn, lambda tag, faults: warn(f"{tag}: {faults}"))
+    for manifest in manifests:
+        for entry in manifest.wheels:
+            name = WheelName.parse(entry.filename)
+            label = name.label
+            if name.project in projects and label and not (label.torch and label.torch.is_candidate):
+                yield _Plain(tag=manifest.tag, entry=entry, name=name, cuda=label.cuda)
+
+
+def _newest_builds(wheels: Iterable[_Plain]) -> list[_Plain]:
+    """Of wheels that were built again, the one that installers take."""
+    newest: dict[tuple[object, ...], _Plain] = {}
+    for wheel in wheels:
+        key = (*wheel.same_but_cuda, wheel.cuda)
+        if key not in newest or _number(newest[key].name.build) < _number(wheel.name.build):
+            newest[key] = wheel
+    return sorted(newest.values(), key=lambda wheel: wheel.entry.filename)
+
+
+def _number(build: BuildTag) -> tuple[int, str]:
+    return build or (-1, "")
+
+
+def _lacking(
+    wheel: _Plain, there: Collection[str], warn: Callable[[str], None], *, is_null: bool
+) -> tuple[Variant, ...]:
+    """The variants of a wheel that are not published."""
+    evidence = wheel.entry.certificate.evidence
+    sass, ptx = (map(Architecture.of_code, code) for code in (evidence.sass, evidence.ptx))
+    own = Variant.of(wheel.cuda, sass, ptx)
+    if own is None:
+        warn(f"{wheel.entry.filename} is no variant of its own: no words say which GPUs its code is for")
+    wanted = (own, NULL_VARIANT if is_null else None)
+    return tuple(each for each in wanted if each and variant_name(wheel.name, each.label).filename not in there)
+
+
+def _made(
+    wanted: Iterable[_Plain], store: Store, progress: Progress, refuse: Callable[[RefusedWheel], None]
+) -> Iterator[list[TestedWheel]]:
+    """Make variant wheels, those of one plain wheel at a time: no more than that is on disk."""
+    for wheel in wanted:
+        progress.step(f"{wheel.entry.filename} as {', '.join(variant.label for variant in wheel.variants)}")
+        with temporary_folder() as folder:
+            try:
+                file = store.fetch(wheel.tag, wheel.entry.filename, wheel.entry.sha256, folder)
+                evidence = _examined(file)
+                made = [make_variant(file, variant, folder) for variant in wheel.variants]
+            except (IntegrityError, ReleaseError, SmokeError, UnreadableError) as error:
+                refuse(RefusedWheel(filename=wheel.entry.filename, reason=f"becomes no variant: {error}"))
+                continue
+            yield [_tested(each, evidence) for each in made]
+
+
+def _examined(file: WheelFile) -> Evidence:
+    """What a wheel's bytes show now.
+
+    Raises:
+        SmokeError: it would not be released today.
+    """
+    _, verdict = examine_bytes(file, None)
+    if verdict.evidence is None or not verdict.ok:
+        raise SmokeError(str(verdict))
+    return verdict.evidence
+
+
+def _tested(file: WheelFile, evidence: Evidence) -> TestedWheel:
+    """A variant wheel with what its plain wheel's bytes show; that one was tried, and has the certificate of it."""
+    certificate = Certificate(sha256=file.sha256, evidence=evidence, clean_rooms=(), provenance=None)
+    return TestedWheel(file=file, certificate=certificate)

@@ -1,0 +1,218 @@
+"""Published wheels as variant wheels, from the command to what uv takes for a machine; nothing of them is elsewhere."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from variantlib.variant_dist_info import VariantDistInfo
+from variantlib.variants_json import VariantsJson
+
+from tests.integration.conftest import Command
+from tests.shared_objects import shared_object
+from tests.unit.release.conftest import NOW
+from tests.wheels import packed_wheel
+from wheelmill.index.serve import serve_folder
+from wheelmill.installers.uv import own_uv
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+from wheelmill.smoke.examine import examine_bytes
+from wheelmill.smoke.verdict import Certificate, TestedWheel
+from wheelmill.system.files import sha256_of
+from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.variant import unmake_variant
+
+TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
+LABELS = {"cu128torch2.11": (90,), "cu130torch2.11": (90, 120)}
+ONE_EACH = {"cu128": (90,), "cu130": (120,)}
+"""What two packages have machine code for: one for torch, and one that has each GPU in another wheel."""
+
+
+def that_passed(folder: Path, project: str, label: str, gpus: tuple[int, ...]) -> TestedWheel:
+    version = f"1.0+{label}"
+    requires = "Requires-Dist: torch==2.11.*\n" if "torch" in label else ""
+    path = packed_wheel(
+        folder / f"{project}-{version}-{TAG}-{TAG}-linux_x86_64.whl",
+        metadata=f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n{requires}",
+        files={
+            f"{project}/__init__.py": f"label = {label!r}\n".encode(),
+            **{f"{project}/_{gpu}.so": shared_object(sm=gpu) for gpu in gpus},
+        },
+    )
+    file = WheelFile.at(path)
+    _, verdict = examine_bytes(file, None)
+    assert verdict.evidence, verdict
+    certificate = Certificate(sha256=file.sha256, evidence=verdict.evidence, clean_rooms=(), provenance=None)
+    return TestedWheel(file=file, certificate=certificate)
+
+
+@pytest.fixture(scope="module")
+def folder(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of two packages, one of variant wheels of them, and the site of both."""
+    folder = tmp_path_factory.mktemp("variants")
+    wheels = [
+        that_passed(folder / "wheels", project, label, gpus)
+        for project, labels in (("demo", LABELS), ("split", ONE_EACH))
+        for label, gpus in labels.items()
+    ]
+    publish(DirectoryStore(directory=folder / "releases"), wheels, now=NOW)
+    make(python, folder)
+    build(python, folder, "site", "--variants", f"dir:{folder / 'variants'}=../variants")
+    return folder
+
+
+def make(python: Command, folder: Path) -> str:
+    stores = ("--store", f"dir:{folder / 'releases'}", "--to", f"dir:{folder / 'variants'}")
+    return python("-m", "wheelmill", "release", "variants", "demo", "split", *stores, exit_code=0).stderr
+
+
+def build(python: Command, folder: Path, output: str, *options: str, exit_code: int = 0) -> str:
+    (folder / "config").mkdir(exist_ok=True)
+    place = ("--output", folder / output, "--base-url", "../releases", "--config", folder / "config")
+    store = ("--store", f"dir:{folder / 'releases'}")
+    return python("-m", "wheelmill", "index", "build", *store, *place, *options, exit_code=exit_code).stderr
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[str]:
+    with serve_folder(folder, negotiate=True) as url:
+        yield f"{url}site/"
+
+
+def install(
+    index: str, target: Path, project: str, *, driver: str | None, sm: str | None, preview: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Have uv install for a machine with such a driver and such a GPU."""
+    machine = {"CUDA_DRIVER_VERSION": driver, "SM_ARCH": sm}
+    forced = {f"NV_VARIANT_PROVIDER_FORCE_{name}": value for name, value in machine.items() if value}
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("UV_", "NV_"))}
+    into = ["--python", sys.executable, "--target", str(target), "--no-cache", "--no-deps"]
+    wanted = ["--preview-features", "wheel-variants"] if preview else []
+    return subprocess.run(
+        [str(own_uv()), "pip", "install", *wanted, *into, "--index-url", index, project],
+        env=ours | forced | {"UV_NO_CONFIG": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("driver", "sm", "label"),
+    [
+        ("13.0", "9.0", "cu130"),
+        ("13.0", "12.0", "cu130"),
+        ("12.8", "9.0", "cu128"),
+        ("12.8", "12.0", "null"),  # of CUDA 12.8 there is nothing for it
+        ("12.4", "9.0", "null"),
+        (None, None, "null"),
+    ],
+)
+def test_uv_takes_the_variant_of_the_driver_and_the_gpu(
+    site: str, tmp_path: Path, driver: str | None, sm: str | None, label: str
+) -> None:
+    done = install(f"{site}torch2.11/variants/simple/", tmp_path, "demo", driver=driver, sm=sm)
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr
+    (dist_info,) = tmp_path.glob("*.dist-info")
+    assert dist_info.name == "demo-1.0+torch2.11.dist-info"
+    (installed,) = json.loads((dist_info / "variant.json").read_bytes())["variants"]
+    assert installed.partition("_")[0] == label
+    made_of = json.loads((dist_info / "wheelmill-plain.json").read_bytes())["filename"]
+    oldest = "cu128" if label == "null" else label
+    assert made_of == f"demo-1.0+{oldest}torch2.11-{TAG}-{TAG}-linux_x86_64.whl"
+
+
+@pytest.mark.parametrize(("sm", "label"), [("9.0", "cu128"), ("12.0", "cu130")])
+def test_a_gpu_gets_the_wheel_with_its_code(site: str, tmp_path: Path, sm: str, label: str) -> None:
+    done = install(f"{site}variants/simple/", tmp_path, "split", driver="13.0", sm=sm)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "split" / "__init__.py").read_text() == f"label = {label!r}\n"
+
+
+def test_without_the_preview_a_plain_tree_is_as_before_and_a_tree_of_variants_has_nothing(
+    site: str, tmp_path: Path
+) -> None:
+    plain = install(f"{site}cu128/torch2.11/simple/", tmp_path / "a", "demo", driver="13.0", sm="9.0", preview=False)
+    assert plain.returncode == 0, plain.stderr
+    assert (tmp_path / "a" / "demo" / "__init__.py").read_text() == "label = 'cu128torch2.11'\n"
+    none = install(f"{site}torch2.11/variants/simple/", tmp_path / "b", "demo", driver="13.0", sm="9.0", preview=False)
+    assert none.returncode != 0
+
+
+def test_no_other_page_knows_of_variants(python: Command, folder: Path) -> None:
+    build(python, folder, "without")
+    names = {path.relative_to(folder / "site") for path in (folder / "site").rglob("*")}
+    others = {path.relative_to(folder / "without") for path in (folder / "without").rglob("*")}
+    assert others < names
+    assert {path.parts[0] for path in names - others} == {"variants", "torch2.11"}
+    files = [path for path in others if (folder / "site" / path).is_file()]
+    assert all((folder / "site" / path).read_bytes() == (folder / "without" / path).read_bytes() for path in files)
+
+
+def test_index_check_finds_nothing(python: Command, site: str) -> None:
+    for tree, pages, files in (("variants", 1, 4), ("torch2.11/variants", 2, 8)):
+        done = python("-m", "wheelmill", "index", "check", f"{site}{tree}/simple/", exit_code=0)
+        assert f"findings: 0; read: {pages} of {pages} project pages, {files} of {files} files" in done.stderr
+
+
+def test_variantlib_accepts_all_of_it(folder: Path) -> None:
+    lists = sorted(folder.glob("site/variants/*/*-variants.json"))
+    assert [path.name for path in lists] == ["demo-1.0+torch2.11-variants.json", "split-1.0-variants.json"]
+    listed = {path.name.removesuffix("-variants.json"): VariantsJson(json.loads(path.read_bytes())) for path in lists}
+    wheels = sorted(folder.glob("variants/*/*.whl"))
+    assert len(wheels) == 6
+    for wheel in wheels:
+        stem, _, label = wheel.stem.rpartition("-")
+        version = "-".join(stem.split("-")[:2])
+        with zipfile.ZipFile(wheel) as archive:
+            said = VariantDistInfo(archive.read(f"{version}.dist-info/variant.json"), label)
+        assert said.variant_desc == listed[version].variants[label]
+
+
+def test_every_variant_wheel_gives_its_plain_wheel_again(folder: Path, tmp_path: Path) -> None:
+    for wheel in folder.glob("variants/*/*.whl"):
+        plain = unmake_variant(wheel, tmp_path)
+        assert plain.sha256 == sha256_of(folder / "wheels" / plain.filename)
+
+
+def test_what_is_published_is_not_made_again(python: Command, folder: Path) -> None:
+    assert make(python, folder) == "nothing to release: every wheel is published already\n"
+
+
+def test_variants_of_a_yanked_wheel_are_yanked_and_of_a_removed_one_are_gone(
+    python: Command, folder: Path, tmp_path: Path
+) -> None:
+    for name in ("releases", "variants"):
+        (tmp_path / name).symlink_to(folder / name)
+    (tmp_path / "config").mkdir()
+    yanked, removed = (f"split-1.0+{label}-{TAG}-{TAG}-linux_x86_64.whl" for label in ("cu128", "cu130"))
+    (tmp_path / "config" / "yanked.yml").write_text(f'wheels: {{{yanked}: "it crashes"}}\n')
+    (tmp_path / "config" / "removed.yml").write_text(f'wheels: {{{removed}: "its licence"}}\n')
+    build(python, tmp_path, "site", "--variants", f"dir:{folder / 'variants'}=../variants")
+    page = json.loads((tmp_path / "site" / "variants" / "simple" / "split" / "index.json").read_bytes())
+    wheels = {file["filename"]: file.get("yanked") for file in page["files"] if file["filename"].endswith(".whl")}
+    assert set(wheels.values()) == {"it crashes"}
+    assert sorted(name.rpartition("-")[2].partition("_")[0] for name in wheels) == ["cu128", "null.whl"]
+
+
+def test_a_store_of_variants_of_other_wheels_is_refused(python: Command, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "releases").symlink_to(folder / "releases")
+    shutil.copytree(folder / "variants", tmp_path / "variants")
+    for path in tmp_path.glob("variants/*/manifest.json"):
+        manifest = json.loads(path.read_bytes())
+        for wheel in manifest["wheels"]:
+            if "-cu130_" in wheel["filename"]:
+                wheel["certificate"]["evidence"]["sass"] = ["sm_70"]
+            elif wheel["filename"].startswith("split"):
+                wheel["plain"] = sha256_of(next(folder.glob("wheels/demo-*")))
+        path.write_text(json.dumps(manifest))
+    said = build(python, tmp_path, "site", "--variants", f"dir:{tmp_path / 'variants'}=../variants", exit_code=7)
+    assert "it is no variant of demo-1.0" in said
+    assert "its label is not that of the GPU code in it" in said
+    assert not (tmp_path / "site").exists()

@@ -1,0 +1,110 @@
+"""Which published wheels become which variants."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.shared_objects import shared_object
+from tests.unit.release.conftest import NOW
+from tests.wheels import packed_wheel, write_wheel
+from wheelmill.names import ProjectName
+from wheelmill.pipeline import publish_variants
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.ledger.releases import published
+from wheelmill.release.publish import publish
+from wheelmill.release.store import Publication
+from wheelmill.smoke.verdict import Certificate, Evidence, TestedWheel
+from wheelmill.system.progress import QUIET
+from wheelmill.wheel.name import WheelFile
+
+TAGS = "cp311-cp311-linux_x86_64"
+Write = Callable[..., Path]
+
+
+def wheel(folder: Path, name: str, *sass: str, write: Write = packed_wheel) -> TestedWheel:
+    """A wheel of a name such as ``1.0+cu130``, which may have a build number, with code for some GPUs."""
+    version = name.partition("-")[0]
+    torch = version.partition("torch")[2]
+    pin = torch if "rc" in torch else f"{torch}.*"
+    requires = f"Requires-Dist: torch=={pin}\n" if torch else ""
+    path = write(
+        folder / "wheels" / f"demo-{name}-{TAGS}.whl",
+        metadata=f"Metadata-Version: 2.1\nName: demo\nVersion: {version}\n{requires}",
+        files={"demo/_C.so": shared_object(sm=90)},
+    )
+    file = WheelFile.at(path)
+    evidence = Evidence(
+        policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=13, sass=sass, ptx=(), undefined_symbols=0
+    )
+    certificate = Certificate(sha256=file.sha256, evidence=evidence, clean_rooms=(), provenance=None)
+    return TestedWheel(file=file, certificate=certificate)
+
+
+def made(folder: Path, *wheels: TestedWheel, project: str = "demo") -> tuple[list[str], Publication, list[str]]:
+    """The variant wheels of some wheels by their plain names, what was published now, and what was warned of."""
+    releases, variants = (DirectoryStore(directory=folder / name) for name in ("releases", "variants"))
+    for each in wheels:
+        publish(releases, [each], now=NOW)
+    said: list[str] = []
+    done = publish_variants(releases, variants, {ProjectName(project)}, progress=QUIET, warn=said.append)
+    names = (name.removesuffix(".whl").split(f"-{TAGS}-") for name in published(variants, said.append).published)
+    return sorted(f"{name} {label.partition('_')[0]}" for name, label in names), done, said
+
+
+def test_the_oldest_cuda_is_the_null_variant_of_its_version_too(tmp_path: Path) -> None:
+    names = ("1.0+cu130", "1.0+cu128", "1.0+cu130torch2.11", "2.0+cu126torch2.11", "2.0+cu130torch2.12")
+    found, _, said = made(tmp_path, *(wheel(tmp_path, name) for name in names))
+    assert found == [
+        "demo-1.0 cu128",
+        "demo-1.0 cu130",
+        "demo-1.0 null",
+        "demo-1.0+torch2.11 cu130",
+        "demo-1.0+torch2.11 null",
+        "demo-2.0+torch2.11 cu126",
+        "demo-2.0+torch2.11 null",
+        "demo-2.0+torch2.12 cu130",
+        "demo-2.0+torch2.12 null",
+    ]
+    assert said == []
+
+
+def test_the_newest_build_is_taken_and_candidates_and_foreign_labels_are_not(tmp_path: Path) -> None:
+    names = ("1.0+cu130", "1.0+cu130-2", "1.0+cu130-10", "1.0", "1.0+cu12", "1.0+cu130torch2.16rc1")
+    found, _, _ = made(tmp_path, *(wheel(tmp_path, name) for name in names))
+    assert found == ["demo-1.0-10 cu130", "demo-1.0-10 null"]
+
+
+def test_only_wanted_projects_have_variants(tmp_path: Path) -> None:
+    assert made(tmp_path, wheel(tmp_path, "1.0+cu130"), project="other")[0] == []
+
+
+def test_a_wheel_that_no_words_describe_is_told_and_is_the_null_variant_alone(tmp_path: Path) -> None:
+    found, _, said = made(tmp_path, wheel(tmp_path, "1.0+cu130", "sm_100a"))
+    assert found == ["demo-1.0 null"]
+    assert said == [f"demo-1.0+cu130-{TAGS}.whl is no variant of its own: no words say which GPUs its code is for"]
+
+
+def test_a_wheel_of_another_packer_is_refused_and_holds_up_no_other(tmp_path: Path) -> None:
+    foreign = wheel(tmp_path, "1.0+cu130", write=write_wheel)
+    found, done, _ = made(tmp_path, foreign, wheel(tmp_path, "1.0+cu128"))
+    assert found == ["demo-1.0 cu128", "demo-1.0 null"]
+    (refused,) = done.refusals
+    assert str(refused).startswith(f"demo-1.0+cu130-{TAGS}.whl becomes no variant: ")
+
+
+def test_what_is_there_is_not_made_again_and_what_is_new_is(tmp_path: Path) -> None:
+    _, first, _ = made(tmp_path, wheel(tmp_path, "1.0+cu130"))
+    assert [len(release.wheels) for release in first.releases] == [2]
+    _, again, _ = made(tmp_path)
+    assert again.releases == ()
+    found, more, _ = made(tmp_path, wheel(tmp_path, "1.0+cu128"))
+    assert [len(release.wheels) for release in more.releases] == [1]  # the null variant stays what it was
+    assert found == ["demo-1.0 cu128", "demo-1.0 cu130", "demo-1.0 null"]
+
+
+def test_a_changed_wheel_becomes_no_variant(tmp_path: Path) -> None:
+    publish(DirectoryStore(directory=tmp_path / "releases"), [wheel(tmp_path, "1.0+cu130")], now=NOW)
+    (path,) = tmp_path.glob("releases/*/*.whl")
+    path.write_bytes(b"other")
+    found, done, _ = made(tmp_path)
+    assert found == []
+    assert "its manifest says" in str(done.refusals)
