@@ -157,6 +157,30 @@ def test_the_environment_for_a_shell_can_be_evaluated(wheelmill: Command) -> Non
     assert subprocess.check_output(["sh", "-c", script], text=True) == "8.0 9.0 cu128\n"
 
 
+@pytest.mark.parametrize(
+    ("known", "printed"),
+    [
+        (("--driver", "580.65.06", "--libc", "2.28"), "13.0 2.28"),
+        (("--driver", "575.60", "--libc", "2.36"), "12.9 2.36"),
+        (("--driver", "470.10", "--libc", "musl 1.2"), "12.8 unset"),  # the driver runs none that is known
+        (("--libc", "2.28"), "12.8 2.28"),
+    ],
+)
+def test_conda_and_pixi_are_told_of_the_driver_or_of_the_cuda_that_is_wanted(
+    known: tuple[str, ...], printed: str, wheelmill: Command
+) -> None:
+    text = wheelmill("environment", "--conda", *TARGET, *known).stdout
+    script = f'{text}\necho "$CONDA_OVERRIDE_CUDA ${{CONDA_OVERRIDE_GLIBC-unset}}"'
+    assert subprocess.check_output(["sh", "-c", script], text=True) == f"{printed}\n"
+
+
+def test_conda_is_told_that_there_is_no_cuda(wheelmill: Command) -> None:
+    done = wheelmill("environment", "--conda", "--python", "3.12", "--torch", "2.8.0+cpu", "--driver", "580.65.06")
+    assert "export CONDA_OVERRIDE_CUDA=''\n" in done.stdout
+    both = wheelmill("environment", "--conda", "--shell", "--python", "3.12", exit_code=2)
+    assert "--json, --shell and --conda" in both.stderr
+
+
 def test_every_candidate_is_explained_with_every_reason(wheelmill: Command) -> None:
     content = json.loads(wheelmill("explain", "flash-attn", *TARGET, "--json").stdout)
     ours = [name for name in NAMES if name.startswith("flash_attn-")]

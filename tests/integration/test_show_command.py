@@ -42,6 +42,7 @@ def test_people_read_what_a_stranger_wants_to_know(wheelmill: Command, wheel: Pa
     told = {words[0]: words[1] for words in lines if len(words) == 2}
     assert told["demo"] == "1.0+cu130torch2.11"
     assert told["built"] == "for     CUDA 13.0, torch 2.11"
+    assert told["driver"] == "580.65.06 or newer, on Linux"
     assert told["requires"] == "Python >=3.10, torch==2.11.*"
     assert told["licence"] == f"MIT; {DIST_INFO}/licenses/LICENSE"
     assert "machine code for sm_90" in told["code"]

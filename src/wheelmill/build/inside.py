@@ -61,6 +61,7 @@ def facts_of(
         toolkit=toolkit,
         torch=target.torch_release,
         architectures=tuple(map(str, target.architectures)),
+        driver=target.driver,
         cxx_standard=target.cxx_standard,
         variables=dict(sorted(decisive_variables(target).items())),
         build_args=tuple(f"{name}={value}" for name, value in dict(package.build_args.config_settings).items()),

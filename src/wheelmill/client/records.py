@@ -101,6 +101,8 @@ class Inside:
     torch_window: TorchWindow | None = None
     """In which torches its code could load; None when it needs none, or that is not known."""
     code_read: bool = False
+    driver: str | None = None
+    """The oldest driver that loads its code: ``580.65.06``; None where nobody says it."""
     gone: str | None = None
     """What the server says that no longer has its file: ``404 Not Found``; None when it has it, or was not asked."""
 
@@ -109,6 +111,7 @@ class Inside:
         if self.gone:
             return f"its file is gone: {self.gone}"
         needs = [f"glibc {self.glibc}"] * bool(self.glibc) + [f"CUDA {self.cuda_major}"] * bool(self.cuda_major)
+        needs += [f"driver {self.driver}"] * bool(self.driver)
         code = [
             f"{kind} for {', '.join(Architecture.parse(each).sm for each in each_of)}"
             for kind, each_of in (("machine code", self.sass), ("PTX", self.ptx))

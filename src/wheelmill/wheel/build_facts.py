@@ -76,6 +76,8 @@ class BuildFacts:
     """The release of torch that it was compiled against; None where it needs none."""
     architectures: tuple[str, ...]
     """The GPU architectures that were asked for: ``9.0``, ``12.0+PTX``."""
+    driver: str | None = None
+    """The oldest Linux driver that loads its GPU code: ``580.65.06``."""
     compilers: tuple[str, ...] = ()
     """Those of the code for the processor, as they call themselves in it."""
     cxx_standard: int | None = None

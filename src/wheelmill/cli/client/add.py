@@ -15,6 +15,7 @@ from wheelmill.cli.client.change import (
     alone,
     environment_of,
     forecast,
+    heed_driver,
     packages_of,
     undoable,
 )
@@ -170,13 +171,16 @@ def _add(
     as_json: bool,
     build: bool = False,
 ) -> None:
-    from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415 - only what changes things
+    from wheelmill.client.install.driver import needs_of_choices  # noqa: PLC0415
+    from wheelmill.client.project.change import find_torch_pin  # noqa: PLC0415
 
     torch = find_torch_pin(project.requirements)
     resolutions = resolve_for_all(
         asked, targets_for(project, target), search, torch, build=build, require_attestation=require_attestation
     )
     if not no_sync:
+        heed_driver(needs_of_choices(resolutions[0], read_facts()), resolutions[0].environment)
         project.check_install()
     edit = project.add(asked, resolutions)
     environment = None if no_sync else environment_of(project, target)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wheelmill.cli.client.downloads import wheel_cache
-from wheelmill.cli.shared.output import say
+from wheelmill.cli.shared.output import say, say_warning
 from wheelmill.errors import UsageError
 from wheelmill.system.units import size
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from wheelmill.cli.client.search import SearchOptions
     from wheelmill.cli.shared.target import TargetOptions
     from wheelmill.client.install.changes import InstalledPackage, PackageChange
+    from wheelmill.client.install.driver import DriverNeed
     from wheelmill.client.install.places import InstallPlace
     from wheelmill.client.project.project import Project
-    from wheelmill.client.records import Resolution
+    from wheelmill.client.records import Resolution, TargetEnvironment
     from wheelmill.names import ProjectName
 
 
@@ -94,6 +95,18 @@ def diffs_of(contents: Mapping[Path, bytes]) -> dict[str, str]:
         old, new = (text.decode(errors="replace").splitlines() for text in texts)
         diffs[str(path)] = "\n".join(unified_diff(old, new, fromfile=str(path), tofile=str(path), lineterm=""))
     return diffs
+
+
+def heed_driver(needs: Iterable[DriverNeed], environment: TargetEnvironment) -> None:
+    """Look at the driver before anything is downloaded.
+
+    Raises:
+        NoWheelError: it is too old for what would be installed.
+    """
+    from wheelmill.client.install.driver import check_driver  # noqa: PLC0415 - only what installs
+
+    if warning := check_driver(needs, environment):
+        say_warning(warning)
 
 
 def alone(place: Path) -> AbstractContextManager[None]:

@@ -31,13 +31,18 @@ def environment(
     shell: Annotated[
         bool, typer.Option("--shell", help="Print variables for building by hand, for a shell's eval.")
     ] = False,
+    conda: Annotated[
+        bool,
+        typer.Option("--conda", help="Print what conda and pixi are to take for this machine, for a shell's eval."),
+    ] = False,
 ) -> None:
     """Show what wheels are chosen for: Python, torch, CUDA, driver, GPUs."""
-    if as_json and shell:
-        raise UsageError("--json and --shell cannot be given together")
+    if [as_json, shell, conda].count(True) > 1:
+        raise UsageError("--json, --shell and --conda are three forms; give one of them")
     found = target.detect()
-    if shell:
-        for name, value in build_variables(found).items():
+    if shell or conda:
+        variables = build_variables(found) if shell else conda_variables(found)
+        for name, value in variables.items():
             print(f"export {name}={shlex.quote(value)}")  # noqa: T201 - read by a shell
     elif as_json:
         print_json("wheelmill.environment/1", **environment_content(found))
@@ -77,6 +82,21 @@ def _print_lines(found: TargetEnvironment) -> None:
         value = content[name] if content[name] is not None else "not known"
         origin = f"  ({found.origins[name]})" if name in found.origins else ""
         print(f"{name:<12} {value}{origin}")  # noqa: T201 - the result
+
+
+def conda_variables(target: TargetEnvironment) -> dict[str, str]:
+    """What tells conda, mamba and pixi of the target, where they run on another machine or see no driver.
+
+    An empty ``CONDA_OVERRIDE_CUDA`` says that there is none.
+    https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
+    """
+    from wheelmill.client.choose.fit import driver_cuda_of  # noqa: PLC0415 - not for what was found out
+    from wheelmill.client.choose.resolve import read_facts  # noqa: PLC0415
+
+    cuda = None if target.cpu_only else driver_cuda_of(target, read_facts()) or target.cuda
+    libc = target.libc if target.libc and target.libc.family == "glibc" else None
+    glibc = {"CONDA_OVERRIDE_GLIBC": f"{libc.major}.{libc.minor}"} if libc else {}
+    return {"CONDA_OVERRIDE_CUDA": str(cuda) if cuda else "", **glibc}
 
 
 def build_variables(target: TargetEnvironment) -> dict[str, str]:

@@ -13,6 +13,7 @@ from wheelmill.cli.client.change import (
     alone,
     environment_here,
     forecast,
+    heed_driver,
     packages_of,
     undoable,
 )
@@ -22,8 +23,10 @@ from wheelmill.cli.client.search import SearchOptions, package_argument
 from wheelmill.cli.shared.options import SignerOption, with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, requirements_of
+from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.install.chosen import Installation
 from wheelmill.errors import FindingsError, UsageError
+from wheelmill.wheel.name import WheelName
 
 LockOption = Annotated[
     Path | None, typer.Option("--lock", help="A pylock.toml, of any program (PEP 751).", metavar="FILE")
@@ -49,6 +52,7 @@ def install(
     Every wheel's hash is checked before anything is installed; exits with 9 if one differs.
     """
     from wheelmill.client.install.chosen import install_chosen, interpreter_of  # noqa: PLC0415 - only what installs
+    from wheelmill.client.install.driver import needs_of_choices  # noqa: PLC0415
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
 
     if bool(requirements) == bool(lock):
@@ -66,6 +70,7 @@ def install(
     place = environment_here(target)
     with alone(place.base):
         (resolution,) = resolve_for_all(asked, [target], search, require_attestation=require_attestation)
+        heed_driver(needs_of_choices(resolution, read_facts()), resolution.environment)
         interpreter = interpreter_of(resolution.environment)
         if dry_run:
             outcome, installed = forecast(resolution, place, search, {}), Installation(wheels=())
@@ -105,12 +110,15 @@ def _install_locked(
 ) -> tuple[EnvironmentChange, Installation]:
     from wheelmill.client.environment.installation import install_locked, packages_of_lock  # noqa: PLC0415 - only what installs
     from wheelmill.client.install.chosen import interpreter_of  # noqa: PLC0415
+    from wheelmill.client.install.driver import needs_of_wheels  # noqa: PLC0415
     from wheelmill.client.install.installer import installer_for  # noqa: PLC0415
-    from wheelmill.client.lock.files import read_lock  # noqa: PLC0415
+    from wheelmill.client.lock.files import read_lock, wheels_for  # noqa: PLC0415
 
     locked, place = read_lock(path), environment_here(target)
     with alone(place.base):
         environment = target.detect()
+        wheels = (WheelName.parse(wheel.filename) for wheel in wheels_for(locked, environment))
+        heed_driver(needs_of_wheels(wheels, read_facts()), environment)
         interpreter = interpreter_of(environment)
         if dry_run:
             present = packages_of(place)

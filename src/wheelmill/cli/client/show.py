@@ -65,6 +65,8 @@ def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
     yield "for", ", ".join(sorted(map(str, name.tags)))
     torch = f", {words_for(contents.torch)}" if contents.torch else ""
     yield "built for", f"{name.built_for}{torch}"
+    if contents.driver:
+        yield "driver", f"{contents.driver} or newer, on Linux"
     yield "requires", ", ".join(_requirements(contents)) or "nothing"
     yield "licence", _licence(contents)
     if contents.code is None:
@@ -155,6 +157,7 @@ def _content(contents: WheelContents) -> dict[str, object]:
         "tags": sorted(map(str, name.tags)),
         "cuda": str(label.cuda) if label.cuda else None,
         "cuda_major": label.cuda_major,
+        "driver": contents.driver,
         **torch_in_json(contents.torch),
         "summary": contents.summary,
         "requires_python": contents.requires_python,

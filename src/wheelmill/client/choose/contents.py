@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from wheelmill.client.choose.fit import minimum_driver
 from wheelmill.client.choose.look import code_in, describe_code
+from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.records import Inside
 from wheelmill.errors import NetworkError, UnreadableError, UsageError
 from wheelmill.names import Architecture, Sha256, TorchNeed
@@ -81,6 +83,14 @@ class WheelContents:
     """The bytes of each member, unpacked."""
     bundled: tuple[str, ...]
     """Libraries of others that lie in it."""
+
+    @property
+    def driver(self) -> str | None:
+        """The oldest driver that it needs: as its build says, else as its CUDA does; None where neither is known."""
+        if self.built and self.built.driver:
+            return self.built.driver
+        cuda = self.name.built_for.cuda
+        return minimum_driver(cuda, read_facts()) if cuda else None
 
     @property
     def torch(self) -> TorchNeed | None:

@@ -156,11 +156,9 @@ def abi_of(target: TargetEnvironment, facts: Compatibility) -> bool | None:
 
 
 def _against_driver(label: BuiltFor, target: TargetEnvironment, facts: Compatibility) -> str | None:
-    if target.driver is None or not target.platform.is_linux:
-        return None  # the minimum is another one on Windows
     cuda = label.cuda or target.cuda
     minimum = minimum_driver(cuda, facts) if cuda else None
-    if minimum is None or Version(target.driver) >= Version(minimum):
+    if minimum is None or not is_older(target, minimum):
         return None
     return f"CUDA {cuda} needs driver {minimum}, the target has {target.driver}"
 
@@ -183,6 +181,21 @@ def minimum_driver(cuda: CudaVersion, facts: Compatibility) -> str | None:
     known = [version for version in facts.cuda if version.major == cuda.major]
     nearest = min(known, key=lambda version: abs(version.minor - cuda.minor), default=None)
     return facts.cuda[nearest].minimum_driver if nearest else None
+
+
+def driver_cuda_of(target: TargetEnvironment, facts: Compatibility) -> CudaVersion | None:
+    """The newest CUDA that a target's driver knows: as it says itself, else as the known releases tell.
+
+    None where there is no driver, or only one that is older than all of them.
+    """
+    if target.driver_cuda or target.driver is None:
+        return target.driver_cuda
+    known = [
+        cuda
+        for cuda, release in facts.cuda.items()
+        if release.driver and Version(release.driver) <= Version(target.driver)
+    ]
+    return max(known, default=None)
 
 
 def _of_gpus(source: Source, target: TargetEnvironment) -> Iterator[Mismatch]:
@@ -214,6 +227,14 @@ def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment
         yield Mismatch(aspect=Aspect.CUDA, reason=reason)
     if None not in (inside.cxx11_abi, target.cxx11_abi) and inside.cxx11_abi != target.cxx11_abi:
         yield Mismatch(aspect=Aspect.ABI, reason="its code has another C++ ABI than the target's torch")
+    yield from _against_gpu_code(inside, label, target)
+
+
+def _against_gpu_code(inside: Inside, label: BuiltFor, target: TargetEnvironment) -> Iterator[Mismatch]:
+    """Its compression may want a newer driver than its CUDA does."""
+    if inside.driver and is_older(target, inside.driver):
+        reason = f"its code needs driver {inside.driver}, the target has {target.driver}"
+        yield Mismatch(aspect=Aspect.DRIVER, reason=reason)
     for gpu in target.gpus if inside.sass or inside.ptx else ():
         against = lacks_code_for(
             gpu.capability,
@@ -224,6 +245,12 @@ def mismatches_inside(inside: Inside, label: BuiltFor, target: TargetEnvironment
         )
         if against:
             yield Mismatch(aspect=Aspect.GPU, reason=against)
+
+
+def is_older(target: TargetEnvironment, driver: str) -> bool:
+    """Whether a target's driver is known to be older than one; Windows has other numbers for the same driver."""
+    known = target.driver if target.platform.is_linux else None
+    return known is not None and Version(known) < Version(driver)
 
 
 def _against_symbols(window: TorchWindow | None, label: BuiltFor, target: TargetEnvironment) -> str | None:

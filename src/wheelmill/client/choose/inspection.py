@@ -127,12 +127,12 @@ def look_into_all(
 def _keep(inside: Inside, candidate: Candidate, cache: PageCache) -> None:
     """Keep what a wheel shows, under its hash; without one there is no telling whether it is still the same."""
     if candidate.sha256:
-        cache.keep_fact(f"inside/2:{candidate.sha256}", json.dumps(plain_of(inside)))
+        cache.keep_fact(f"inside/3:{candidate.sha256}", json.dumps(plain_of(inside)))
 
 
 def _recall(candidate: Candidate, cache: PageCache) -> Inside | None:
     """What the cache keeps of a wheel; None when it was never looked into."""
-    kept = cache.fact(f"inside/2:{candidate.sha256}") if candidate.sha256 else None
+    kept = cache.fact(f"inside/3:{candidate.sha256}") if candidate.sha256 else None
     if kept is None:
         return None
     inside: Inside = record_of(Inside, json.loads(kept))

@@ -187,5 +187,14 @@ def inside_of_entry(entry: ListedWheel) -> Inside:
         sass=tuple(Architecture.of_code(each).capability for each in evidence.sass),
         ptx=tuple(Architecture.of_code(each).capability for each in evidence.ptx),
         torch_window=evidence.torch_window,
+        driver=_driver_of(entry),
         code_read=True,
     )
+
+
+def _driver_of(entry: ListedWheel) -> str | None:
+    """The oldest driver that it needs, as NVIDIA writes it: 580.65.06."""
+    made = entry.certificate.provenance
+    if made and made.driver:
+        Version(made.driver)
+    return made.driver if made else None

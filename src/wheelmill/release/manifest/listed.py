@@ -138,6 +138,7 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
     images: tuple[str, ...]
     seconds: Seconds
     cxx_standard: Count | None = None
+    driver: str | None = None
 
     @property
     def cell(self) -> Cell:

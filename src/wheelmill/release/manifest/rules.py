@@ -176,6 +176,8 @@ def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: Whee
         yield f"{key}: expected hashes of 64 hexadecimal digits, of the source and of patches"
     if words := _strange(PythonVersion.parse, made.pythons):
         yield f"{key}.pythons: expected Pythons, not {', '.join(map(shown, words))}"
+    if made.driver is not None and _strange(Version, (made.driver,)):
+        yield f"{key}.driver: expected the version of a driver, not {shown(made.driver)}"
     if words := _strange(Architecture.parse, made.architectures):
         yield f"{key}.architectures: expected GPU architectures, not {', '.join(map(shown, words))}"
     try:

@@ -77,6 +77,7 @@ class Shared:
             images=one[made.images],
             seconds=made.seconds,
             cxx_standard=made.cxx_standard,
+            driver=one[made.driver],
         )
 
     def _cell(self, cell: ListedCell) -> ListedCell:

@@ -8,11 +8,12 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer
+from tests.unit.build.conftest import CELL, PROVENANCE
 from tests.unit.client.conftest import TARGET, chosen
 from wheelmill.client.choose.explain import explain
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import Inside, Resolution
-from wheelmill.names import Architecture, Gpu, ReleaseTag, Sha256
+from wheelmill.names import Architecture, CudaVersion, Gpu, ReleaseTag, Sha256, TorchVersion, project_version
 from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.smoke.verdict import Certificate, Evidence
 from wheelmill.system.record_files import record_bytes
@@ -42,6 +43,10 @@ ENTRY = ManifestEntry(
     certificate=Certificate(sha256=SHA, evidence=EVIDENCE, clean_rooms=(), provenance=None),
 )
 
+OWN_CELL = replace(
+    CELL, version=project_version("1.1"), python=TARGET.python, cuda=CudaVersion(12, 8), torch=TorchVersion(2, 8)
+)
+
 Released = Callable[..., Search]
 
 
@@ -62,6 +67,24 @@ def released(server: PageServer) -> Released:
 
 def resolved(search: Search) -> Resolution:
     return resolve([Requirement("demo")], TARGET, search)
+
+
+def test_a_driver_that_its_code_needs_is_heeded(released: Released) -> None:
+    """It may be newer than what the CUDA of its label needs."""
+    made = replace(PROVENANCE, sha256=SHA, cell=OWN_CELL, driver="550.54.14")
+    search = released(replace(ENTRY, certificate=replace(ENTRY.certificate, provenance=made)))
+    for driver, reasons in (("550.54.14", []), ("545.10", ["its code needs driver 550.54.14, the target has 545.10"])):
+        target = replace(TARGET, driver=driver)
+        (verdict,) = explain(Requirement("demo"), target, search).verdicts
+        assert [each.reason for each in verdict.against] == reasons
+
+
+@pytest.mark.parametrize("driver", ["new", "580.65.06; rm", "9" * 5000])
+def test_a_driver_that_is_none_is_not_believed(driver: str, released: Released) -> None:
+    made = replace(PROVENANCE, sha256=SHA, cell=OWN_CELL, driver=driver)
+    search = released(replace(ENTRY, certificate=replace(ENTRY.certificate, provenance=made)))
+    (verdict,) = explain(Requirement("demo"), replace(TARGET, driver="580.65.06"), search).verdicts
+    assert isinstance(verdict.inside, str)
 
 
 def test_it_is_asked_once_and_the_wheel_never(released: Released, server: PageServer) -> None:

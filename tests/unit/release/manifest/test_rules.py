@@ -46,6 +46,11 @@ LONG = "has a number of more than 18 digits"
 WRONG: list[tuple[str, object, str]] = [
     ("sha256", "F" * 64, f"sha256: {HEX} '{'F' * 64}'"),
     ("metadata_sha256", "none", f"metadata_sha256: {HEX} 'none'"),
+    (
+        "certificate.provenance.driver",
+        "new",
+        "certificate.provenance.driver: expected the version of a driver, not 'new'",
+    ),
     ("size", 0, f"{SIZE} 0"),
     ("size", -1, f"{SIZE} -1"),
     ("size", 2 << 30, f"{SIZE} 2147483648"),
