@@ -74,6 +74,7 @@ def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: P
         "attestation": None,
         "attested": False,
         "provenance": False,
+        "plain": None,
     }
     assert certificate["sha256"] == entry["sha256"]
     assert certificate["provenance"]["cell"]["cuda"] == "13.0"
