@@ -1,12 +1,16 @@
 """A package for the stable ABIs of torch and Python: one wheel for every torch of its range and every Python."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import DEMO, Command
+from tests.real.conftest import BASE, DEMO, Command
+from wheelmill.wheel.elf import shared_objects_of
 
 pytestmark = pytest.mark.real
 
@@ -56,6 +60,47 @@ def test_it_is_built_once_and_computes_beside_both_ends_of_its_range(wheelmill: 
     code, detail = refusal(wheelmill, wheel, STABLE)
     assert code == "torch-oldest"
     assert detail.startswith("torch_abi says torch 2.9, but torch 2.11 is the first with torch_dtype_float4_e2m1fn_x2")
+
+
+LOADS = """
+import sys
+from pathlib import Path
+import torch
+from kernels import get_local_kernel, get_loaded_kernels
+kernel = get_local_kernel(Path(sys.argv[1]))
+print(kernel.scale(torch.arange(3.0), 2.0).tolist(), get_loaded_kernels()[0].metadata.backend.archs)
+"""
+
+
+def test_kernels_loads_what_is_exported_and_it_computes(wheelmill: Command, tmp_path: Path) -> None:
+    wheel = build(wheelmill, STABLE, tmp_path)
+    (folder,) = wheelmill("export", "kernels", wheel, "--output", tmp_path / "hub").stdout.splitlines()
+    assert folder == str(tmp_path / "hub" / "build" / "torch-stable-abi211-cu130-x86_64-linux")
+
+    uv = [sys.executable, "-m", "uv"]
+    python = tmp_path / ".venv" / "bin" / "python"
+    subprocess.run([*uv, "venv", "--quiet", "--python", BASE, tmp_path / ".venv"], check=True)
+    environment = [*uv, "pip", "install", "--quiet", "--python", str(python)]
+    subprocess.run([*environment, "kernels==0.17.2", "torch==2.11.0"], check=True)
+    argv = [str(python), "-c", LOADS, str(tmp_path / "hub")]
+    offline = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=offline)
+    assert done.stdout == "[0.0, 2.0, 4.0] ['9.0']\n", done.stderr
+
+    again = wheelmill("export", "kernels", wheel, "--output", tmp_path / "hub", exit_code=2)
+    assert "is there already" in again.stderr
+
+
+def test_its_gpu_code_is_compressed_unless_its_entry_leaves_that_to_nvcc(wheelmill: Command, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    shutil.copytree(STABLE, config)
+    (config / "packages.yml").write_text((STABLE / "packages.yml").read_text() + "    compress: as-is\n")
+    wheels = (build(wheelmill, STABLE, tmp_path / "small"), build(wheelmill, config, tmp_path / "large"))
+    (small,), (large,) = map(shared_objects_of, wheels)
+    assert small.device_code.sass == large.device_code.sass == ("sm_90",)
+    assert small.device_code.sizes["sm_90"] < large.device_code.sizes["sm_90"] / 2
+    provenance = json.loads(wheels[0].with_name(f"{wheels[0].name}.built.json").read_text())
+    assert (provenance["nvcc_flags"], provenance["driver"]) == (["--compress-mode=size"], "580.65.06")
 
 
 def test_a_copy_that_calls_the_cxx_of_torch_is_refused_with_its_names(wheelmill: Command, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ RUN_BY = {
     "wheelmill release DIR --store s3:BUCKET/PREFIX": "integration/test_s3_commands.py",
     "wheelmill index build --store s3:BUCKET/PREFIX --output site": "integration/test_s3_commands.py",
     "wheelmill index upload site s3:BUCKET/PREFIX": "integration/test_s3_commands.py",
+    "wheelmill export kernels WHEEL... --output DIR": "real/test_stable_demo.py",
     "wheelmill release ledger --store STORE": "integration/test_ledger_command.py",
     "wheelmill release ledger --rebuild --store STORE": "integration/test_ledger_command.py",
     "wheelmill index check https://example.org/simple/": "integration/test_index_check_command.py",
@@ -60,6 +61,7 @@ RUN_BY = {
 }
 
 UNTESTED = {
+    "hf upload OWNER/NAME DIR . --type kernel --revision v1": "no test runs it: it takes an account there",
     "benchmarks/catalogue.py": "no test runs it: it compiles for hours",
     "benchmarks/ledger.py": "no test runs it: it takes six minutes",
     "benchmarks/sandbox.py --rounds 3": "no test runs it: it compiles for minutes",

@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "smoke": ("factory.smoke", "Examine wheels: their bytes first, then install and import them."),
     "release": ("factory.release", "Publish the wheels of a folder under a new date tag."),
     "index": ("factory.index", "Generate, serve and check static package indexes."),
+    "export": ("factory.export", "Lay wheels out for other places: Hugging Face's Hub."),
     "run": ("factory.run", "Plan, build, smoke, release and index."),
     "github": ("factory.github", "Check the settings of the repository that a factory runs in."),
     "summary": ("factory.summary", "Tell what became of a plan that many jobs worked on."),

@@ -1,1 +1,1 @@
-"""What a repository on GitHub must be set to, so that the factory's workflows can do their work in it."""
+"""Places of others: how a repository on GitHub must be set for a factory, and how the Hub's kernels are laid out."""

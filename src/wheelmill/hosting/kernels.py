@@ -1,0 +1,216 @@
+"""Hugging Face's Hub: wheels that keep to torch's stable ABI, laid out as its ``kernels`` loads them.
+
+Each is a folder such as ``build/torch-stable-abi210-cu130-x86_64-linux``, which says what it is for. ``kernels``
+imports the ``__init__.py`` in it under a name that ``metadata.json`` gives.
+
+https://huggingface.co/docs/kernels/kernel-requirements says the names; the keys of ``metadata.json`` are those that
+kernels 0.17.2 asks for.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from packaging.utils import canonicalize_name
+
+from wheelmill.errors import UnreadableError, UsageError
+from wheelmill.names import Architecture, Platform, StableTorch
+from wheelmill.smoke.evidence import Contents, open_wheel
+from wheelmill.system.folders import temporary_folder
+from wheelmill.wheel.archive import open_archive, open_member
+from wheelmill.wheel.elf import open_symbols
+from wheelmill.wheel.findings import some_of
+from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.stable_torch import beyond_stable_abi, shims_in
+from wheelmill.wheel.torch_need import needed_torch
+
+_OWN: Final = ("__init__.py", "metadata.json")
+"""What is written beside the files of a wheel."""
+_SHORTEST: Final = 2
+"""Characters of a kernel's name."""
+_LOADER: Final = '''"""Loads the package of this folder under its own name, by which its modules import each other."""
+
+import importlib
+import sys
+from pathlib import Path
+
+_folder = Path(__file__).absolute().parent
+sys.path.insert(0, str(_folder))
+try:
+    _module = importlib.import_module({module!r})
+finally:
+    sys.path.remove(str(_folder))
+if _folder not in Path(_module.__file__).absolute().parents:
+    raise ImportError(f"{{_module.__name__}} was imported from {{_module.__file__}} before; a process has one of it")
+globals().update({{name: value for name, value in vars(_module).items() if not name.startswith("__")}})
+'''
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """A wheel that ``kernels`` can load."""
+
+    contents: Contents
+    variant: str
+    """The name of its folder: ``torch-stable-abi210-cu130-x86_64-linux``."""
+    module: str
+    """What is imported of it."""
+    architectures: tuple[Architecture, ...]
+    """The GPUs that it has code for."""
+    version: int
+    """Of the kernel, which is not that of the wheel: people ask the Hub for a whole number."""
+
+    @property
+    def files(self) -> Mapping[str, PurePosixPath]:
+        """Where its files go, by their names in the wheel; commands and data have no place there."""
+        return {file.member: file.path for file in self.contents.installed if file.place == "library"}
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """What it requires beside torch: whoever loads it must have that, for ``kernels`` installs nothing."""
+        required = self.contents.metadata.requires_dist or ()
+        return tuple(str(each) for each in required if not each.marker and canonicalize_name(each.name) != "torch")
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """What ``metadata.json`` says."""
+        metadata = self.contents.metadata
+        return {
+            "id": f"_{self.module}_{self.contents.file.sha256[:16]}",
+            "name": self.contents.name.project,
+            "version": self.version,
+            "license": metadata.license_expression or (metadata.license or "unknown").partition("\n")[0],
+            "python-depends": [],
+            "backend": {"type": "cuda", "archs": list(map(str, self.architectures))},
+        }
+
+
+def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
+    """Look at a wheel as a kernel.
+
+    Args:
+        path: the wheel, which nobody need have looked at before.
+        version: that the kernel is to have.
+        module: what is imported of it; None stands for the module of the project's name, or the only one.
+
+    Raises:
+        UnreadableError: it is no sound wheel.
+        UsageError: ``kernels`` cannot load it, or not everywhere; says why.
+    """
+    contents = open_wheel(WheelFile.at(path), None)
+    findings = contents.record_findings if isinstance(contents, Contents) else contents
+    if findings or not isinstance(contents, Contents):
+        raise UnreadableError("; ".join(finding.detail for finding in findings))
+    name = contents.name.project
+    if len(name) < _SHORTEST or not name[0].isalpha():
+        raise UsageError(f"expected the name of a kernel, of two characters or more, a letter first, not {name!r}")
+    kernel = Kernel(
+        contents=contents,
+        variant=f"{_framework_of(contents)}-{_machine_of(contents)}",
+        module=_module_of(contents, module),
+        architectures=_architectures_of(contents),
+        version=version,
+    )
+    places = Counter((*kernel.files.values(), *map(PurePosixPath, _OWN)))
+    twice = [str(path) for path, count in places.items() if count > 1]
+    if twice:
+        raise UsageError(f"several files would lie at {some_of(twice)}")
+    return kernel
+
+
+def _framework_of(contents: Contents) -> str:
+    """The first torch whose stable ABI a wheel keeps to: ``torch-stable-abi210``."""
+    label, symbols = contents.name.label, open_symbols(contents.shared_objects)
+    needed = needed_torch(tuple(map(str, contents.metadata.requires_dist or ())))
+    if (label and label.torch) or not isinstance(needed, StableTorch):
+        raise UsageError("METADATA does not say that any torch from one on will do: it is for one torch, or for none")
+    if not contents.shared_objects:
+        raise UsageError("it has no compiled code")
+    if beyond := beyond_stable_abi(symbols):
+        raise UsageError(f"torch's stable ABI lacks what it needs: {some_of(beyond)}")
+    shims = shims_in(symbols)
+    if shims.unknown or (shims.oldest and shims.oldest > needed.oldest):
+        newer = some_of(shims.unknown or shims.newest_ones)
+        raise UsageError(f"METADATA says torch {needed.oldest}, which lacks {newer}")
+    if strange := sorted({tag.abi for tag in contents.name.tags} - {"abi3", "none"}):
+        raise UsageError(
+            f"it is for {', '.join(strange)} alone, and kernels are for every Python, as 'abi: abi3' makes them"
+        )
+    return f"torch-stable-abi{needed.oldest.major}{needed.oldest.minor}"
+
+
+def _machine_of(contents: Contents) -> str:
+    """The CUDA and the machine that a wheel is for: ``cu130-x86_64-linux``."""
+    platforms = {Platform.of_tag(tag) for tag in contents.name.platforms}
+    platform = platforms.pop()
+    if platforms or platform is None or not platform.is_linux:
+        raise UsageError(f"it is for {' and '.join(contents.name.platforms)}; expected Linux on one kind of machine")
+    if contents.name.label is None:
+        raise UsageError(f"its version {contents.name.version} does not say which CUDA it is for, as +cu130 does")
+    return f"{contents.name.label.cuda.tag}-{platform.machine}-{platform.system}"
+
+
+def _architectures_of(contents: Contents) -> tuple[Architecture, ...]:
+    """The GPUs that a wheel has code for: ``9.0``, and ``12.0+PTX`` for portable assembly."""
+    sass, ptx = contents.evidence.sass, contents.evidence.ptx
+    try:
+        return tuple(replace(Architecture.of_code(code), ptx=code in ptx) for code in (*sass, *ptx))
+    except ValueError as error:
+        raise UnreadableError(f"it has GPU code for no GPU: {error}") from None
+
+
+def _module_of(contents: Contents, asked: str | None) -> str:
+    """What is imported of a wheel; its name goes into a file of Python."""
+    files = (file for file in contents.installed if file.place == "library" and file.path.suffix in (".py", ".so"))
+    importable = (file.top for file in files if len(file.path.parts) == 1 or file.path.name == "__init__.py")
+    modules = sorted({top for top in importable if top.isidentifier()})
+    wanted = asked or contents.name.project.replace("-", "_")
+    if wanted in modules:
+        return wanted
+    if asked or len(modules) != 1:
+        hint = f"--module {modules[0]}" if modules else None
+        raise UsageError(f"it has no module {wanted}, but {', '.join(modules) or 'none at all'}", hint=hint)
+    return modules[0]
+
+
+def write_kernels(kernels: Sequence[Kernel], output: Path) -> list[Path]:
+    """Write a folder for each kernel, all of it or none; what is there is left alone.
+
+    Args:
+        kernels: of one project, each for something else.
+        output: the folder of the kernel's repository, made where there is none.
+
+    Returns:
+        The folders.
+
+    Raises:
+        UsageError: two are for the same, or one is there already.
+        UnreadableError: a wheel was changed since it was looked at.
+    """
+    builds = output / "build"
+    for variant, count in Counter(kernel.variant for kernel in kernels).items():
+        if count > 1:
+            raise UsageError(f"{count} wheels are for {variant}; expected one")
+        if (builds / variant).exists():
+            raise UsageError(f"{builds / variant} is there already", hint="remove it, or choose another folder")
+    builds.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(builds) as folder:
+        for kernel in kernels:
+            _write(kernel, folder / kernel.variant)
+        return [(folder / kernel.variant).rename(builds / kernel.variant) for kernel in kernels]
+
+
+def _write(kernel: Kernel, folder: Path) -> None:
+    with kernel.contents.file.path.open("rb") as file, open_archive(file) as archive:
+        for member, path in kernel.files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            with open_member(archive, member) as source, (folder / path).open("xb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+    (folder / "__init__.py").write_text(_LOADER.format(module=kernel.module), encoding="utf-8")
+    (folder / "metadata.json").write_text(json.dumps(kernel.metadata, indent=2) + "\n", encoding="utf-8")

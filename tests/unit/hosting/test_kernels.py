@@ -1,0 +1,179 @@
+"""Wheels as Hugging Face's kernels loads them: what is laid out where, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.shared_objects import shared_object
+from tests.wheels import NOTHING, write_wheel
+from wheelmill.errors import UnreadableError, UsageError
+from wheelmill.hosting.kernels import Kernel, kernel_of, write_kernels
+
+NAME = "demo-1.0+cu130-cp311-abi3-manylinux_2_28_x86_64.whl"
+VARIANT = "torch-stable-abi210-cu130-x86_64-linux"
+STABLE = shared_object(needed=["libtorch.so"], undefined={"aoti_torch_get_dim": None}, sm=90)
+UNSTABLE = shared_object(undefined={"_ZN2at4_ops5empty4callEv": None}, sm=90)
+STRANGE = shared_object(undefined={"aoti_torch_get_dim": None}, sm=1)
+METADATA = "Metadata-Version: 2.4\nName: {}\nVersion: {}\nRequires-Dist: {}\nLicense-Expression: MIT\n"
+
+
+def wheel(
+    folder: Path,
+    name: str = NAME,
+    *,
+    library: bytes = STABLE,
+    requires: str = "torch>=2.10",
+    files: Mapping[str, bytes] = NOTHING,
+    record: bytes | None = None,
+) -> Path:
+    project, version, *_ = name.split("-")
+    held = {"demo/__init__.py": b"VALUE = 7\n", "demo/_C.abi3.so": library, **files}
+    return write_wheel(folder / name, metadata=METADATA.format(project, version, requires), files=held, record=record)
+
+
+def kernel(folder: Path, name: str = NAME, **changed: Any) -> Kernel:
+    return kernel_of(wheel(folder, name, **changed), version=3)
+
+
+def files_of(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_kernel_is_its_installed_files_and_two_of_ours(tmp_path: Path) -> None:
+    files = {"demo-1.0+cu130.data/purelib/demo/more.py": b"", "demo-1.0+cu130.data/scripts/demo": b"#!python\n"}
+    (folder,) = write_kernels([kernel(tmp_path, files=files, requires="torch>=2.10,<2.16")], tmp_path / "hub")
+    assert folder == tmp_path / "hub" / "build" / VARIANT
+    dist_info = {f"demo-1.0+cu130.dist-info/{name}" for name in ("METADATA", "WHEEL", "RECORD")}
+    own = {"__init__.py", "metadata.json"}
+    assert files_of(folder) == own | dist_info | {"demo/__init__.py", "demo/_C.abi3.so", "demo/more.py"}
+    assert (folder / "demo" / "_C.abi3.so").read_bytes() == STABLE
+    said = json.loads((folder / "metadata.json").read_text())
+    assert said.pop("id").startswith("_demo_")
+    assert said == {
+        "name": "demo",
+        "version": 3,
+        "license": "MIT",
+        "python-depends": [],
+        "backend": {"type": "cuda", "archs": ["9.0"]},
+    }
+    assert list((tmp_path / "hub" / "build").iterdir()) == [folder], "nothing is left over"
+    assert folder.stat().st_mode & 0o055 == 0o055, "others may read it"
+
+
+def test_the_same_wheel_gives_the_same_files(tmp_path: Path) -> None:
+    found = kernel(tmp_path)
+    (first,), (second,) = (write_kernels([found], tmp_path / name) for name in ("a", "b"))
+    assert files_of(first) == files_of(second)
+    assert all((first / name).read_bytes() == (second / name).read_bytes() for name in files_of(first))
+
+
+def imported(folder: Path, before: str = "") -> subprocess.CompletedProcess[str]:
+    """Import a folder's module under another name, as kernels does."""
+    code = f"""
+import importlib.util, sys
+{before}
+spec = importlib.util.spec_from_file_location("_other", {str(folder / "__init__.py")!r})
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+print(module.VALUE, {str(folder)!r} in sys.path)
+"""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd="/")
+
+
+def test_modules_find_each_other_by_the_name_of_their_package(tmp_path: Path) -> None:
+    files = {"demo/__init__.py": b"from demo.inner import VALUE", "demo/inner.py": b"VALUE = 8"}
+    (folder,) = write_kernels([kernel(tmp_path, files=files)], tmp_path / "hub")
+    assert imported(folder).stdout == "8 False\n"
+
+
+def test_one_that_is_imported_from_elsewhere_is_not_taken_for_it(tmp_path: Path) -> None:
+    (folder,) = write_kernels([kernel(tmp_path)], tmp_path / "hub")
+    (installed := tmp_path / "installed").mkdir()
+    (installed / "demo.py").write_text("VALUE = 1")
+    done = imported(folder, f"sys.path.insert(0, {str(installed)!r}); import demo")
+    assert f"ImportError: demo was imported from {installed}/demo.py before" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "reason"),
+    [
+        (NAME.replace("cu130", "cu130torch2.11"), {"requires": "torch==2.11.*"}, "for one torch, or for none"),
+        (NAME, {"requires": "numpy"}, "for one torch, or for none"),
+        (NAME, {"library": UNSTABLE}, r"stable ABI lacks what it needs: at::_ops::empty::call"),
+        (NAME, {"library": b"text"}, "no compiled code"),
+        (NAME.replace("abi3", "cp311"), {}, "for cp311 alone"),
+        (NAME.replace("+cu130", ""), {}, "does not say which CUDA"),
+        (NAME.replace("manylinux_2_28_x86_64", "win_amd64"), {}, "expected Linux"),
+        (NAME.replace("manylinux_2_28_x86_64", "any"), {}, "expected Linux"),
+        (NAME.replace("demo", "x"), {}, "expected the name of a kernel"),
+        (NAME.replace("demo", "other"), {"files": {"more.py": b""}}, "has no module other, but demo, more"),
+        (NAME, {"files": {"metadata.json": b"{}"}}, "several files would lie at metadata.json"),
+        (
+            NAME,
+            {"files": {"demo-1.0+cu130.data/platlib/demo/__init__.py": b""}},
+            "several files would lie at demo/__init",
+        ),
+    ],
+)
+def test_what_kernels_cannot_load_everywhere_is_refused(
+    tmp_path: Path, name: str, changed: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        kernel(tmp_path, name, **changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"files": {"../out.py": b""}}, r"'\.\./out\.py' leads out of its folder"),
+        ({"record": b"demo/__init__.py,,\n"}, "is not listed"),
+        ({"library": STRANGE}, "GPU code for no GPU"),
+    ],
+)
+def test_unsound_wheels_are_refused(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UnreadableError, match=reason):
+        kernel(tmp_path, **changed)
+
+
+def test_the_only_module_is_taken_whatever_its_name_and_one_of_several_by_name(tmp_path: Path) -> None:
+    other = wheel(tmp_path, NAME.replace("demo", "other"))
+    assert kernel_of(other, version=1).module == "demo"
+    several = wheel(tmp_path, NAME.replace("demo", "another"), files={"more.py": b""})
+    assert kernel_of(several, version=1, module="more").module == "more"
+    with pytest.raises(UsageError, match="no module os"):
+        kernel_of(several, version=1, module="os")
+
+
+def test_requirements_that_nobody_installs_are_known(tmp_path: Path) -> None:
+    requires = 'torch>=2.10\nRequires-Dist: numpy>=2\nRequires-Dist: pytest; extra == "test"'
+    assert kernel(tmp_path, requires=requires).unmet == ("numpy>=2",)
+
+
+def test_nothing_is_written_where_something_is_or_where_two_are_for_one_place(tmp_path: Path) -> None:
+    found = kernel(tmp_path)
+    with pytest.raises(UsageError, match=f"2 wheels are for {VARIANT}"):
+        write_kernels([found, found], tmp_path / "hub")
+    assert not (tmp_path / "hub").exists()
+    (folder,) = write_kernels([found], tmp_path / "hub")
+    (folder / "demo" / "__init__.py").write_text("changed")
+    other = kernel(tmp_path, NAME.replace("cu130", "cu128"))
+    with pytest.raises(UsageError, match="is there already"):
+        write_kernels([other, found], tmp_path / "hub")
+    assert (folder / "demo" / "__init__.py").read_text() == "changed"
+    assert list((tmp_path / "hub" / "build").iterdir()) == [folder]
+    assert len(write_kernels([other], tmp_path / "hub")) == 1, "another one goes beside it"
+
+
+def test_a_wheel_that_was_changed_since_leaves_nothing(tmp_path: Path) -> None:
+    found = kernel(tmp_path)
+    wheel(tmp_path, files={"demo/_C.abi3.so": b""})
+    os.truncate(found.contents.file.path, 2000)
+    with pytest.raises(UnreadableError):
+        write_kernels([found], tmp_path / "hub")
+    assert list((tmp_path / "hub" / "build").iterdir()) == []
