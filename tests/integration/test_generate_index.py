@@ -44,6 +44,14 @@ def test_wheels_without_a_cuda_get_a_warning(python: Command, wheels: Path) -> N
     assert projects == ["demo", "torch-scatter"]
 
 
+def test_a_name_that_no_release_may_have_gets_a_warning(python: Command, tmp_path: Path) -> None:
+    torch = "torch-2.9.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl"
+    write_wheel(tmp_path / "wheels" / torch)
+    (line,) = generate(python, tmp_path / "wheels").splitlines()
+    assert line.startswith(f"warning: {torch}: the name torch is reserved: installers would take this wheel for")
+    assert torch.replace("+", "%2B") in (tmp_path / "site" / "cu130" / "simple" / "torch" / "index.html").read_text()
+
+
 def test_an_empty_folder_gives_an_empty_index(python: Command, tmp_path: Path) -> None:
     (tmp_path / "wheels").mkdir()
     assert generate(python, tmp_path / "wheels") == ""

@@ -29,6 +29,7 @@ from wheelmill.wheel.attestation import ATTESTATIONS
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.reserved import reservation
 from wheelmill.wheel.torch_need import torch_requirement
 
 NOTHING_SAID: Final = Listing()
@@ -125,7 +126,8 @@ def site_of_folder(
         directory: the folder; a sidecar beside a wheel is listed when it matches.
         base_url: the folder's own URL; absolute, or relative to the root of the site.
         torches: as for `site_of_releases`.
-        warn: told of wheels without a label, which stand in the widest tree only.
+        warn: told of wheels without a label, which stand in the widest tree only, and of reserved names, which no
+            release may have.
 
     Raises:
         SiteError: with every wheel that cannot be read or listed.
@@ -140,6 +142,8 @@ def site_of_folder(
             continue
         if file.name.label is None:
             warn(f"{path.name} has {_lack_of(file.name)}; it is listed under simple/ only")
+        if reason := reservation(file.project):
+            warn(f"{path.name}: {reason}")
         files.append(file)
     return site_of(files, faults, NOTHING_SAID, torches, hint="take these files out of the folder, or build them again")
 

@@ -153,7 +153,7 @@ def _site_of(
         torches=facts.torches_of,
         absent=absent,
         faults=[fault for tag in sorted(faulty) for fault in faulty[tag].splitlines()],
-        deployed=deployed.hashes or _published_in(known.keys() - read, store),
+        deployed=deployed.hashes or _published_in(known.keys() - read - faulty.keys(), store),
     )
 
 

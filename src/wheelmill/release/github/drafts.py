@@ -23,7 +23,7 @@ from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch
 
 _PAGE: Final = SIZES[1]
-"""Releases in one answer: of 30 with 722 assets each GitHub makes none in the 10 seconds of a request."""
+"""Releases in one answer: of 30 with 962 assets each GitHub makes none in the 10 seconds of a request."""
 _SHOWN: Final = 3
 """How many projects a title names."""
 

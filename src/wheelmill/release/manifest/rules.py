@@ -45,7 +45,8 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
         name: what its file name says.
     """
     certificate = wheel.certificate
-    faults = [*name_faults(wheel.filename, name, wheel.name, wheel.version)]
+    reserved = [f"filename: {reason}"] if (reason := reservation(name.project)) else []
+    faults = [*reserved, *name_faults(wheel.filename, name, wheel.name, wheel.version)]
     for key, sha256 in ("sha256", wheel.sha256), ("metadata_sha256", wheel.metadata_sha256):
         if not _SHA256.fullmatch(sha256):
             faults.append(f"{key}: expected 64 hexadecimal digits in lower case, not {shown(sha256)}")
@@ -65,8 +66,7 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
 def name_faults(filename: str, name: WheelName, project: str, version: str) -> tuple[str, ...]:
     """What is wrong with a file name, beside the name and the version that METADATA says."""
     _, written, rest = filename.split("-", 2)
-    reserved = (f"filename: {reason}",) if (reason := reservation(name.project)) else ()
-    return reserved + _name_faults(name.project, written, project, version) + _tag_faults(rest)
+    return _name_faults(name.project, written, project, version) + _tag_faults(rest)
 
 
 @lru_cache(maxsize=4096)  # wheels of one version have all of these in common
