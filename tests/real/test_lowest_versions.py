@@ -1,4 +1,4 @@
-"""The lower bounds in pyproject.toml are true: with the oldest versions that they allow, the client's tests pass."""
+"""The lower bounds in pyproject.toml are true: with the oldest versions, tests of the client and of buckets pass."""
 
 import subprocess
 from pathlib import Path
@@ -11,6 +11,7 @@ from tests.real.conftest import ROOT
 pytestmark = pytest.mark.real
 
 TESTED = ("cli", "client", "system", "web", "wheel")
+IN_A_BUCKET = ("release/s3", "hosting/test_upload.py")
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +19,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lowest")
     install = [find_uv_bin(), "pip", "install", "--quiet", "--python", str(folder)]
     subprocess.run([find_uv_bin(), "venv", "--quiet", "--clear", folder], check=True)
-    subprocess.run([*install, "--resolution", "lowest-direct", f"{ROOT}[factory]"], check=True)
-    subprocess.run([*install, "hypothesis", "jsonschema", "pytest"], check=True)
+    subprocess.run([*install, "--resolution", "lowest-direct", f"{ROOT}[factory,s3]"], check=True)
+    subprocess.run([*install, "flask-cors", "hypothesis", "jsonschema", "moto[s3]", "pytest"], check=True)
     return folder
 
 
@@ -33,7 +34,7 @@ def test_the_client_lists_what_is_installed(environment: Path) -> None:
     run(environment, "wheelmill", "list", "--json", cwd=environment)
 
 
-def test_the_clients_tests_pass(environment: Path) -> None:
-    tests = [ROOT / "tests" / "unit" / name for name in TESTED]
+def test_the_tests_pass(environment: Path) -> None:
+    tests = [ROOT / "tests" / "unit" / name for name in (*TESTED, *IN_A_BUCKET)]
     without = ("-p", "no:cacheprovider", "-p", "no:anyio")  # a plugin of a dependency's, which warns
     run(environment, "python", "-m", "pytest", "--quiet", *without, *tests, cwd=ROOT)
