@@ -18,6 +18,7 @@ Command = Callable[..., Done]
 OF_THIS_MACHINE = {
     *("GITHUB_TOKEN", "GITHUB_API_URL", "UV_TORCH_BACKEND", "UV_CUDA_DRIVER_VERSION", "VIRTUAL_ENV", "CONDA_PREFIX"),
     *("WHEELMILL_SOURCES", "UV_OFFLINE"),
+    *("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION", "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"),
 }
 """Variables that would decide what a test finds."""
 

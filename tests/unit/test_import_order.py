@@ -27,7 +27,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
-CLIENT_LAYERS = ["records", "target", "sources", "choose", "install", "lock", "project", "environment"]
+CLIENT_LAYERS = ["records", "target", "sources", "choose", "variants", "install", "lock", "project", "environment"]
 """What lies beside the packages belongs to records."""
 
 STAGES = {

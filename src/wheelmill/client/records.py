@@ -181,6 +181,8 @@ class Aspect(StrEnum):
     VERSION = "version"
     """Not a version that was asked for."""
     YANKED = "yanked"
+    VARIANT = "variant"
+    """A property of its variant that the target does not have, or that nobody can say anything of."""
     FILE = "file"
     """Its server no longer has its file."""
 

@@ -22,7 +22,7 @@ NAMESPACE: Final = "nvidia"
 DRIVER: Final = "cuda_version_lower_bound"
 """The newest CUDA that the driver knows must be this one, or later."""
 GPU: Final = "sm_arch"
-_PROVIDERS: Final = {
+PROVIDERS: Final = {
     NAMESPACE: Provider(
         requires=("nvidia-variant-provider>=0.0.1,<1.0.0",),
         plugin_api="nvidia_variant_provider.plugin:NvidiaVariantPlugin",
@@ -70,7 +70,7 @@ def metadata_of(variants: Mapping[VariantLabel, Properties]) -> VariantMetadata:
     return VariantMetadata(
         schema=SCHEMA,
         default_priorities=Priorities(namespace=(NAMESPACE,)),
-        providers=_PROVIDERS,
+        providers=PROVIDERS,
         variants={
             label: {namespace: dict(features) for namespace, features in properties.items()}
             for label, properties in variants.items()

@@ -33,6 +33,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "UV_TORCH_BACKEND",
         "UV_CUDA_DRIVER_VERSION",
         "VIRTUAL_ENV",
+        "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION",
+        "NV_VARIANT_PROVIDER_FORCE_SM_ARCH",
     ):
         monkeypatch.delenv(name, raising=False)
 

@@ -32,6 +32,9 @@ def explain(
     search: SearchOptions,
     fitting: Annotated[bool, typer.Option("--fitting", help="Only wheels that fit, all of them.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Every wheel, and not the nearest ten alone.")] = False,
+    variants: Annotated[
+        bool, typer.Option("--variants", help="Variant wheels (PEP 825, a draft): which this machine gets, and why.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the ten wheels of a package that are nearest to the target, with every reason against them.
@@ -39,6 +42,12 @@ def explain(
     Those that fit come first, the best at the front; then those that take the smallest change. --json has all of them.
     """
     (wanted,) = requirements_of([requirement])
+    if variants:
+        from wheelmill.cli.client.variants import print_variants  # noqa: PLC0415 - not for plain wheels
+
+        most = None if everything or fitting else _NEAREST
+        print_variants(wanted, target.detect(), search.search(), fitting=fitting, most=most, as_json=as_json)
+        return
     explanation = explain_requirement(wanted, target.detect(), search.search())
     listed = [verdict for verdict in explanation.verdicts if not (fitting and verdict.against)]
     for warning in explanation.warnings:

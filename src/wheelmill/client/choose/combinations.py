@@ -56,7 +56,7 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
         outcomes = tuple(found.outcomes(project))
         return Offer(
             combinations=_combine(candidates),
-            warnings=found.warnings(outcomes),
+            warnings=(*found.warnings(outcomes), *found.variants_passed_over(project)),
             sources=outcomes,
             name_meant=found.name_meant(project),
         )

@@ -85,7 +85,7 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
             environment=target,
             verdicts=(*fit, *others),
             absence=absence and replace(absence, suggestion=found.name_meant(project) or absence.suggestion),
-            warnings=found.warnings(outcomes),
+            warnings=(*found.warnings(outcomes), *found.variants_passed_over(project)),
             sources=outcomes,
         )
 

@@ -24,6 +24,7 @@ from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
 from wheelmill.client.sources.projects import known_projects
 from wheelmill.client.sources.selection import PublishedSources, read_sources
+from wheelmill.client.sources.variant_wheels import variant_wheels
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, words_like
@@ -128,13 +129,14 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
         )
         resolution = look.resolution if look else choose_with({})
         outcomes = tuple(each for name in projects for each in found.outcomes(name))
+        passed_over = (each for name in projects for each in found.variants_passed_over(name))
         return replace(
             _with_torch_place(resolution, found.facts),
             unresolved={
                 name: replace(each, suggestion=found.name_meant(name) or each.suggestion)
                 for name, each in resolution.unresolved.items()
             },
-            warnings=(*found.warnings(outcomes), *resolution.warnings),
+            warnings=(*found.warnings(outcomes), *passed_over, *resolution.warnings),
             sources=outcomes,
         )
 
@@ -209,6 +211,12 @@ class Finder:
         """What is wrong with the sources and their pages, each once."""
         of_sources = filter(None, (each.warning for each in outcomes))
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
+
+    def variants_passed_over(self, project: ProjectName) -> tuple[str, ...]:
+        """What to say of variant wheels, none of which is ever a candidate; nothing where there are none."""
+        count = len(variant_wheels(project, self.places(project), self.pages))
+        hint = f"'wheelmill explain --variants {project}' says which this machine gets"
+        return (f"{project}: {count} variant wheels (PEP 825) are passed over; {hint}",) if count else ()
 
     def _fits(self, place: Place, group: LinkGroup) -> bool:
         key = place.source.torch, place.source.gpus, place.built_for, group.local, group.tags

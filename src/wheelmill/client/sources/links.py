@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.names import ProjectName
 from wheelmill.web.pages import Link
+from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, split_label
 
 Written = TypeVar("Written")
 SUFFIX: Final = ".whl"
@@ -27,10 +28,12 @@ class LinkGroup(NamedTuple):
     local: str
     tags: str
     """``cp312-cp312-manylinux_2_28_x86_64``."""
+    variant: str = ""
+    """The label of variant wheels (PEP 825), or `VARIANTS_SUFFIX` for the lists of them; empty for plain wheels."""
 
 
 def group_links(links: Iterable[Link]) -> dict[LinkGroup, list[Link]]:
-    """Sort links by what decides whether they fit; those that are no wheels are left out."""
+    """Sort links by what decides whether they fit; those that are no wheels, nor lists of variants, are left out."""
     found = list(links)
     return sort_links(found, map(_deciding_parts, found))
 
@@ -44,7 +47,7 @@ def _deciding_parts(link: Link) -> tuple[str, str, str]:
 def sort_links(
     links: Iterable[Written], parts: Iterable[tuple[str, str | None, str]]
 ) -> dict[LinkGroup, list[Written]]:
-    """Sort links by the parts of their file names; those that are no wheels are left out.
+    """Sort links by the parts of their file names; those that are no wheels, nor lists of variants, are left out.
 
     Args:
         links: the links, in any form.
@@ -55,10 +58,25 @@ def sort_links(
         groups[key].append(link)
     renamed: dict[LinkGroup, list[Written]] = {}
     for (project, local, rest), members in groups.items():
-        tags = rest.removesuffix(SUFFIX)
-        if tags.count("-") == 3 and tags[0] in digits:  # noqa: PLR2004 - a build tag before the others (PEP 427)
-            tags = tags.partition("-")[2]
-        if rest.endswith(SUFFIX) and tags.count("-") == 2 and "/" not in f"{project}{tags}":  # noqa: PLR2004
-            group = LinkGroup(canonicalize_name(project), (local or "").lower().replace("_", "."), tags)
+        tags, variant = _tags_and_variant(rest)
+        is_named = tags.count("-") == 2 or variant == VARIANTS_SUFFIX  # noqa: PLR2004 - three tags
+        if is_named and "/" not in f"{project}{tags}":
+            group = LinkGroup(canonicalize_name(project), (local or "").lower().replace("_", "."), tags, variant)
             renamed.setdefault(group, []).extend(members)
     return renamed
+
+
+def _tags_and_variant(rest: str) -> tuple[str, str]:
+    """The tags, and what `LinkGroup` says of variants, by what stands behind the version; no tags where it has none."""
+    if rest == VARIANTS_SUFFIX[1:]:
+        return "", VARIANTS_SUFFIX
+    if not rest.endswith(SUFFIX):
+        return "", ""
+    label = None
+    if rest.count("-") > 2:  # noqa: PLR2004 - more than tags: a build tag before them (PEP 427), a label behind them
+        plain, label = split_label(f"_-_-{rest}")
+        rest = plain[4:]
+    tags = rest.removesuffix(SUFFIX)
+    if tags.count("-") == 3 and tags[0] in digits:  # noqa: PLR2004 - the same
+        tags = tags.partition("-")[2]
+    return tags, label or ""

@@ -23,6 +23,7 @@ from wheelmill.web.github_pages import LARGEST
 from wheelmill.web.pages import Link, absolute
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import read_tags
+from wheelmill.wheel.variant_name import split_label
 
 Accepts = Callable[["Place", LinkGroup], bool]
 
@@ -77,7 +78,7 @@ def candidates_of(
                 if not accepts(place, group):
                     continue
                 for link in pages.cache.links(number):
-                    if candidate := _candidate(link, group, page.base, place):
+                    if candidate := candidate_of(link, group, page.base, place):
                         # Some pages repeat a link, and some sources share a page.
                         found.setdefault((candidate.url, candidate.sha256), candidate)
     return list(found.values())
@@ -97,15 +98,16 @@ def outcomes_of(project: ProjectName, places: Sequence[Place], pages: Pages) -> 
     ]
 
 
-def _candidate(link: Link, group: LinkGroup, base: str, place: Place) -> Candidate | None:
+def candidate_of(link: Link, group: LinkGroup, base: str, place: Place) -> Candidate | None:
     """A candidate; None when its name has no version or no tags after all, or its link is no URL."""
-    _project, written, *middle = link.filename.removesuffix(SUFFIX).split("-")[:-3]
+    plain = split_label(link.filename)[0] if group.variant else link.filename
+    _project, written, *middle = plain.removesuffix(SUFFIX).split("-")[:-3]
     version, tags = version_of(written), tags_in(group.tags)
     url = absolute(base, link.url)
     if version is None or not tags or url is None:
         return None
     metadata = link.core_metadata or link.legacy_metadata or ""
-    metadata_sha256 = _sha256(metadata.removeprefix("sha256="))
+    metadata_sha256 = sha256_in(metadata.removeprefix("sha256="))
     return Candidate(
         filename=link.filename,
         project=group.project,
@@ -114,7 +116,7 @@ def _candidate(link: Link, group: LinkGroup, base: str, place: Place) -> Candida
         tags=tags,
         label=place.label_of(group),
         url=url,
-        sha256=_sha256(link.sha256),
+        sha256=sha256_in(link.sha256),
         size=link.size,
         requires_python=link.requires_python,
         has_metadata=metadata == "true" or metadata_sha256 is not None,
@@ -143,7 +145,7 @@ def tags_in(text: str) -> frozenset[Tag]:
         return frozenset()
 
 
-def _sha256(text: str | None) -> Sha256 | None:
+def sha256_in(text: str | None) -> Sha256 | None:
     """A hash as pages write it; None when it is none."""
     return Sha256(text.lower()) if text and len(text) == 64 and _HEXADECIMAL.issuperset(text.lower()) else None  # noqa: PLR2004
 

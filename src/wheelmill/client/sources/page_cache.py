@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS pages (
     etag TEXT, modified TEXT, checked REAL NOT NULL, lifetime REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS groups (
     page INTEGER NOT NULL REFERENCES pages ON DELETE CASCADE,
-    project TEXT NOT NULL, local TEXT NOT NULL, tags TEXT NOT NULL, links BLOB NOT NULL);
+    project TEXT NOT NULL, local TEXT NOT NULL, tags TEXT NOT NULL, variant TEXT NOT NULL, links BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS groups_of_page ON groups (page, project, local, tags);
 CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, content TEXT NOT NULL, stored REAL NOT NULL);
 """
@@ -31,7 +31,7 @@ _KEPT: Final = Link._fields.index("yanked") + 1
 """Fields of a link; the later ones nobody chooses by."""
 _PATIENCE: Final = 2.0
 """Seconds that the database may be somebody else's. Each page is written in a part of one."""
-_VERSION: Final = 4
+_VERSION: Final = 5
 """Of the schema and of what its rows mean; a database of another version is begun anew."""
 
 
@@ -122,7 +122,7 @@ class PageCache:
                 (url, base, following, etag, modified, time.time(), lifetime),
             ).lastrowid
             database.executemany(
-                "INSERT INTO groups VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO groups VALUES (?, ?, ?, ?, ?, ?)",
                 (
                     (number, *group, links if isinstance(links, bytes) else _written(links))
                     for group, links in groups.items()
@@ -136,10 +136,14 @@ class PageCache:
         change = "UPDATE pages SET checked = ?, lifetime = ? WHERE url = ?"
         self._run(lambda database: database.execute(change, (time.time(), lifetime, url)))
 
-    def groups(self, page: int, project: str) -> Iterator[tuple[int, LinkGroup]]:
-        """The groups of one project on a page, with the numbers that `links` takes."""
-        query = "SELECT rowid, project, local, tags FROM groups WHERE page = ? AND project = ? ORDER BY rowid"
-        for number, *group in self._run(lambda database: database.execute(query, (page, project)).fetchall()):
+    def groups(self, page: int, project: str, *, variants: bool = False) -> Iterator[tuple[int, LinkGroup]]:
+        """The groups of one project on a page, with the numbers that `links` takes: plain wheels, or variants."""
+        query = (
+            "SELECT rowid, project, local, tags, variant FROM groups"
+            " WHERE page = ? AND project = ? AND (variant != '') = ? ORDER BY rowid"
+        )
+        wanted = page, project, variants
+        for number, *group in self._run(lambda database: database.execute(query, wanted).fetchall()):
             yield number, LinkGroup(*group)
 
     def projects_below(self, url: str) -> list[str]:

@@ -12,6 +12,7 @@ from wheelmill.errors import UnreadableError
 from wheelmill.web.html_pages import read_html
 from wheelmill.web.json_pages import read_project_detail, read_releases, read_tree
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Form, Link, Page, with_sound_links
+from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
             raise UnreadableError(f"expected JSON of PEP 691, or a host's list of files: {error}") from None
     else:
         raise UnreadableError(f"expected HTML or {JSON_TYPE}, not {content_type or 'an answer without Content-Type'}")
-    sound = with_sound_links(page, (SUFFIX,))
+    sound = with_sound_links(page, (SUFFIX, VARIANTS_SUFFIX))
     if page.form is Form.HTML and not sound.links and b"<form" in content.lower():
         raise UnreadableError("expected a list of wheels, not a page with a form and none, such as one to sign in")
     return sound

@@ -33,7 +33,7 @@ _HARMLESS: Final = re.compile(
     rf"""(?:[^<]++
     |<!DOCTYPE[ ]html>|<!--(?!-?>)[^<>]*-->|<title>[^<]*+</title>
     |</?(?:html|head|meta|body|h[1-6]|p|div|span|br|hr|ul|ol|li|pre){_ATTRIBUTES}
-    |<a[ ]href="(?:(?!\.whl)(?:%2B|[\w./~+:\#=-]))*+"{_ATTRIBUTES}[^<]*+</a>
+    |<a[ ]href="(?:(?!\.whl|-variants\.json)(?:%2B|[\w./~+:\#=-]))*+"{_ATTRIBUTES}[^<]*+</a>
     )*+""",
     re.ASCII | re.VERBOSE | re.IGNORECASE,
 )

@@ -17,6 +17,7 @@ from wheelmill.client.sources.links import SUFFIX, LinkGroup, sort_links
 from wheelmill.errors import UnreadableError
 from wheelmill.web.json_pages import read_releases
 from wheelmill.web.pages import SIDECAR_SUFFIX
+from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 
 _FILES: Final = re.compile(r'"assets":\s*\[\s*(?=\{)')
 _MOST: Final = 8192
@@ -118,5 +119,6 @@ def _is_harmless(rest: str, names: Sequence[str], address: str) -> bool:
         counted += count
         release["assets"] = [file for file in files if file is not None]
     page = read_releases(json.dumps(releases).encode(), address)
-    left = any(link.filename.endswith((SUFFIX, SUFFIX + SIDECAR_SUFFIX)) for link in page.links)
+    of_wheels = SUFFIX, SUFFIX + SIDECAR_SUFFIX, VARIANTS_SUFFIX
+    left = any(link.filename.endswith(of_wheels) for link in page.links)
     return counted == len(names) and not page.faults and not left

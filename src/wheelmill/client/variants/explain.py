@@ -1,0 +1,147 @@
+"""Every variant wheel of a project, with what it asks for and every reason against it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from wheelmill.client.choose.inspection import Looks, look_into_all
+from wheelmill.client.choose.resolve import Finder, Search, open_finder
+from wheelmill.client.records import Inside, TargetEnvironment
+from wheelmill.client.source_records import SourceKind, SourceOutcome
+from wheelmill.client.sources.variant_wheels import VariantList, VariantWheel, variant_wheels
+from wheelmill.client.variants.lists import read_lists
+from wheelmill.client.variants.machine import Machine, machine_of
+from wheelmill.client.variants.verdict import Judge, VariantVerdict, is_seen, plain_mismatches
+from wheelmill.web.origin import without_credentials
+
+_MOST_LISTS: Final = 20
+"""Of so many versions, the newest, the lists are read."""
+_MOST_LOOKS: Final = 5
+"""So many wheels are looked into at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantExplanation:
+    """What was considered for one requirement."""
+
+    environment: TargetEnvironment
+    machine: Machine
+    verdicts: tuple[VariantVerdict, ...]
+    """Of every wheel, plain ones too: those that fit first, in the order in which they are taken."""
+    taken: VariantVerdict | None
+    """What installers that know variants take, none of which compares torch; None where that is nothing."""
+    warnings: tuple[str, ...]
+    sources: tuple[SourceOutcome, ...]
+    """What became of each source that was looked in."""
+
+    @property
+    def best(self) -> VariantVerdict | None:
+        """The wheel that this machine gets; None where none fits."""
+        return next((verdict for verdict in self.verdicts if not verdict.against), None)
+
+
+def explain_variants(requirement: Requirement, environment: TargetEnvironment, search: Search) -> VariantExplanation:
+    """Compare every variant wheel of a project, and the plain ones beside them, with a target.
+
+    Args:
+        requirement: the project, and the versions that are wanted.
+        environment: the target. What it leaves open stays open: a variant need not say which torch it is for.
+        search: the sources to look in, and how.
+
+    Raises:
+        UsageError: a source is not one, or a variable of a provider has no version.
+        ConfigurationError: a file of sources is wrong.
+    """
+    project = canonicalize_name(requirement.name)
+    target = search.target(environment)
+    with open_finder([project], target, search) as found:
+        wheels = [
+            *variant_wheels(project, found.places(project), found.pages),
+            *(VariantWheel(candidate=each, label=None) for each in found.all_candidates(project)),
+        ]
+        against = ((each, plain_mismatches(each, requirement, target, found.facts)) for each in wheels)
+        possible = (wheel for wheel, reasons in against if not any(map(is_seen, reasons)))
+        cache, offline, progress = found.pages.cache, search.offline, search.progress
+        judge = Judge(
+            requirement=requirement,
+            target=target,
+            machine=machine_of(target, found.facts),
+            facts=found.facts,
+            lists=read_lists(_newest_lists(possible), cache, offline=offline, progress=progress),
+        )
+        verdicts = [judge.verdict(wheel) for wheel in wheels]
+        taken = next(iter(judge.in_order(each for each in verdicts if each.is_taken)), None)
+        if search.look:
+            verdicts = _with_looks(judge, verdicts, found, search)
+        outcomes = tuple(found.outcomes(project))
+        return VariantExplanation(
+            environment=target,
+            machine=judge.machine,
+            verdicts=(*judge.in_order(each for each in verdicts if not each.against), *_nearest(verdicts)),
+            taken=taken,
+            warnings=found.warnings(outcomes),
+            sources=outcomes,
+        )
+
+
+def command_for(verdict: VariantVerdict, target: TargetEnvironment) -> str | None:
+    """What installs a wheel: uv, whose preview of variants chooses it again; None for a plain wheel, and elsewhere."""
+    candidate = verdict.wheel.candidate
+    if verdict.wheel.label is None or candidate.source.kind is not SourceKind.SIMPLE:
+        return None
+    return shlex.join(
+        [
+            *("uv", "pip", "install", "--preview-features", "wheel-variants"),
+            *(("--python", str(target.interpreter)) if target.interpreter else ()),
+            *("--index", without_credentials(candidate.source.url)),
+            f"{candidate.project}=={candidate.version}",
+        ]
+    )
+
+
+def _newest_lists(wheels: Iterator[VariantWheel]) -> list[VariantList]:
+    """The lists of the newest versions."""
+    listed = {each.listed.url: each for each in wheels if each.listed}
+    newest = sorted(listed.values(), key=lambda each: each.candidate.version, reverse=True)
+    return [each.listed for each in newest[:_MOST_LISTS] if each.listed]
+
+
+def _with_looks(
+    judge: Judge, verdicts: Sequence[VariantVerdict], found: Finder, search: Search
+) -> list[VariantVerdict]:
+    """Look into the wheel that would be taken, and into the next where that shows that it does not fit."""
+    seen: Looks = {}
+    judged = list(verdicts)
+    for _ in range(_MOST_LOOKS):
+        best = next(iter(judge.in_order(each for each in judged if not each.against)), None)
+        if best is None or best.wheel.candidate.url in seen:
+            break
+        look = look_into_all(
+            [best.wheel.candidate], found.pages.cache, offline=search.offline, progress=search.progress
+        )
+        seen = {**seen, **look}
+        judged = [_with_look(judge, each, seen) if each is best else each for each in judged]
+    return judged
+
+
+def _with_look(judge: Judge, verdict: VariantVerdict, seen: Looks) -> VariantVerdict:
+    """A verdict on a wheel that was looked into."""
+    candidate = verdict.wheel.candidate
+    look = seen[candidate.url]
+    if not isinstance(look, Inside):
+        return replace(verdict, notes=(*verdict.notes, look))
+    return judge.verdict(replace(verdict.wheel, candidate=replace(candidate, inside=look)))
+
+
+def _nearest(verdicts: Sequence[VariantVerdict]) -> list[VariantVerdict]:
+    """Those that do not fit: the newest versions first, and of these those with the fewest reasons against them."""
+    others = [verdict for verdict in verdicts if verdict.against]
+    others.sort(key=lambda verdict: (len(verdict.against), verdict.wheel.candidate.filename))
+    others.sort(key=lambda verdict: verdict.wheel.candidate.version, reverse=True)
+    return others

@@ -1,0 +1,62 @@
+"""Reading the lists of what variants ask for: ``{name}-{version}-variants.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from wheelmill.client.sources.page_cache import PageCache
+from wheelmill.client.sources.variant_wheels import VariantList
+from wheelmill.errors import IntegrityError, WheelmillError
+from wheelmill.system.files import sha256_of_bytes
+from wheelmill.system.progress import QUIET, Progress
+from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA, VariantMetadata, read_variant_metadata
+
+ReadLists = Mapping[str, VariantMetadata | str]
+"""What each list says, by its URL, or why it could not be read."""
+
+
+def read_lists(
+    lists: Iterable[VariantList], cache: PageCache, *, offline: bool, progress: Progress = QUIET
+) -> ReadLists:
+    """Read lists, side by side. A list may change while it has its URL, so servers are asked each time.
+
+    Args:
+        lists: where they are.
+        cache: keeps what was read, for when there is no network.
+        offline: whether to use only what the cache has.
+        progress: shows which lists are read.
+    """
+    wanted = {each.url: each for each in lists}
+    if offline:
+        return {url: _recall(url, cache) for url in wanted}
+    from wheelmill.web.client import PARALLEL, Web  # noqa: PLC0415 - asks servers
+    from wheelmill.web.side_by_side import begin  # noqa: PLC0415 - the same
+
+    found: dict[str, VariantMetadata | str] = {}
+    with Web() as web:
+
+        def ask(listed: VariantList) -> bytes:
+            content = web.read(listed.url, limit=MAX_VARIANT_METADATA)
+            if listed.sha256 and (has := sha256_of_bytes(content)) != listed.sha256:
+                raise IntegrityError(f"has sha256 {has}; the page says {listed.sha256}")
+            return content
+
+        progress.line(f"reading what variants ask for: {len(wanted)} lists" if wanted else "")
+        for url, future in zip(wanted, begin(ask, list(wanted.values()), threads=PARALLEL), strict=True):
+            try:
+                content = future.result()
+                found[url] = read_variant_metadata(content)
+                cache.keep_fact(_key(url), content.decode())
+            except WheelmillError as error:
+                found[url] = str(error)
+    progress.line("")
+    return found
+
+
+def _key(url: str) -> str:
+    return f"variants:{url}"
+
+
+def _recall(url: str, cache: PageCache) -> VariantMetadata | str:
+    kept = cache.fact(_key(url))
+    return read_variant_metadata(kept.encode()) if kept else "was not read: --offline was given"

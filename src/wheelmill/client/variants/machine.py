@@ -1,0 +1,98 @@
+"""What a machine has of the properties that variants ask for, as far as anybody can say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Final
+
+from packaging.utils import canonicalize_name
+
+from wheelmill.client.records import Aspect, Mismatch, TargetEnvironment
+from wheelmill.client.variants.namespace import Namespace
+from wheelmill.client.variants.nvidia import nvidia_of
+from wheelmill.config.model.compatibility import Compatibility
+from wheelmill.names import read_requirement
+from wheelmill.system.processor import x86_64_level
+from wheelmill.wheel.cuda_variant import NAMESPACE, PROVIDERS
+from wheelmill.wheel.variant_metadata import Properties, Provider, VariantMetadata
+
+Machine = Mapping[str, Namespace]
+"""Namespaces by their name."""
+
+
+_BUILT_IN: Final = PROVIDERS | {
+    "x86_64": Provider(requires=("x86-64-variant-provider",), plugin_api="x86_64_variant_provider")
+}
+"""Providers that uv 0.13 stands in for, where a list names them like this. Others it passes over, and so do we."""
+_ABI_DEPENDENCY: Final = "abi_dependency"
+_X86_64: Final = frozenset({"x86_64", "amd64"})
+
+
+def machine_of(target: TargetEnvironment, facts: Compatibility) -> Machine:
+    """What a target has of the namespaces that are known here.
+
+    Raises:
+        UsageError: a variable of a provider has no version.
+    """
+    return {NAMESPACE: nvidia_of(target, facts), "x86_64": _processor_of(target)}
+
+
+def machine_for(metadata: VariantMetadata, machine: Machine) -> Machine:
+    """The namespaces of one list: those with a provider that is not known have nothing, and say so."""
+    return {
+        name: machine[name]
+        if _is_built_in(name, metadata.providers.get(name))
+        else Namespace(values={}, says=_why_unknown(name, metadata.providers.get(name)))
+        for name in metadata.default_priorities.namespace
+    }
+
+
+def mismatches_of_properties(properties: Properties, machine: Machine) -> Iterator[Mismatch]:
+    """Give every property that a machine lacks: of each feature it must have one value."""
+    for name, features in properties.items():
+        for feature, values in features.items():
+            if frozenset(values).isdisjoint(machine[name].values.get(feature, ())):
+                asked = property_text(name, feature, values)
+                yield Mismatch(aspect=Aspect.VARIANT, reason=f"asks for {asked}; {machine[name].says}")
+
+
+def property_text(namespace: str, feature: str, values: tuple[str, ...]) -> str:
+    """``nvidia :: sm_arch :: 80_real or 90_real``, as PEP 825 writes properties."""
+    return f"{namespace} :: {feature} :: {' or '.join(values)}"
+
+
+def _is_built_in(namespace: str, provider: Provider | None) -> bool:
+    known = _BUILT_IN.get(namespace)
+    if known is None or provider is None or provider.optional or provider.plugin_api != known.plugin_api:
+        return False
+    with suppress(ValueError):
+        return _names(known) == _names(provider)
+    return False
+
+
+def _names(provider: Provider) -> set[str]:
+    return {canonicalize_name(read_requirement(text).name) for text in provider.requires}
+
+
+def _why_unknown(namespace: str, provider: Provider | None) -> str:
+    if namespace == _ABI_DEPENDENCY:
+        return "no installer compares that with what is installed: uv passes over it"
+    if provider is None:
+        return "the list names no provider that could be asked"
+    if provider.optional:
+        return "its provider is optional, and installers ask no optional ones"
+    named = " or ".join(filter(None, (provider.plugin_api, ", ".join(provider.requires)))) or "without a name"
+    return f"what this machine has of that is not known: the provider, {named}, is neither uv's nor ours"
+
+
+def _processor_of(target: TargetEnvironment) -> Namespace:
+    if target.platform.machine not in _X86_64:
+        return Namespace(values={}, says=f"the processor is {target.platform.machine}")
+    level = x86_64_level()
+    if level is None:
+        return Namespace(values={}, says="the level of the processor is not known")
+    return Namespace(
+        values={"level": tuple(f"v{each}" for each in range(level, 0, -1))},
+        says=f"the processor here has level v{level}",
+    )

@@ -1,0 +1,176 @@
+"""Every variant wheel of a project is found, and what speaks against it is said."""
+
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.page_server import Answer, PageServer, links_page
+from tests.unit.client.conftest import TARGET
+from tests.variant_index import SEVEN, gpu, metadata_of, serve_variants
+from wheelmill.client.choose.explain import explain
+from wheelmill.client.choose.resolve import Search, resolve
+from wheelmill.client.records import TargetEnvironment
+from wheelmill.client.variants.explain import VariantExplanation, command_for, explain_variants
+from wheelmill.names import Architecture, Gpu
+from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA
+
+GIVEN = {"driver": "--driver", "gpus": "--gpu"}
+H100 = replace(TARGET, driver="570.86.10", gpus=(Gpu(capability=Architecture(9, 0)),), origins=GIVEN)
+LIST = "/simple/demo/demo-1.0-variants.json"
+
+
+@pytest.fixture
+def seven(server: PageServer, tmp_path: Path) -> PageServer:
+    serve_variants(server, tmp_path, SEVEN)
+    return server
+
+
+def explained(
+    server: PageServer,
+    target: TargetEnvironment = H100,
+    wanted: str = "demo",
+    *,
+    look: bool = False,
+    offline: bool = False,
+) -> VariantExplanation:
+    named = (f"simple:{server.url}/simple/",)
+    return explain_variants(Requirement(wanted), target, Search(named=named, look=look, offline=offline))
+
+
+def labels(explanation: VariantExplanation) -> list[str | None]:
+    """Of those that fit."""
+    return [each.wheel.label for each in explanation.verdicts if not each.against]
+
+
+def reason(explanation: VariantExplanation, label: str | None) -> str:
+    (verdict,) = (each for each in explanation.verdicts if each.wheel.label == label)
+    return "; ".join(mismatch.reason for mismatch in verdict.against)
+
+
+def test_all_seven_are_found_with_the_plain_wheel_and_ordered(seven: PageServer) -> None:
+    found = explained(seven)
+    assert len(found.verdicts) == 8
+    assert labels(found)[:2] == ["cu128_all", "cu128_sm90"]
+    assert labels(found)[-2:] == ["null", None]
+    assert found.best == found.taken == found.verdicts[0]
+    assert found.warnings == ()
+
+
+def test_each_of_the_others_says_why_not(seven: PageServer) -> None:
+    found = explained(seven)
+    assert reason(found, "cu130") == (
+        "asks for nvidia :: cuda_version_lower_bound :: 13.0; "
+        "the driver knows CUDA 12.8 (driver 570.86.10), and the GPU is sm_90"
+    )
+    assert "sm_arch :: 120_real" in reason(found, "cu130_sm120")
+    assert "the provider, somebody_elses.plugin:Plugin or somebody-elses, is neither" in reason(found, "arm")
+
+
+def test_without_a_driver_it_is_the_null_variant_after_those_of_the_processor(
+    seven: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wheelmill.client.variants.machine.x86_64_level", lambda: 2)
+    found = explained(seven, TARGET)
+    assert labels(found) == ["null", None]
+    assert "the processor here has level v2" in reason(found, "x86_64_v3")
+    monkeypatch.setattr("wheelmill.client.variants.machine.x86_64_level", lambda: None)
+    assert "is not known" in reason(explained(seven, TARGET), "x86_64_v3")
+
+
+def test_what_is_installed_for_torch_is_compared_by_nobody_else(server: PageServer, tmp_path: Path) -> None:
+    of_torch = {"t": {"abi_dependency": {"torch": ["2.8"]}}, "null": {}}
+    serve_variants(server, tmp_path, of_torch)
+    assert "uv passes over it" in reason(explained(server), "t")
+
+
+def test_a_variant_for_another_torch_is_refused_though_uv_takes_it(server: PageServer, tmp_path: Path) -> None:
+    serve_variants(server, tmp_path, {"cu": gpu("90_real"), "null": {}}, version="2.0+torch2.11", plain=False)
+    pages = dict(server.pages)
+    serve_variants(server, tmp_path, {"cu": gpu("90_real"), "null": {}}, version="1.0+torch2.8", plain=False)
+    both = [unquote(path).rpartition("/")[2] for path in {**pages, **server.pages} if "." in path]
+    server.pages = {**pages, **server.pages, "/simple/demo/": Answer(links_page(*both, sha256=None))}
+    found = explained(server)
+    assert found.best is not None
+    assert found.taken is not None
+    assert str(found.best.wheel.candidate.version) == "1.0+torch2.8"
+    assert str(found.taken.wheel.candidate.version) == "2.0+torch2.11"
+
+
+def test_a_look_inside_finds_the_torch_that_metadata_asks_for(server: PageServer, tmp_path: Path) -> None:
+    serve_variants(server, tmp_path, {"cu": gpu("90_real"), "null": {}}, requires="Requires-Dist: torch==2.11.*\n")
+    found = explained(server, look=True)
+    assert found.best is None
+    assert found.taken is not None
+    assert found.taken.wheel.label == "cu"
+    assert "torch" in reason(found, "cu")
+
+
+def test_another_cuda_than_torchs_is_noted(server: PageServer, tmp_path: Path) -> None:
+    serve_variants(server, tmp_path, {"old": gpu("90_real", cuda="11.8"), "own": gpu("90_real")})
+    old, own = ([each for each in explained(server).verdicts if each.wheel.label == label] for label in ("old", "own"))
+    assert "torch 2.8 here is for CUDA 12.8, which installers do not compare with 11.8" in old[0].notes
+    assert own[0].notes == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(b"", 404), "404"),
+        (Answer(b"{}"), "it says nothing of variants"),
+        (Answer(b"\xff" * 9), "it says nothing of variants"),
+        (Answer(b"[" * 100_000), "it says nothing of variants"),
+        (Answer(b" " * (MAX_VARIANT_METADATA + 1)), str(MAX_VARIANT_METADATA)),
+        (Answer(metadata_of({"other": {}})), "the list of variants does not have it"),
+    ],
+)
+def test_a_list_that_cannot_be_used_leaves_the_plain_wheel(seven: PageServer, answer: Answer, said: str) -> None:
+    seven.pages[LIST] = answer
+    found = explained(seven)
+    assert labels(found) == [None]
+    assert said in reason(found, "null")
+
+
+def test_a_list_with_another_hash_is_refused(seven: PageServer) -> None:
+    names = [path.rpartition("/")[2] for path in seven.pages if "." in path]
+    seven.pages["/simple/demo/"] = Answer(links_page(*names, sha256="0" * 64))
+    assert "the page says 000" in reason(explained(seven), "null")
+
+
+def test_a_page_without_a_list_says_so(seven: PageServer) -> None:
+    names = [path.rpartition("/")[2] for path in seven.pages if path.endswith(".whl")]
+    seven.pages["/simple/demo/"] = Answer(links_page(*names, sha256=None))
+    assert reason(explained(seven), "null") == "its page has no list of the variants of its version"
+
+
+def test_offline_does_with_what_was_read(seven: PageServer) -> None:
+    online = explained(seven)
+    seven.pages.clear()
+    assert explained(seven, offline=True).verdicts == online.verdicts
+
+
+def test_nothing_is_read_of_versions_that_nobody_wants(seven: PageServer) -> None:
+    found = explained(seven, wanted="demo>=2")
+    assert found.best is None
+    assert LIST not in [path for path, _ in seven.asked]
+
+
+def test_what_chooses_plain_wheels_says_how_many_were_passed_over(seven: PageServer) -> None:
+    search = Search(named=(f"simple:{seven.url}/simple/",), look=False)
+    found = resolve([Requirement("demo")], TARGET, search)
+    (choice,) = found.choices.values()
+    assert choice.candidate.filename == "demo-1.0-py3-none-any.whl"
+    (said,) = found.warnings
+    assert said.startswith("demo: 7 variant wheels (PEP 825) are passed over; 'wheelmill explain --variants demo'")
+    assert explain(Requirement("demo"), TARGET, search).warnings == (said,)
+
+
+def test_the_command_is_uvs_for_a_variant_of_an_index(seven: PageServer) -> None:
+    found = explained(seven)
+    assert command_for(found.verdicts[0], H100) == (
+        f"uv pip install --preview-features wheel-variants --index {seven.url}/simple/ demo==1.0"
+    )
+    plain = next(each for each in found.verdicts if each.wheel.label is None)
+    assert command_for(plain, H100) is None
