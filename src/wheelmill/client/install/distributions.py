@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.names import ProjectName, TorchNeed, project_name
+from wheelmill.names import ProjectName, TorchNeed, project_name, read_requirement
 from wheelmill.system import process
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.limits import MAX_DISTRIBUTIONS, MAX_METADATA
@@ -34,9 +35,20 @@ class Distribution:
     """The URL that it was installed from (PEP 610); None for what came from an index."""
 
     @property
+    def stands_for(self) -> ProjectName | None:
+        """The project that it is an alias of: it requires that very version of it, and nothing else."""
+        if "+" not in self.version or len(self.requires_dist) != 1:
+            return None
+        try:
+            required = read_requirement(self.requires_dist[0])
+        except ValueError:
+            return None
+        return canonicalize_name(required.name) if str(required.specifier) == f"=={self.version}" else None
+
+    @property
     def label(self) -> BuiltFor:
-        """What its version says that it was built for."""
-        return BuiltFor.of_installed(self.version)
+        """What its version says that it was built for; nothing for an alias, whose wheel says it."""
+        return BuiltFor() if self.stands_for else BuiltFor.of_installed(self.version)
 
     @property
     def torch(self) -> TorchNeed | None:

@@ -40,6 +40,8 @@ class DefectCode(StrEnum):
     """Another module of its name is imported in its place."""
     DUPLICATE = "duplicate"
     """A project is installed twice."""
+    ALIAS = "alias"
+    """An alias such as demo-cu13 stands for a wheel that is not installed."""
     MISSING_FILES = "missing-files"
     """Files that were installed are gone."""
     CHANGED_FILES = "changed-files"

@@ -40,6 +40,7 @@ _RULES: Final = (
     rules.modules_are_its_own,
     rules.files_are_as_installed,
     rules.projects_are_installed_once,
+    rules.aliases_have_their_wheels,
     rules.wheels_are_for_this_python,
     code_rules.labels_agree,
     code_rules.cuda_majors_agree,

@@ -80,6 +80,7 @@ class Remedies:
             DefectCode.CHANGED_FILES: self._reinstalled,
             DefectCode.CORRUPT: self._reinstalled,
             DefectCode.DUPLICATE: self._one_of_two,
+            DefectCode.ALIAS: self._without_alias,
             DefectCode.RUNTIMES: self._one_runtime,
             DefectCode.LIBRARY: self._libraries,
             DefectCode.LOCK: self._as_named,
@@ -135,6 +136,12 @@ class Remedies:
         again = self._reinstall(kept)
         first = () if self.uv else (self._uninstall(kept.distribution.project),)
         return replace(again, commands=(*first, *again.commands))
+
+    def _without_alias(self, defect: Defect) -> Remedy:
+        """Remove an alias of what another one brought; where its wheel is gone, choose one."""
+        if defect.project and defect.project in self.examined.by_project:
+            return Remedy(commands=(self._uninstall(defect.project),))
+        return self._chosen_anew(defect)
 
     def _as_named(self, defect: Defect) -> Remedy:
         """Install what a lock or a project names."""

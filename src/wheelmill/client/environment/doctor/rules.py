@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from packaging.version import InvalidVersion, Version
@@ -129,6 +130,22 @@ def projects_are_installed_once(examined: Examined) -> Iterator[Defect]:
         if seen.setdefault(project, version) != version:
             detail = f"{seen[project]} and {version} are both installed; uninstall both, then install one"
             yield Defect(code=DefectCode.DUPLICATE, subject=project, detail=detail, project=project)
+
+
+def aliases_have_their_wheels(examined: Examined) -> Iterator[Defect]:
+    """Of aliases for two CUDA majors, which installers put there one after the other, only one can be right."""
+    for each in examined.by_project.values():
+        alias = each.distribution
+        if alias.stands_for is None:
+            continue
+        there = examined.by_project.get(alias.stands_for)
+        if there is None:
+            detail = f"stands for {alias.stands_for} {alias.version}, which is not installed"
+            yield replace(against(each, DefectCode.ALIAS, detail), project=alias.stands_for)
+        elif there.distribution.version != alias.version:
+            found = f"{alias.stands_for} {there.distribution.version}"
+            detail = f"stands for {alias.stands_for} {alias.version}, but {found} is installed"
+            yield against(each, DefectCode.ALIAS, detail)
 
 
 def wheels_are_for_this_python(examined: Examined) -> Iterator[Defect]:

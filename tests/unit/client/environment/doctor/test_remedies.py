@@ -101,3 +101,23 @@ def test_a_second_runtime_that_something_requires_is_not_taken_away(site: Path, 
     found = examined()
     (defect,) = named(found)
     assert Remedies(examined=found, uv="uv").remedy_of(defect).lines == (f"wheelmill install demo --python-path {PY}",)
+
+
+def test_of_aliases_for_two_cudas_the_one_without_its_wheel_is_removed(site: Path, examined: Examine) -> None:
+    install_sound(site)
+    install(site, "demo", "1.0+cu130torch2.11", {"demo.py": b""}, requires=["torch==2.11.*"])
+    for alias, version in (("demo-cu12", "1.0+cu128torch2.11"), ("demo-cu13", "1.0+cu130torch2.11")):
+        install(site, alias, version, {}, requires=[f"demo=={version}"])
+    found = examined()
+    (defect,) = named(found)
+    lines = Remedies(examined=found, uv="uv").remedy_of(defect).lines
+    assert lines == (f"uv pip uninstall --python {PY} demo-cu12",)
+
+
+def test_the_wheel_of_an_alias_is_chosen_again(site: Path, examined: Examine) -> None:
+    install_sound(site)
+    install(site, "demo-cu13", "1.0+cu130torch2.11", {}, requires=["demo==1.0+cu130torch2.11"])
+    found = examined()
+    (defect,) = named(found)
+    lines = Remedies(examined=found, uv="uv").remedy_of(defect).lines
+    assert lines == (f"wheelmill install demo --python-path {PY}",)

@@ -123,3 +123,45 @@ def test_what_the_usual_index_may_replace_is_found(tmp_path: Path) -> None:
     )
     found = [(defect.code, defect.subject) for defect in defects_of_project(Pyproject.read(path))]
     assert found == [(DefectCode.SHADOWED, "flash-attn"), (DefectCode.HASH, "mamba-ssm")]
+
+
+DEMO, DEMO_CU12, DEMO_CU13 = map(project_name, ("demo", "demo-cu12", "demo-cu13"))
+CU12, CU13 = "1.0+cu128torch2.11", "1.0+cu130torch2.11"
+
+
+def alias(project: ProjectName, version: str) -> Distribution:
+    return Distribution(project=project, version=version, requires_dist=(f"demo=={version}",))
+
+
+def demo(version: str) -> Distribution:
+    return Distribution(project=DEMO, version=version, requires_dist=("torch==2.11.*",))
+
+
+def test_an_alias_beside_its_wheel_is_right() -> None:
+    assert defects_of(LINUX, demo(CU13), alias(DEMO_CU13, CU13)) == []
+
+
+def test_of_aliases_for_two_cudas_one_is_wrong() -> None:
+    (defect,) = defects_of(LINUX, demo(CU13), alias(DEMO_CU12, CU12), alias(DEMO_CU13, CU13))
+    assert defect == Defect(
+        code=DefectCode.ALIAS,
+        subject=f"demo-cu12 {CU12}",
+        detail=f"stands for demo {CU12}, but demo {CU13} is installed",
+        project=DEMO_CU12,
+    )
+
+
+def test_an_alias_without_its_wheel_is_told() -> None:
+    (defect,) = defects_of(LINUX, alias(DEMO_CU13, CU13))
+    assert (defect.code, defect.project) == (DefectCode.ALIAS, DEMO)
+    assert defect.detail == f"stands for demo {CU13}, which is not installed"
+
+
+def test_what_is_wrong_with_a_wheel_is_told_once() -> None:
+    defects = defects_of(LINUX, demo(CU12), alias(DEMO_CU12, CU12))
+    assert [(each.code, each.project) for each in defects] == [(DefectCode.CUDA, DEMO)]
+
+
+@pytest.mark.parametrize("requires", [(), ("demo",), ("demo==1.0",), ("demo==",), (f"demo=={CU13}", "einops")])
+def test_a_package_that_requires_anything_else_is_no_alias(requires: tuple[str, ...]) -> None:
+    assert Distribution(project=DEMO_CU13, version=CU13, requires_dist=requires).stands_for is None
