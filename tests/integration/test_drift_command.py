@@ -33,6 +33,7 @@ torch:
 pythons: ["3.12"]
 platforms: [linux_x86_64]
 """
+CUDA = '"{cuda}": {{toolkit: "{cuda}.1", host_gcc: 14, minimum_driver: "525.60.13", architectures: ["9.0"]}}'
 CURRENT: Wheels = {"torch-2.11.0-cp312-cp312-manylinux_2_28_x86_64.whl": ("cuda-toolkit==13.0.2",)}
 NEWER: Wheels = {"torch-2.12.1-cp312-cp312-manylinux_2_28_x86_64.whl": ("cuda-toolkit==13.2.1",)}
 UNKNOWN: Wheels = {"torch-2.12.1-cp312-cp312-manylinux_2_28_x86_64.whl": None}
@@ -88,8 +89,24 @@ def test_a_name_that_was_free_and_is_taken_now_is_a_finding(run: Command, index:
     ]
     told = json.loads(run("drift", "--config", folder, "--json", exit_code=9).stdout)["names"]
     assert told == [
-        {"project": "taken", "file": "absent", "index": "a project"},
-        {"project": "gone", "file": "same", "index": "no project"},
+        {"project": "taken", "file": "absent", "alias_of": None, "index": "a project"},
+        {"project": "gone", "file": "same", "alias_of": None, "index": "no project"},
+    ]
+
+
+def test_a_name_of_an_alias_that_is_taken_is_a_finding(run: Command, index: Path, folder: Path) -> None:
+    releases = ", ".join(CUDA.format(cuda=cuda) for cuda in ("12.8", "13.0"))
+    (folder / "compatibility.yml").write_text(COMPATIBILITY.replace("releases: {}", f"releases: {{{releases}}}"))
+    aliases = {"demo": "{suffix: true, extras: demo-gpu}", "mine": "{suffix: true, pypi: same}"}
+    entries = (f'  {name}: {{versions: ["1.0"], aliases: {text}}}\n' for name, text in aliases.items())
+    (folder / "packages.yml").write_text(f"packages:\n{''.join(entries)}")
+    write_torch_index(index, CURRENT)
+    for name in ("demo-cu13", "mine-cu12"):
+        (index / "simple" / name).mkdir()
+        (index / "simple" / name / "index.html").write_text("<!DOCTYPE html><html><body></body></html>")
+    assert run("drift", "--config", folder, exit_code=9).stdout.splitlines() == [
+        "demo-cu13: aliases.pypi of demo says 'absent', the package index has a project of this name: look whose it is",
+        "mine-cu13: aliases.pypi of mine says 'same', the package index has no project of this name: write 'absent'",
     ]
 
 

@@ -30,6 +30,7 @@ _ONLY_PLANNED: Final = (
         "licence",
         "tags",
         "pypi",
+        "aliases",
         "redistributable",
         "runner",
         "seconds",

@@ -8,6 +8,7 @@ from packaging.specifiers import SpecifierSet
 from wheelmill.config.load import load_config
 from wheelmill.config.model import (
     DEFAULT_ARCHITECTURES,
+    Aliases,
     ArchVariable,
     BuildArguments,
     Expectations,
@@ -92,6 +93,7 @@ EVERY_KEY = """
     import_needs: driver
     toolkit: [curand, cudnn]
     system_packages: {dnf: [libaio-devel], apt: [libaio-dev]}
+    aliases: {suffix: true, extras: demo-gpu, pypi: same}
     requires_dist: {remove: [black], replace: [numpy <2], add: [Einops]}
     cudart: static
     allow: {glibc: "Only for our own cluster"}
@@ -131,6 +133,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
         import_needs="driver",
         toolkit=("curand", "cudnn"),
         system_packages=SystemPackages(dnf=("libaio-devel",), apt=("libaio-dev",)),
+        aliases=Aliases(suffix=True, extras=project_name("demo-gpu"), pypi="same"),
         requires_dist=RequiresDist(remove=(project_name("black"),), replace=("numpy<2",), add=("Einops",)),
         cudart="static",
         allow={Code.GLIBC: "Only for our own cluster"},

@@ -141,7 +141,8 @@ def drift(
         _refuse_to_create(config.directory / COMPATIBILITY)
     if not config.compatibility.torch:
         raise UsageError(f"{config.directory / COMPATIBILITY} lists no torch")
-    found, names = look_for_drift(config.compatibility), find_name_differences(config.packages.values())
+    found = look_for_drift(config.compatibility)
+    names = find_name_differences(config.packages.values(), config.compatibility.cuda)
     written = [difference for difference in found.differences if write and difference.writable]
     if written:
         today = dt.datetime.now(tz=dt.UTC).date()

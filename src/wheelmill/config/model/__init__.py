@@ -15,6 +15,7 @@ from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 
 if TYPE_CHECKING:
+    from wheelmill.config.model.aliases import Aliases, with_suffix
     from wheelmill.config.model.compatibility import Compatibility, CudaFacts, CudaRelease, TorchFacts, TorchRelease
     from wheelmill.config.model.git_source import GitSource
     from wheelmill.config.model.gpus import DEFAULT_ARCHITECTURES, ArchitectureRule, ArchVariable
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 else:
     _HOMES = (
         *("model.compatibility", "model.images", "model.listing", "package_fields"),
-        *("model.gpus", "model.packages", "model.lock"),
+        *("model.gpus", "model.packages", "model.lock", "model.aliases"),
     )
 
     def __getattr__(name: str) -> object:
@@ -61,6 +62,7 @@ __all__ = [
     "DEFAULT_ARCHITECTURES",
     "EVERY_BUILD_NEEDS",
     "MAX_JOBS",
+    "Aliases",
     "ArchForm",
     "ArchVariable",
     "ArchitectureRule",
@@ -97,6 +99,7 @@ __all__ = [
     "TorchRelease",
     "Yanked",
     "projects_of",
+    "with_suffix",
     "without_torch",
 ]
 

@@ -22,6 +22,7 @@ from wheelmill.config.fields import (
     UpstreamVersions,
     WholeNumber,
 )
+from wheelmill.config.model.aliases import Aliases, faults_of_aliases
 from wheelmill.config.model.git_source import GitSource
 from wheelmill.config.model.gpus import DEFAULT_ARCHITECTURES, ArchitecturesOrRules, ArchVariable
 from wheelmill.config.model.matrix import Defaults, MatrixRule, Part
@@ -148,6 +149,8 @@ class PackageEntry(Entry):
     pypi: Annotated[NameElsewhere | None, After(_as_its_source)] = None
     """What the package index has under its name: ``same``, it, from the same home; ``other``, another project;
     ``absent``, nothing. A git source must say it; a source distribution of the package index is the same."""
+    aliases: Aliases | None = None
+    """Further names for its wheels, by CUDA major: {suffix: true, extras: demo-gpu}."""
     patches: tuple[File, ...] = ()
     """Patch files inside the configuration folder, applied in this order with one leading path part removed."""
     build_args: Arguments = ISOLATED
@@ -324,6 +327,8 @@ class Packages(ConfigFile):
         except CycleError as error:
             circle = list(reversed(error.args[1]))
             yield ("packages", circle[0], "requires"), f"these require each other: {' -> '.join(circle)}"
+        aliased = {name: entry.aliases for name, entry in self.packages.items() if entry.aliases}
+        yield from faults_of_aliases(aliased, self.packages)
 
     def undated_rules(self, newest: TorchVersion) -> Iterator[tuple[KeyPath, str]]:
         """Rules that leave out the newest torch, and do not say since when."""
