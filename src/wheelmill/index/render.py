@@ -31,13 +31,19 @@ Page = tuple[str, Iterable[bytes]]
 """A path below the root of the site, and what stands there, in pieces."""
 
 
-def pages_of(site: Site) -> Iterator[Page]:
-    """Render what installers and programs read, a page at a time: those of 100,000 wheels do not fit into memory."""
+def pages_of(site: Site, aliased: Site | None = None) -> Iterator[Page]:
+    """Render what installers and programs read, a page at a time: those of 100,000 wheels do not fit into memory.
+
+    Args:
+        site: the wheels.
+        aliased: the same with their aliases, which installers see; of the wheels alone, where it is left out.
+    """
     templates = site_templates()
     style = Markup((resources.INDEX / "static" / "style.css").read_text())  # noqa: S704 - our own
     yield "404.html", [templates.get_template("404.html").render(style=style).encode()]
     yield WHEELS_JSON, wheels_json(site)
-    yield from tree_pages(site, site.versions, templates)
+    listed = aliased or site
+    yield from tree_pages(listed, listed.versions, templates)
 
 
 def tree_pages(

@@ -22,6 +22,9 @@ from wheelmill.wheel.torch_need import needed_torch, runs_beside
 WHEELS_JSON: Final = "wheels.json"
 """Everything that the index lists, for programs; and for the next build, which compares itself with it."""
 
+ALIASES: Final = "aliases"
+"""The folder of a site with the files of aliases: the only wheels that are its own."""
+
 SOURCES: Final = "sources.yml"
 """Other people's wheels that clients of this index know; see `SOURCES_HASH`."""
 SOURCES_HASH: Final = f"{SOURCES}.sha256"

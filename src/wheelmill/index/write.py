@@ -17,7 +17,7 @@ from typing import Final
 
 from wheelmill.errors import SiteError
 from wheelmill.index.page_file import write_page
-from wheelmill.index.tree import WHEELS_JSON
+from wheelmill.index.tree import ALIASES, WHEELS_JSON
 from wheelmill.system.files import exchange, link_or_copy
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
@@ -165,5 +165,7 @@ def _is_of_a_site(entry: Path, new: Path) -> bool:
     """Whether the new site has such a page or folder, or it is the tree of a CUDA or of variants that it lacks."""
     if (new / entry.name).exists() or entry.name in ("simple", "packages"):
         return True
+    if entry.name == ALIASES:
+        return any(entry.glob("*/*-py3-none-any.whl"))
     folders = ("simple", "torch*/simple", "variants/simple")
     return entry.name.startswith(("cu", "torch", "variants")) and any(chain.from_iterable(map(entry.glob, folders)))

@@ -18,6 +18,7 @@ from packaging.utils import canonicalize_name
 from wheelmill.build.identity import known_failures
 from wheelmill.config.model import Compatibility, Config, Listing
 from wheelmill.errors import NetworkError
+from wheelmill.index.aliases import with_aliases
 from wheelmill.index.collect import site_of_folder, site_of_releases
 from wheelmill.index.deployed import Deployed, ReadDeployed
 from wheelmill.index.hashes import pages_of_hashes
@@ -104,9 +105,11 @@ def build_index(
         site = _site_of(
             store, listing, facts, base_url, mirrors=mirrors, read_deployed=read_deployed, signer=signer, warn=warn
         )
+        aliased = with_aliases(site, catalogue.packages if catalogue else {})
+        files = ((path, [content]) for path, content in aliased.files.items())
         listed = pages_of_sources(sources) if sources is not None else ()
         people = site_pages(site, catalogue, site_url=address)
-        yield from itertools.chain(pages_of(site), pages_of_hashes(site), listed, people)
+        yield from itertools.chain(pages_of(site, aliased.site), files, pages_of_hashes(site), listed, people)
         if variants:
             yield from pages_of_variants(_variants_in(variants, site, signer, warn), site)
 

@@ -9,7 +9,7 @@ import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -158,6 +158,8 @@ https://reproducible-builds.org/docs/source-date-epoch/
 """
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+_UNIX: Final = 3
+"""Whose file modes members have (4.4.2 of https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT)."""
 
 
 def unpack(wheel: Path, directory: Path) -> None:
@@ -190,3 +192,15 @@ def pack(directory: Path, destination: Path) -> None:
             member.file_size = path.stat().st_size  # lets zipfile choose zip64 for what needs it
             with path.open("rb") as source, archive.open(member, "w") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
+
+
+def pack_members(members: Mapping[str, bytes]) -> bytes:
+    """Zip a few small files from memory in their order, uncompressed: the same everywhere, whatever zlib is there."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            member = zipfile.ZipInfo(name, _EPOCH)
+            member.create_system = _UNIX
+            member.external_attr = 0o100644 << 16
+            archive.writestr(member, content)
+    return out.getvalue()

@@ -10,7 +10,7 @@ import csv
 import hashlib
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -63,14 +63,27 @@ def record_of(directory: Path, dist_info: str) -> bytes:
         dist_info: the name of its ``.dist-info`` folder.
     """
     own_name = f"{dist_info}/RECORD"
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
+    rows: list[tuple[str, str, int]] = []
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory).as_posix()
         if path.is_file() and name != own_name:
             with path.open("rb") as file:
-                rows.writerow((name, digest_of(file), path.stat().st_size))
-    rows.writerow((own_name, "", ""))
+                rows.append((name, digest_of(file), path.stat().st_size))
+    return _written(rows, own_name)
+
+
+def record_of_members(members: Mapping[str, bytes], own_name: str) -> bytes:
+    """Write the RECORD of a wheel that is packed from memory, without itself among its members."""
+    return _written(
+        [(name, digest_of(io.BytesIO(content)), len(content)) for name, content in members.items()], own_name
+    )
+
+
+def _written(rows: Iterable[tuple[str, str, int]], own_name: str) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows(rows)
+    writer.writerow((own_name, "", ""))
     return text.getvalue().encode()
 
 

@@ -179,6 +179,13 @@ def test_pages_of_what_is_gone_are_removed(release: Release, tmp_path: Path) -> 
     assert files_in(tmp_path / "site") == rendered(site)
 
 
+def test_aliases_that_an_entry_no_longer_has_are_removed(tmp_path: Path) -> None:
+    alias = "aliases/demo-cu13/demo_cu13-1.0+cu130torch2.11-py3-none-any.whl"
+    write_site([*PAGES, (alias, [b""])], tmp_path / "site")
+    write_site(PAGES, tmp_path / "site")
+    assert not (tmp_path / "site" / "aliases").exists()
+
+
 def test_no_empty_folder_is_left_of_what_is_gone(release: Release, tmp_path: Path) -> None:
     write_site(pages_of(site_of_releases(release(NO_TORCH), "")), tmp_path / "site")
     write_site(pages_of(site_of_releases([], "")), tmp_path / "site")
@@ -188,6 +195,7 @@ def test_no_empty_folder_is_left_of_what_is_gone(release: Release, tmp_path: Pat
 
 def test_what_stands_beside_a_site_is_kept(release: Release, tmp_path: Path) -> None:
     foreign = {"CNAME", "docs/index.html", "releases/v2026-11-21/x.whl", "mirror/simple/index.html", "custom/a"}
+    foreign |= {"aliases/bash"}
     for path in foreign:
         (tmp_path / "site" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "site" / path).touch()

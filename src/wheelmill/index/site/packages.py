@@ -11,7 +11,7 @@ from typing import Final
 
 from packaging.version import Version
 
-from wheelmill.config.model import NameElsewhere, StatusEntry, Topic
+from wheelmill.config.model import NameElsewhere, Package, StatusEntry, Topic, with_suffix
 from wheelmill.index.site.coverage import Coverage, platform_order, platform_title
 from wheelmill.index.site.installing import are_shared, dependencies_of, names_elsewhere, required_here
 from wheelmill.index.site.wheels import WheelGroup, version_before_label
@@ -110,6 +110,8 @@ class PackagePage(Wheels):
     """Whether the package index has it and them, all from the same home: then an installer may look there, too."""
     dependencies: tuple[str, ...]
     """What its newest wheels require of the package index."""
+    aliases: tuple[str, ...]
+    """Other names for its wheels, which say the CUDA major: ``demo-cu13``, ``demo-gpu[cuda13]``."""
     status: StatusEntry
     versions: tuple[PackageVersion, ...]
     """The newest first."""
@@ -171,10 +173,19 @@ def package_pages(
             requires=requires,
             is_shared=are_shared((project, *requires), elsewhere),
             dependencies=dependencies_of(of_project[0].requires_dist, groups) if of_project else (),
+            aliases=_aliases_of(package, of_project),
             status=site.status_of(project),
             groups=tuple(of_project),
             versions=tuple(_versions(site.trees[0].versions.get(project, ()), of_project, planned[project])),
         )
+
+
+def _aliases_of(package: Package | None, groups: Iterable[WheelGroup]) -> tuple[str, ...]:
+    majors = sorted({label.cuda.major for group in groups if (label := group.kind.label)})
+    if package is None or package.aliases is None:
+        return ()
+    extras = [f"{package.aliases.extras}[cuda{major}]" for major in majors if package.aliases.extras]
+    return (*(with_suffix(package.name, major) for major in majors), *extras)
 
 
 def _versions(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.index.conftest import Release
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
-from wheelmill.config.model import GitSource, NameElsewhere
+from wheelmill.config.model import Aliases, GitSource, NameElsewhere
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.pages import site_pages
@@ -91,3 +91,13 @@ def test_the_first_page_groups_packages_by_what_they_are_for(release: Release) -
         ("Others", ""),
         ("", PLAIN),
     ]
+
+
+def test_a_page_names_the_aliases_that_say_the_cuda(release: Release) -> None:
+    site = site_of_releases(release(WHEEL, WHEEL.replace("cu130", "cu128")), "")
+    known = catalogue(demo="other")
+    aliases = Aliases(suffix=True, extras=ProjectName("demo-gpu"))
+    named = replace(known, packages={DEMO: replace(known.packages[DEMO], aliases=aliases)})
+    shown = {path: b"".join(pieces).decode() for path, pieces in site_pages(site, named)}["packages/demo/index.html"]
+    names = ("demo-cu12", "demo-cu13", "demo-gpu[cuda12]", "demo-gpu[cuda13]")
+    assert f"names that say the CUDA: {', '.join(f'<code>{name}</code>' for name in names)}." in shown

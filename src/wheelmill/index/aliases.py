@@ -1,0 +1,174 @@
+"""Aliases of wheels: small wheels of the index's own, which name a CUDA major in their project or in an extra.
+
+``demo-cu13`` has the versions of the wheels for CUDA 13, stands in the trees that they stand in, and requires each by
+its label. ``demo-gpu`` has an extra for each CUDA major, which requires the former. docs/index.md says what they can't
+do.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import chain
+from operator import attrgetter
+from typing import Final
+from urllib.parse import quote
+
+from packaging.version import Version
+
+from wheelmill.config.model import Package, with_suffix
+from wheelmill.errors import SiteError
+from wheelmill.index.tree import ALIASES, IndexFile, Site, Tree, VersionFiles
+from wheelmill.names import ProjectName
+from wheelmill.system.files import sha256_of_bytes
+from wheelmill.wheel.alias import AliasWheel
+
+_REPLACED: Final = "there are wheels for another CUDA major since"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aliased:
+    """A site with the aliases of its wheels."""
+
+    site: Site
+    """They stand in its trees, beside the wheels."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Their bytes, by their paths below the root of the site."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Alias:
+    wheel: AliasWheel
+    beside: Sequence[VersionFiles]
+    """The wheels that it stands for: it is in every tree that has some of them."""
+    since: datetime
+    """When it was listed first."""
+    is_old: bool = False
+    """Whether another has taken its place since."""
+
+
+def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased:
+    """Put the aliases of packages into every tree of a site, beside the wheels that they stand for.
+
+    Args:
+        site: a site of releases: when a wheel was published decides what there is beside it.
+        packages: the configured packages.
+
+    Raises:
+        SiteError: one has the name of a project that has wheels of its own.
+    """
+    files: dict[str, bytes] = {}
+    beside: dict[VersionFiles, list[VersionFiles]] = defaultdict(list)
+    statuses = dict(site.statuses)
+    for package in packages.values():
+        for alias in _aliases_of(package, site.versions.get(package.name, ())):
+            if (name := alias.wheel.project) in site.versions:
+                hint = "give the extras another name, or take the wheels out with removed.yml"
+                raise SiteError(f"{name} is an alias of {package.name}, and has wheels of its own", hint=hint)
+            content = alias.wheel.content
+            path = f"{ALIASES}/{name}/{alias.wheel.name.filename}"
+            files[path] = content
+            listed = VersionFiles((_listed(alias, quote(path), content),))
+            for version in alias.beside:
+                beside[version].append(listed)
+            if package.name in statuses:
+                statuses[name] = statuses[package.name]
+    trees = tuple(_with_those(tree, beside) for tree in site.trees) if files else site.trees
+    return Aliased(site=replace(site, trees=trees, statuses=statuses), files=files)
+
+
+def _with_those(tree: Tree, beside: Mapping[VersionFiles, Sequence[VersionFiles]]) -> Tree:
+    """A tree with the aliases of its wheels."""
+    found: dict[ProjectName, dict[VersionFiles, None]] = defaultdict(dict)
+    for version in chain.from_iterable(tree.versions.values()):
+        for alias in beside.get(version, ()):
+            found[alias.name.project][alias] = None
+    added = {project: tuple(sorted(each, key=attrgetter("name.filename"))) for project, each in found.items()}
+    return replace(tree, versions=dict(sorted({**tree.versions, **added}.items())))
+
+
+def _listed(alias: _Alias, url: str, content: bytes) -> IndexFile:
+    """An alias as pages have it, yanked when all that it stands for is: its pin would take yanked wheels, too."""
+    reasons = [_REPLACED if alias.is_old else file.yanked for version in alias.beside for file in version.files]
+    return IndexFile(
+        name=alias.wheel.name,
+        filename=alias.wheel.name.filename,
+        url=url,
+        sha256=sha256_of_bytes(content),
+        size=len(content),
+        requires_python=alias.wheel.requires_python,
+        requires_dist=alias.wheel.requires_dist,
+        metadata_sha256=None,
+        uploaded_at=alias.since,
+        yanked=None if None in reasons else reasons[0],
+    )
+
+
+def _aliases_of(package: Package, versions: Sequence[VersionFiles]) -> Iterator[_Alias]:
+    if package.aliases is None:
+        return
+    labelled = [(version, label.cuda.major) for version in versions if (label := version.name.label)]
+    for version, major in labelled:
+        yield _Alias(wheel=_suffixed(version, major), beside=[version], since=_since(version))
+    if package.aliases.extras:
+        released = [each for each in labelled if not each[0].files[0].is_for_candidate]
+        yield from _with_extras(package.aliases.extras, released)
+
+
+def _suffixed(version: VersionFiles, major: int) -> AliasWheel:
+    """``demo-cu13 1.0+cu130torch2.11``, which requires that very demo."""
+    project, exact = version.name.project, version.name.version
+    return AliasWheel(
+        project=with_suffix(project, major),
+        version=exact,
+        summary=f"{project} for CUDA {major}: requires {project} {exact}",
+        requires_python=version.files[0].requires_python,
+        requires_dist=(f"{project}=={exact}",),
+    )
+
+
+def _with_extras(extras: ProjectName, labelled: Sequence[tuple[VersionFiles, int]]) -> Iterator[_Alias]:
+    """``demo-gpu 1.0+extras.13.12``: every version has an extra for every CUDA major that there are wheels for of any.
+
+    Installers pass over an extra that a version lacks, and install nothing for it. So all have all, those too that no
+    wheel is there for, and what was listed before there was a CUDA major stays for who pinned it.
+
+    Args:
+        extras: the project.
+        labelled: the wheels for releases of torch, with the CUDA major of each.
+    """
+    numbers: dict[str, list[VersionFiles]] = defaultdict(list)
+    first: dict[int, datetime] = {}
+    for version, major in labelled:
+        numbers[version.name.version.public].append(version)
+        first[major] = min(first.get(major, _since(version)), _since(version))
+    for number, beside in numbers.items():
+        since = min(map(_since, beside))
+        moments = sorted({max(moment, since) for moment in first.values()})
+        for moment in moments:
+            majors = sorted((major for major in first if first[major] <= moment), reverse=True)
+            wheel = _of_extras(extras, beside[0].name.project, number, majors)
+            yield _Alias(wheel=wheel, beside=beside, since=moment, is_old=moment != moments[-1])
+
+
+def _of_extras(extras: ProjectName, project: ProjectName, number: str, majors: Sequence[int]) -> AliasWheel:
+    """The newest CUDA stands first in its version, so that one with more of them is higher.
+
+    A range of one version, not ``==``: that would take yanked wheels (PEP 592).
+    """
+    return AliasWheel(
+        project=extras,
+        version=Version(f"{number}+extras.{'.'.join(map(str, majors))}"),
+        summary=f"{project} {number}, with an extra for each CUDA major",
+        requires_dist=tuple(
+            f'{with_suffix(project, major)}<={number},>={number}; extra == "cuda{major}"' for major in majors
+        ),
+        extras=tuple(f"cuda{major}" for major in majors),
+    )
+
+
+def _since(version: VersionFiles) -> datetime:
+    """When its first wheel was published."""
+    return min(file.uploaded_at for file in version.files if file.uploaded_at)

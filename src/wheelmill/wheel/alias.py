@@ -1,0 +1,59 @@
+"""Alias wheels: they hold nothing and require another wheel, under a name that is easier to ask for.
+
+Their bytes are made of what is said of them alone, uncompressed, since two releases of zlib may pack differently: made
+again, an alias has the hash that lock files have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from packaging.tags import Tag
+from packaging.version import Version
+
+from wheelmill.names import ProjectName
+from wheelmill.wheel.archive import pack_members
+from wheelmill.wheel.name import WheelName
+from wheelmill.wheel.record import record_of_members
+
+_EVERYWHERE: Final = frozenset({Tag("py3", "none", "any")})
+_WHEEL: Final = b"Wheel-Version: 1.0\nGenerator: wheelmill\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AliasWheel:
+    """What an alias says, which is all that it is."""
+
+    project: ProjectName
+    version: Version
+    summary: str
+    requires_python: str | None = None
+    requires_dist: tuple[str, ...]
+    extras: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> WheelName:
+        """Of its file."""
+        return WheelName(project=self.project, version=self.version, build=(), tags=_EVERYWHERE)
+
+    @property
+    def metadata(self) -> bytes:
+        """Its METADATA; version 2.1 is the first that knows extras (PEP 566), and every installer reads it."""
+        fields = [
+            ("Metadata-Version", "2.1"),
+            ("Name", self.project),
+            ("Version", str(self.version)),
+            ("Summary", self.summary),
+            *(("Requires-Python", text) for text in [self.requires_python] if text),
+            *(("Provides-Extra", extra) for extra in self.extras),
+            *(("Requires-Dist", requirement) for requirement in self.requires_dist),
+        ]
+        return "".join(f"{key}: {value}\n" for key, value in fields).encode()
+
+    @property
+    def content(self) -> bytes:
+        """Its bytes."""
+        dist_info = f"{self.project.replace('-', '_')}-{self.version}.dist-info"
+        members = {f"{dist_info}/METADATA": self.metadata, f"{dist_info}/WHEEL": _WHEEL}
+        return pack_members({**members, f"{dist_info}/RECORD": record_of_members(members, f"{dist_info}/RECORD")})
