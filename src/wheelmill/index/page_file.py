@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from wheelmill.system.files import link_or_copy
 _AT_ONCE: Final = 1 << 20
 
 
-def write_page(page: Path, pieces: Iterable[bytes], old: Path) -> int:
+def write_page(page: str, pieces: Iterable[bytes], old: str) -> int:
     """Write a page; where the old site has the very same, that file gets a second name.
 
     So hosts, mirrors and backups that go by times see what changed, and nobody writes to a file of two sites: pages are
@@ -32,9 +33,9 @@ def write_page(page: Path, pieces: Iterable[bytes], old: Path) -> int:
     rest = iter(pieces)
     same, differs = _compared(rest, old) if _is_file(old) else (0, b"")
     if differs is None:
-        link_or_copy(old, page)
+        link_or_copy(Path(old), Path(page))
         return same
-    with page.open("wb") as file:
+    with open(page, "wb") as file:  # noqa: PTH123 - quick
         _copy_head(old, same, file)
         size = same + file.write(differs)
         for piece in rest:
@@ -42,13 +43,13 @@ def write_page(page: Path, pieces: Iterable[bytes], old: Path) -> int:
     return size
 
 
-def _compared(pieces: Iterator[bytes], old: Path) -> tuple[int, bytes | None]:
+def _compared(pieces: Iterator[bytes], old: str) -> tuple[int, bytes | None]:
     """How many bytes of whole pieces a file begins with, and the first piece that it does not have.
 
     That is None when the file has all of them and nothing else.
     """
     same = 0
-    with old.open("rb") as before:
+    with open(old, "rb") as before:  # noqa: PTH123 - quick
         for piece in pieces:
             if before.read(len(piece)) != piece:
                 return same, piece
@@ -56,16 +57,16 @@ def _compared(pieces: Iterator[bytes], old: Path) -> tuple[int, bytes | None]:
         return same, b"" if before.read(1) else None
 
 
-def _copy_head(old: Path, count: int, file: IO[bytes]) -> None:
+def _copy_head(old: str, count: int, file: IO[bytes]) -> None:
     if count:
-        with old.open("rb") as before:
+        with Path(old).open("rb") as before:
             while count:
                 count -= file.write(before.read(min(count, _AT_ONCE)))
 
 
-def _is_file(path: Path) -> bool:
+def _is_file(path: str) -> bool:
     """Whether there is a file of its own, no link to another."""
     try:
-        return stat.S_ISREG(path.lstat().st_mode)
+        return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
         return False

@@ -7,14 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, lru_cache
-from html import escape
 from typing import Final, Self
 
-from wheelmill.index.rows import href, in_utc
+from wheelmill.index.rows import escape, href, in_utc
 from wheelmill.index.tree import IndexFile
-from wheelmill.names import Architecture
-from wheelmill.release.manifest import MANIFEST, SBOM_SUFFIX, ListedEvidence, ListedProvenance, ListedRoom
+from wheelmill.names import Architecture, ReleaseTag
+from wheelmill.release.manifest import (
+    MANIFEST,
+    SBOM_SUFFIX,
+    ListedCertificate,
+    ListedEvidence,
+    ListedFinding,
+    ListedProvenance,
+    ListedRoom,
+)
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system.units import duration, size
 from wheelmill.wheel.gpu_code import CARDS, running_code
@@ -66,10 +74,15 @@ _RUNS: Final = {
 }
 
 
-def table_of(facts: Facts) -> str:
-    """Facts as the rows of a table; HTML lets the ends of rows and cells go without saying."""
-    rows = "\n".join([f"<tr><th>{title}<td>{text}" for title, text in facts])
-    return f'<table class="known">\n{rows}\n</table>'
+def rows_of(facts: Facts) -> str:
+    """Facts as rows of a table, a line each; HTML lets the ends of rows and cells go without saying."""
+    return "\n".join([f"<tr><th>{title}<td>{text}" for title, text in facts])
+
+
+def table_of(rows: Iterable[str]) -> str:
+    """A table of such rows, of which some may be none."""
+    lines = "\n".join(filter(None, rows))
+    return f'<table class="known">\n{lines}\n</table>'
 
 
 @lru_cache(maxsize=4096)
@@ -80,6 +93,11 @@ def requirement_facts(requires_python: str | None, requires_dist: tuple[str, ...
 
 
 @lru_cache(maxsize=1024)
+def evidence_rows(evidence: ListedEvidence | None) -> str:
+    """What a wheel's bytes show, as rows."""
+    return rows_of(evidence_facts(evidence))
+
+
 def evidence_facts(evidence: ListedEvidence | None) -> tuple[tuple[str, str], ...]:
     """What a wheel's bytes show."""
     if evidence is None:
@@ -151,28 +169,37 @@ def build_facts(made: ListedProvenance | None) -> Iterator[tuple[str, str]]:
         yield "Patches, sha256", " ".join(map(_hash, made.patches))
 
 
-def wheel_facts(file: IndexFile) -> list[tuple[str, str]]:
-    """What is a wheel's own."""
+def wheel_rows(file: IndexFile) -> str:
+    """What is a wheel's own; written at once, since every wheel has it."""
     url = escape(href(file.url))
     bill = f'<br><a href="{url}{SBOM_SUFFIX}">Bill of materials</a> (SBOM, CycloneDX)' if file.release else ""
-    facts = [
-        ("File", f'<a href="{url}" data-file>{escape(file.filename)}</a>, {size(file.size)}{bill}'),
-        ("sha256", _hash(file.sha256)),
-    ]
-    if certificate := file.certificate:
-        if made := certificate.provenance:
-            facts.append(("Compiled in", duration(made.seconds)))
-        if certificate.clean_rooms:
-            facts.append(("Tried", _rooms(certificate.clean_rooms)))
-        for finding in certificate.findings:
-            why = f"allowed, because: {finding.reason}" if finding.reason else "a warning"
-            facts.append(("Found", f"<code>{escape(finding.code)}</code> {escape(finding.detail)} ({escape(why)})"))
-    return facts
+    tried = _certificate_rows(file.certificate) if file.certificate else ""
+    return (
+        f'<tr><th>File<td><a href="{url}" data-file>{escape(file.filename)}</a>, {size(file.size)}{bill}\n'
+        f"<tr><th>sha256<td>{_hash(file.sha256)}{tried}"
+    )
+
+
+def _certificate_rows(certificate: ListedCertificate) -> str:
+    """What a certificate says of one wheel alone, each row in a line of its own."""
+    made = certificate.provenance
+    seconds = f"\n<tr><th>Compiled in<td>{duration(made.seconds)}" if made else ""
+    return f"{seconds}{_tried_rows(certificate.clean_rooms)}{_finding_rows(certificate.findings)}"
 
 
 @lru_cache(maxsize=4096)
-def _rooms(rooms: tuple[ListedRoom, ...]) -> str:
-    return "<br>".join(dict.fromkeys(map(_room, rooms)))
+def _finding_rows(findings: tuple[ListedFinding, ...]) -> str:
+    rows = []
+    for finding in findings:
+        why = f"allowed, because: {finding.reason}" if finding.reason else "a warning"
+        text = f"<code>{escape(finding.code)}</code> {escape(finding.detail)} ({escape(why)})"
+        rows.append(f"\n<tr><th>Found<td>{text}")
+    return "".join(rows)
+
+
+@lru_cache(maxsize=4096)
+def _tried_rows(rooms: tuple[ListedRoom, ...]) -> str:
+    return f"\n<tr><th>Tried<td>{'<br>'.join(dict.fromkeys(map(_room, rooms)))}" if rooms else ""
 
 
 def _room(room: ListedRoom) -> str:
@@ -185,15 +212,22 @@ def _room(room: ListedRoom) -> str:
     return escape(f"{done}{kernels}{left_out}")
 
 
-def release_facts(file: IndexFile) -> Iterator[tuple[str, str]]:
+def release_rows(file: IndexFile) -> str:
     """Where a wheel was published, and who says that they built it."""
-    day = in_utc(file.uploaded_at)[:_DATE] if file.uploaded_at else ""
-    if file.release:
-        manifest = escape(f"{href(file.url).rpartition('/')[0]}/{MANIFEST}")
-        yield "Published", f'{day}, in <a href="{manifest}">release {escape(file.release)}</a>'
-    if file.attestation:
+    return _release_rows(href(file.url).rpartition("/")[0], file.uploaded_at, file.release, file.attestation)
+
+
+@lru_cache(maxsize=4096)
+def _release_rows(folder: str, published: datetime | None, tag: ReleaseTag | None, attestation: str | None) -> str:
+    day = in_utc(published)[:_DATE] if published else ""
+    facts = []
+    if tag:
+        manifest = escape(f"{folder}/{MANIFEST}")
+        facts.append(("Published", f'{day}, in <a href="{manifest}">release {escape(tag)}</a>'))
+    if attestation:
         verify = "<code>gh attestation verify WHEEL --repo OWNER/REPO</code> checks it"
-        yield "Provenance", f'<a href="{escape(file.attestation)}">who built it</a>; {verify}'
+        facts.append(("Provenance", f'<a href="{escape(attestation)}">who built it</a>; {verify}'))
+    return rows_of(facts)
 
 
 def _code(texts: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from jinja2 import Environment
@@ -13,7 +14,7 @@ from wheelmill.index.site.coverage import Coverage
 from wheelmill.index.site.failures import Failures
 from wheelmill.index.site.feed import FEED, feed_of
 from wheelmill.index.site.matrix import Matrix, matrix_of
-from wheelmill.index.site.news import news_of
+from wheelmill.index.site.news import newest_of, news_of
 from wheelmill.index.site.wheels import WheelGroup
 from wheelmill.names import CudaVersion, ProjectName, TorchVersion
 
@@ -40,15 +41,15 @@ def more_pages(
         templates: with the filters of pages for people.
         site_url: where the site is, for its feeds; without it, their links are relative.
     """
-    news = news_of(groups)
+    own = {project: news_of({project: of_project}) for project, of_project in groups.items()}
+    news = newest_of(chain.from_iterable(own.values()))
     yield "news/index.html", [templates.get_template("site/news.html").render(root="../", news=news).encode()]
     yield f"news/{FEED}", [feed_of(news, title="CUDA wheels", page="news/", root="../", site_url=site_url)]
     yield from _matrix(matrix_of(groups, torches, coverage), templates)
     failed = templates.get_template("site/failures.html")
-    for project, of_project in groups.items():
+    for project in groups:
         folder = package_folder(project)
-        own = news_of({project: of_project})
-        yield f"{folder}{FEED}", [feed_of(own, title=project, page=folder, root="../../", site_url=site_url)]
+        yield f"{folder}{FEED}", [feed_of(own[project], title=project, page=folder, root="../../", site_url=site_url)]
         if project in failures:
             page = failed.render(root="../../../", project=project, failures=failures[project])
             yield f"{folder}failures/index.html", [page.encode()]

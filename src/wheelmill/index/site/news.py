@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from packaging.version import Version
@@ -60,14 +61,24 @@ def news_of(groups: Mapping[ProjectName, Sequence[WheelGroup]], limit: int = SHO
         groups: the wheels of each project that are not yanked.
         limit: how much of it is wanted.
     """
-    together: dict[tuple[datetime, ProjectName, str], list[WheelGroup]] = defaultdict(list)
-    for project, of_project in groups.items():
-        for group in of_project:
-            for published in {wheel.file.uploaded_at for wheel in group.wheels if wheel.file.uploaded_at}:
-                together[published, project, group.kind.version].append(group)
-    newest = sorted(together, key=lambda key: Version(key[2]), reverse=True)
-    newest = sorted(newest, key=lambda key: (-key[0].timestamp(), key[1]))[:limit]
-    return tuple(_news(*key, together[key]) for key in newest)
+    of_each = (_news_of_project(project, of_project, limit) for project, of_project in groups.items())
+    return newest_of(chain.from_iterable(of_each), limit)
+
+
+def newest_of(news: Iterable[News], limit: int = SHOWN) -> tuple[News, ...]:
+    """What of some news was published last; of one project at one time, in the order that it has."""
+    return tuple(sorted(news, key=lambda each: (-each.published.timestamp(), each.project))[:limit])
+
+
+def _news_of_project(project: ProjectName, groups: Sequence[WheelGroup], limit: int) -> Iterator[News]:
+    """The newest first, and of one time the newest version."""
+    together: dict[tuple[datetime, str], list[WheelGroup]] = defaultdict(list)
+    for group in groups:
+        for published in {wheel.file.uploaded_at for wheel in group.wheels if wheel.file.uploaded_at}:
+            together[published, group.kind.version].append(group)
+    ages = {version: Version(version) for version in {version for _, version in together}}
+    newest = sorted(together, key=lambda key: (key[0], ages[key[1]]), reverse=True)[:limit]
+    return (_news(published, project, version, together[published, version]) for published, version in newest)
 
 
 def _news(published: datetime, project: ProjectName, version: str, groups: Sequence[WheelGroup]) -> News:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Self
+from typing import Final, Self
 
 from packaging.tags import Tag
 
@@ -57,6 +57,17 @@ def pythons_of(tags: frozenset[Tag]) -> Pythons | None:
         return max(map(Pythons.of, tags), key=lambda pythons: not pythons.only)
     except ValueError:
         return None
+
+
+NO_PYTHON: Final = (0, 0, False)
+"""The order of those for no certain Python."""
+
+
+@cache
+def order_of(pythons: Pythons) -> tuple[int, int, bool]:
+    """Sorts those for every Python 3 first, then by the oldest; numbers are quicker to compare than Pythons are."""
+    oldest = pythons.oldest
+    return (oldest.major, oldest.minor, oldest.free_threaded) if oldest else NO_PYTHON
 
 
 @cache

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from itertools import groupby
 from typing import Final
 
 from markupsafe import Markup
 
+from wheelmill.index.rows import escape
 from wheelmill.index.site.addresses import wheel_anchor
 from wheelmill.index.site.coverage import Grid, Outcome, Row, State
 from wheelmill.names import CudaVersion, StableTorch, TorchNeed, TorchVersion

@@ -9,31 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from html import escape
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from jinja2 import Environment
 from packaging.tags import Tag
 
 from wheelmill.index.render import Page
-from wheelmill.index.rows import href, rows_for_page
+from wheelmill.index.rows import escape, href, rows_for_page
 from wheelmill.index.site.addresses import in_url, package_folder, page_number, wheel_anchor, wheels_folder
 from wheelmill.index.site.coverage import platform_order, platform_title
 from wheelmill.index.site.evidence import (
-    Facts,
     build_facts,
     build_key,
-    evidence_facts,
-    release_facts,
+    evidence_rows,
+    release_rows,
     requirement_facts,
+    rows_of,
     table_of,
-    wheel_facts,
+    wheel_rows,
 )
 from wheelmill.index.site.installing import dependencies_of, install_command
 from wheelmill.index.site.packages import PackagePage
-from wheelmill.index.site.pythons import pythons_of
+from wheelmill.index.site.pythons import NO_PYTHON, order_of, pythons_of
 from wheelmill.index.site.wheels import platform_of
 from wheelmill.index.tree import IndexFile
 from wheelmill.names import ProjectName
@@ -60,8 +59,9 @@ class _Place(NamedTuple):
 def _place_of(tags: frozenset[Tag]) -> _Place:
     platform, _ = platform_of(tags)
     pythons = pythons_of(tags)
-    oldest = pythons.oldest if pythons else None
-    return _Place((*platform_order(platform), oldest is not None, oldest), platform, str(pythons) if pythons else None)
+    named = str(pythons) if pythons else None
+    order = (*platform_order(platform), *(order_of(pythons) if pythons else NO_PYTHON), named or "")
+    return _Place(order, platform, named)
 
 
 class WheelPages:
@@ -83,8 +83,8 @@ class WheelPages:
     ) -> Iterator[Page]:
         """Render the pages of one version of a package, whose wheels are given by their exact version."""
         for exact, alike in files.items():
-            wheels = sorted(((_place_of(file.name.tags), file.filename, file) for file in alike), key=itemgetter(0, 1))
-            listed = [(place, file) for place, _, file in wheels]
+            places = [(_place_of(file.name.tags), file) for file in alike]
+            listed = sorted(places, key=lambda each: (each[0].order, each[1].filename))
             for number, first in enumerate(range(0, len(listed), MAX_WHEELS), start=1):
                 content = self._content(package, exact, listed[first : first + MAX_WHEELS])
                 content += _ways(number, more=first + MAX_WHEELS < len(listed))
@@ -127,7 +127,7 @@ class WheelPages:
         return (
             f'<pre data-copy data-address="{href(index)}"><code>{escape(command)}</code></pre>\n'
             f'<p class="quiet"><noscript>ADDRESS is that of <a href="{href(index)}">{index}</a>. </noscript>'
-            f"The installer takes the wheel for your Python and system.</p>\n{table_of(facts)}\n"
+            f"The installer takes the wheel for your Python and system.</p>\n{table_of([rows_of(facts)])}\n"
             f'<p class="alone"><a href="#main">All wheels of this label</a></p>\n'
         ) + "\n".join(sections)
 
@@ -148,39 +148,37 @@ def _provenance_of(file: IndexFile) -> ListedProvenance | None:
     return file.certificate.provenance if file.certificate else None
 
 
-_Block = tuple[Callable[[IndexFile], object], Callable[[IndexFile], Facts]]
-_BLOCKS: Final[Sequence[_Block]] = (
-    (_evidence_of, lambda file: evidence_facts(_evidence_of(file))),
-    (lambda file: build_key(_provenance_of(file)), lambda file: build_facts(_provenance_of(file))),
-    (attrgetter("release", "uploaded_at", "attestation"), release_facts),
+_Rows = Callable[[IndexFile], str]
+_BLOCKS: Final[Sequence[tuple[Callable[[IndexFile], object], _Rows]]] = (
+    (_evidence_of, lambda file: evidence_rows(_evidence_of(file))),
+    (lambda file: build_key(_provenance_of(file)), lambda file: rows_of(build_facts(_provenance_of(file)))),
+    (attrgetter("release", "uploaded_at", "attestation"), release_rows),
 )
-"""What wheels of one platform usually have in common: what is compared to tell that, and the facts."""
+"""What wheels of one platform usually have in common: what is compared to tell that, and the rows."""
 
 
 def _platform_section(platform: str, wheels: _Wheels) -> str:
     """The wheels of one platform: each, then what they have in common."""
     _, first = wheels[0]
-    shared: list[tuple[str, str]] = []
-    own: list[Callable[[IndexFile], Facts]] = []
-    for key, facts in _BLOCKS:
+    shared: list[str] = []
+    own: list[_Rows] = []
+    for key, rows in _BLOCKS:
         of_first = key(first)
         if all(key(file) == of_first for _, file in wheels[1:]):
-            shared += facts(first)
+            shared.append(rows(first))
         else:
-            own.append(facts)
+            own.append(rows)
     sections = "\n".join([_wheel_section(place, file, own) for place, file in wheels])
     title = escape(platform_title(platform))
     return f'<section class="platform">\n<h2>{title}</h2>\n{sections}\n{table_of(shared)}\n</section>'
 
 
-def _wheel_section(place: _Place, file: IndexFile, own: Iterable[Callable[[IndexFile], Facts]]) -> str:
+def _wheel_section(place: _Place, file: IndexFile, own: Iterable[_Rows]) -> str:
     anchor = escape(wheel_anchor(file))
-    facts = wheel_facts(file)
-    for each in own:
-        facts += each(file)
+    rows = [wheel_rows(file), *[of(file) for of in own]]
     title = f"Python {place.python}" if place.python else anchor
     yanked = f'<p class="verdict none">Yanked: {escape(file.yanked)}</p>\n' if file.yanked is not None else ""
     return (
         f'<section class="wheel" id="{anchor}">\n<h3><a href="#{anchor}">{title}</a></h3>\n{yanked}'
-        f"{table_of(facts)}\n</section>"
+        f"{table_of(rows)}\n</section>"
     )

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct, field
-from msgspec.structs import replace
 
 from wheelmill.names import (
     CudaVersion,
@@ -57,8 +56,8 @@ class ListedWindow(_Part, frozen=True, kw_only=True):
     torches: tuple[ListedFit, ...]
 
 
-class ListedEvidence(_Part, frozen=True, kw_only=True):
-    """What a wheel's bytes show."""
+class ListedEvidence(_Part, frozen=True, kw_only=True, cache_hash=True):
+    """What a wheel's bytes show; it is looked up often, and has many words to hash."""
 
     policy: str
     needed: tuple[str, ...]
@@ -75,7 +74,7 @@ class ListedEvidence(_Part, frozen=True, kw_only=True):
         return _window_of(self.window) if self.window else None
 
 
-class ListedRoom(_Part, frozen=True, kw_only=True):
+class ListedRoom(_Part, frozen=True, kw_only=True, cache_hash=True):
     """What the wheel was installed into and imported from."""
 
     python: str
@@ -114,7 +113,17 @@ class ListedCell(_Part, frozen=True, kw_only=True):
         Raises:
             ValueError: one of its words is none.
         """
-        return _cell_of(replace(self, project="any", version="0")).label
+        return _label_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
+
+    @property
+    def exact_version(self) -> str:
+        """What its wheels call their version: ``2.8.3+cu128torch2.8``.
+
+        Raises:
+            ValueError: one of its words is none.
+        """
+        label = _label_text_of(self.python, self.cuda, self.torch, self.torch_abi, self.platform)
+        return f"{self.version}{'.' if '+' in self.version else '+'}{label}"
 
 
 class ListedExpectations(_Part, frozen=True, kw_only=True):
@@ -217,6 +226,18 @@ def _cell_of(cell: ListedCell) -> Cell:
         torch=_torch_of(cell.torch, cell.torch_abi),
         platform=Platform.parse(cell.platform),
     )
+
+
+def _label_of(python: str, cuda: str, torch: str | None, torch_abi: ListedRange | None, platform: str) -> Label:
+    cell = ListedCell(
+        project="any", version="0", python=python, cuda=cuda, torch=torch, torch_abi=torch_abi, platform=platform
+    )
+    return _cell_of(cell).label
+
+
+@lru_cache(maxsize=4096)
+def _label_text_of(python: str, cuda: str, torch: str | None, torch_abi: ListedRange | None, platform: str) -> str:
+    return str(_label_of(python, cuda, torch, torch_abi, platform))
 
 
 @lru_cache(maxsize=4096)

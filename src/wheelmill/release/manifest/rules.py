@@ -140,17 +140,21 @@ def _is_https(url: str) -> bool:
         return False
 
 
-def _faults_of_evidence(evidence: ListedEvidence) -> Iterator[str]:
+@lru_cache(maxsize=4096)  # wheels that were built alike have the same
+def _faults_of_evidence(evidence: ListedEvidence) -> tuple[str, ...]:
     torches = tuple(fit.torch for fit in evidence.window.torches) if evidence.window else ()
     glibcs = tuple(each for each in (evidence.glibc, evidence.glibcxx) if each is not None)
-    for key, kind, words in (
+    asked = (
         ("sass", "a GPU architecture", _strange(Architecture.of_code, evidence.sass)),
         ("ptx", "a GPU architecture", _strange(Architecture.of_code, evidence.ptx)),
         ("glibc", "a version", _strange(Version, glibcs)),
         ("torch_window.torches", "a torch", _strange(TorchVersion.parse, torches)),
-    ):
-        if words:
-            yield f"certificate.evidence.{key}: expected {kind}, not {', '.join(map(shown, words))}"
+    )
+    return tuple(
+        f"certificate.evidence.{key}: expected {kind}, not {', '.join(map(shown, words))}"
+        for key, kind, words in asked
+        if words
+    )
 
 
 @lru_cache(maxsize=4096)  # wheels that were built alike have the same words
@@ -181,7 +185,7 @@ def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: Whee
     if words := _strange(Architecture.parse, made.architectures):
         yield f"{key}.architectures: expected GPU architectures, not {', '.join(map(shown, words))}"
     try:
-        version = f"{cell.version}{'.' if '+' in cell.version else '+'}{cell.label}"
+        version = cell.exact_version
         if cell.project != name.project or (version != wheel.version and Version(version) != name.version):
             yield f"{key}.cell: it is the provenance of a wheel of {shown(cell.project)} {shown(version)}"
     except ValueError as error:
