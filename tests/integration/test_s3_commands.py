@@ -1,5 +1,6 @@
 """The commands of a factory whose releases and site are in a bucket, and installers that install from there."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.gpu_wheels import gpu_wheel
 from tests.integration.conftest import Command
 from tests.s3_server import BUCKET, S3, serving
 from tests.unit.release.conftest import NOW, certified_wheel
@@ -183,3 +185,18 @@ def test_what_means_nothing_is_refused(
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     assert text in python("-m", "wheelmill", *arguments, exit_code=2).stderr
+
+
+def test_variant_wheels_are_in_a_bucket_too(python: Command, s3: S3, tmp_path: Path) -> None:
+    stores = (STORE, f"s3:{BUCKET}/variants")
+    publish(store_at(stores[0]), [gpu_wheel(tmp_path / "wheels", "demo", "cu130", (90,))], now=NOW)
+    python("-m", "wheelmill", "release", "variants", "demo", "--store", stores[0], "--to", stores[1], exit_code=0)
+    build(python, tmp_path, stores[0], "--variants", stores[1])
+    page = json.loads((tmp_path / "site" / "variants" / "simple" / "demo" / "index.json").read_bytes())
+    wheels = [file for file in page["files"] if file["filename"].endswith(".whl")]
+    assert len(wheels) == 2
+    for wheel in wheels:
+        content = httpx.get(wheel["url"], timeout=60).raise_for_status().content
+        assert hashlib.sha256(content).hexdigest() == wheel["hashes"]["sha256"]
+        assert httpx.get(f"{wheel['url']}.metadata", timeout=60).raise_for_status().text.count("Version: 1.0\n") == 1
+    assert s3.origin in wheels[0]["url"]

@@ -13,42 +13,19 @@ import pytest
 from variantlib.variant_dist_info import VariantDistInfo
 from variantlib.variants_json import VariantsJson
 
+from tests.gpu_wheels import TAG, gpu_wheel
 from tests.integration.conftest import Command
-from tests.shared_objects import shared_object
 from tests.unit.release.conftest import NOW
-from tests.wheels import packed_wheel
 from wheelmill.index.serve import serve_folder
 from wheelmill.installers.uv import own_uv
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
-from wheelmill.smoke.examine import examine_bytes
-from wheelmill.smoke.verdict import Certificate, TestedWheel
 from wheelmill.system.files import sha256_of
-from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.variant import unmake_variant
 
-TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
 LABELS = {"cu128torch2.11": (90,), "cu130torch2.11": (90, 120)}
 ONE_EACH = {"cu128": (90,), "cu130": (120,)}
 """What two packages have machine code for: one for torch, and one that has each GPU in another wheel."""
-
-
-def that_passed(folder: Path, project: str, label: str, gpus: tuple[int, ...]) -> TestedWheel:
-    version = f"1.0+{label}"
-    requires = "Requires-Dist: torch==2.11.*\n" if "torch" in label else ""
-    path = packed_wheel(
-        folder / f"{project}-{version}-{TAG}-{TAG}-linux_x86_64.whl",
-        metadata=f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n{requires}",
-        files={
-            f"{project}/__init__.py": f"label = {label!r}\n".encode(),
-            **{f"{project}/_{gpu}.so": shared_object(sm=gpu) for gpu in gpus},
-        },
-    )
-    file = WheelFile.at(path)
-    _, verdict = examine_bytes(file, None)
-    assert verdict.evidence, verdict
-    certificate = Certificate(sha256=file.sha256, evidence=verdict.evidence, clean_rooms=(), provenance=None)
-    return TestedWheel(file=file, certificate=certificate)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +33,7 @@ def folder(python: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of two packages, one of variant wheels of them, and the site of both."""
     folder = tmp_path_factory.mktemp("variants")
     wheels = [
-        that_passed(folder / "wheels", project, label, gpus)
+        gpu_wheel(folder / "wheels", project, label, gpus)
         for project, labels in (("demo", LABELS), ("split", ONE_EACH))
         for label, gpus in labels.items()
     ]

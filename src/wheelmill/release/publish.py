@@ -17,8 +17,7 @@ from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.system.record_files import record_bytes
-from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.variant_name import split_label
+from wheelmill.wheel.variant_name import name_without_label
 
 _Published = Mapping[str, tuple[Sha256, ReleaseTag]]
 """The hash of every published wheel and the release that has it, by file name."""
@@ -120,7 +119,7 @@ def _unlistable(wheel: TestedWheel) -> str | None:
     manifest = manifest_of(ReleaseTag(""), [entry_of(wheel)], now=datetime.now(UTC))
     try:
         (entry,) = listed_of(manifest).wheels
-        faults = faults_of_wheel(entry, WheelName.parse(split_label(entry.filename)[0]))
+        faults = faults_of_wheel(entry, name_without_label(entry.filename))
     except (ReleaseError, ValueError) as error:
         faults = str(error).splitlines()
     return f"would be listed by no index: {'; '.join(faults)}" if faults else None

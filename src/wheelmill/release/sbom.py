@@ -11,9 +11,8 @@ from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.licence import licence_in
 from wheelmill.wheel.metadata import dist_info_of, metadata_in, read_fields
-from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.sboms import MAX_SBOM, OWN_SBOM, SBOMS, read_sbom
-from wheelmill.wheel.variant_name import split_label
+from wheelmill.wheel.variant_name import name_without_label
 
 
 def sbom_of(wheel: TestedWheel) -> bytes:
@@ -35,7 +34,7 @@ def sbom_of(wheel: TestedWheel) -> bytes:
             )
         else:
             return content
-    name = WheelName.parse(split_label(wheel.file.filename)[0])
+    name = name_without_label(wheel.file.filename)
     return bill_bytes(
         Bill(
             project=name.project,

@@ -76,6 +76,15 @@ def split_label(filename: str) -> tuple[str, VariantLabel | None]:
     return filename, None
 
 
+def name_without_label(filename: str) -> WheelName:
+    """Read the name of a wheel, of which it does not matter whether it is a variant.
+
+    Raises:
+        UnreadableError: it is no wheel's.
+    """
+    return WheelName.parse(split_label(filename)[0])
+
+
 def variants_filename(project: ProjectName, version: Version) -> str:
     """What the list of a version's variants is called: ``flash_attn-2.8.3-variants.json``."""
     return f"{project.replace('-', '_')}-{version}{VARIANTS_SUFFIX}"

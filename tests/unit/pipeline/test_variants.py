@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.github_server import GitHub, serving
 from tests.shared_objects import shared_object
 from tests.unit.release.conftest import NOW
+from tests.unit.release.github.conftest import FakeClock, store_on
 from tests.wheels import packed_wheel, write_wheel
 from wheelmill.names import ProjectName
 from wheelmill.pipeline import publish_variants
@@ -16,7 +18,7 @@ from wheelmill.smoke.verdict import Certificate, Evidence, TestedWheel
 from wheelmill.system.progress import QUIET
 from wheelmill.wheel.name import WheelFile
 
-TAGS = "cp311-cp311-linux_x86_64"
+TAGS = "cp311-cp311-manylinux_2_28_x86_64"
 Write = Callable[..., Path]
 
 
@@ -108,3 +110,17 @@ def test_a_changed_wheel_becomes_no_variant(tmp_path: Path) -> None:
     found, done, _ = made(tmp_path)
     assert found == []
     assert "its manifest says" in str(done.refusals)
+
+
+def test_github_keeps_them_like_other_wheels(tmp_path: Path) -> None:
+    clock = FakeClock()
+    releases = DirectoryStore(directory=tmp_path / "releases")
+    publish(releases, [wheel(tmp_path, "1.0+cu130")], now=NOW)
+    with serving(GitHub(now=clock.now)) as github:
+        variants = store_on(github, clock)
+        done = publish_variants(releases, variants, {ProjectName("demo")}, progress=QUIET, warn=print)
+        (release,) = done.releases
+        assert not done.refusals
+        names = variants.assets()[release.tag]
+    assert len(release.wheels) == 2
+    assert all(name in names for each in release.wheels for name in (each.filename, f"{each.filename}.metadata"))

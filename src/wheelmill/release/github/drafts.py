@@ -19,18 +19,19 @@ from wheelmill.release.manifest import Manifest, ManifestEntry
 from wheelmill.release.store import KEPT, LeftDraft
 from wheelmill.release.tags import is_date_tag
 from wheelmill.web.github_pages import SIZES
-from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch
+from wheelmill.wheel.variant_name import name_without_label
 
 _PAGE: Final = SIZES[1]
 """Releases in one answer: of 30 with 962 assets each GitHub makes none in the 10 seconds of a request."""
+_OF_VARIANTS: Final = "Variant wheels (PEP 825, a draft): an installer that knows them chooses one from an index.\n"
 _SHOWN: Final = 3
 """How many projects a title names."""
 
 
 def title_of(manifest: Manifest) -> str:
     """``v2026-11-21: flash-attn 2.8.3, mamba-ssm 2.2.5``."""
-    names = (WheelName.parse(entry.filename) for entry in manifest.wheels)
+    names = (name_without_label(entry.filename) for entry in manifest.wheels)
     projects = list(dict.fromkeys(f"{name.project} {name.version.public}" for name in names))
     more = len(projects) - _SHOWN
     return f"{manifest.tag}: {', '.join(projects[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
@@ -38,15 +39,17 @@ def title_of(manifest: Manifest) -> str:
 
 def body_of(manifest: Manifest, repository: Repository) -> str:
     """A table of the wheels and how to install one. With 240 wheels it stays below the 125,000 characters of a body."""
-    first = manifest.wheels[0].filename
+    first = manifest.wheels[0]
     rows = "\n".join(map(_row, manifest.wheels))
-    return f"""\
+    by_address = f"""\
 Install a wheel by its address:
 
 ```sh
-pip install {shlex.quote(repository.download(manifest.tag, first))}
+pip install {shlex.quote(repository.download(manifest.tag, first.filename))}
 ```
-
+"""
+    return f"""\
+{_OF_VARIANTS if first.plain else by_address}
 | wheel | CUDA | torch | GPUs | MB | sha256 |
 |---|---|---|---|--:|---|
 {rows}
@@ -56,7 +59,7 @@ pip install {shlex.quote(repository.download(manifest.tag, first))}
 
 
 def _row(entry: ManifestEntry) -> str:
-    label = WheelName.parse(entry.filename).label
+    label = name_without_label(entry.filename).label
     torch = str((label.torch if label else None) or needed_torch(entry.requires_dist) or "")
     architectures = " ".join((*entry.certificate.evidence.sass, *entry.certificate.evidence.ptx))
     texts = (entry.filename, str(label.cuda) if label else "", torch, architectures)

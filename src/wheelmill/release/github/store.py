@@ -34,8 +34,9 @@ from wheelmill.system.files import atomic_write
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.glibc import promised_glibc
 from wheelmill.wheel.limits import MAX_WHEEL
-from wheelmill.wheel.name import WheelFile, WheelName
+from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.platforms import PUBLISHED_POLICY
+from wheelmill.wheel.variant_name import name_without_label
 
 MAX_WHEELS: Final = 240
 """In one release: GitHub allows 1,000 assets in each and 500 new ones an hour. A wheel is three; four where a bundle
@@ -153,7 +154,7 @@ class GitHubStore:
             return f"has {replaced!r} in its name, which GitHub would replace"
         if wheel.size >= MAX_WHEEL:
             return f"has {wheel.size} bytes; GitHub takes less than 2 GiB: build fewer architectures"
-        if newer := [name for name in WheelName.parse(wheel.filename).platforms if not _is_published_policy(name)]:
+        if newer := [name for name in name_without_label(wheel.filename).platforms if not _is_published_policy(name)]:
             return (
                 f"is for {', '.join(newer)}; published wheels are for {PUBLISHED_POLICY} or older: build it with "
                 f"--sandbox docker, or --policy {PUBLISHED_POLICY}"
