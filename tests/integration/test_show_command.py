@@ -47,6 +47,7 @@ def test_people_read_what_a_stranger_wants_to_know(wheelmill: Command, wheel: Pa
     assert told["licence"] == f"MIT; {DIST_INFO}/licenses/LICENSE"
     assert "machine code for sm_90" in told["code"]
     assert "9.0 (machine code) H100" in told["GPUs"]
+    assert told["unpacked"].startswith("sm_90 8 bytes, host code ")
     assert "libcudart.so.13" in told["needs"]
     assert told["compilers"].startswith("GCC: ")
     assert told["SBOM"].endswith("auditwheel.cdx.json: CycloneDX 1.4; inside: zlib 1.3; for the build: 0")
@@ -58,6 +59,7 @@ def test_a_file_and_its_url_say_the_same_but_for_the_hash(wheelmill: Command, wh
     there = json.loads(wheelmill("show", f"{server.url}/{NAME.replace('+', '%2B')}#sha256=00", "--json").stdout)
     assert here["schema"] == "wheelmill.show/1"
     assert (here["cuda"], here["torch"], here["code"]["sass"]) == ("13.0", "2.11", ["9.0"])
+    assert here["sizes"]["gpu_code"] == {"sm_90": 8}
     assert here["bundled"] == ["demo.libs/libz-0123abcd.so"]
     assert there == here | {"sha256": None}
 

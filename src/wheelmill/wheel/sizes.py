@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wheelmill.system.units import size
+
 if TYPE_CHECKING:
     import zipfile
 
@@ -21,19 +23,19 @@ class Sizes:
     host_code: int
     """The rest of all shared objects."""
     debug: int
-    """What ``strip`` would take away of them: names of symbols and debug information, which nothing loads."""
+    """What nothing loads of them: names of symbols and debug information, of which ``strip`` leaves little."""
     other: int
     """All other files."""
 
     def __str__(self) -> str:
-        """``sm_90 8.98 MB, host code 0.61 MB, other files 0.02 MB``, without what there is none of."""
+        """``sm_90 8.9 MB, host code 610 kB, other files 20 kB``, without what there is none of."""
         named = {
             **self.gpu_code,
             "host code": self.host_code,
             "debug information": self.debug,
             "other files": self.other,
         }
-        return ", ".join(f"{name} {size / 1e6:.2f} MB" for name, size in named.items() if size)
+        return ", ".join(f"{name} {size(number)}" for name, number in named.items() if number)
 
 
 def sizes_of(members: Iterable[zipfile.ZipInfo], shared_objects: Iterable[SharedObject]) -> Sizes:
@@ -47,8 +49,8 @@ def sizes_of(members: Iterable[zipfile.ZipInfo], shared_objects: Iterable[Shared
     files = {member.filename: member.file_size for member in members}
     host_code = debug = 0
     for each in shared_objects:
-        for name, size in each.device_code.sizes.items():
-            gpu_code[name] = gpu_code.get(name, 0) + size
+        for name, number in each.device_code.sizes.items():
+            gpu_code[name] = gpu_code.get(name, 0) + number
         debug += each.unloaded
         host_code += max(0, files.pop(each.name) - each.unloaded - sum(each.device_code.sizes.values()))
     return Sizes(

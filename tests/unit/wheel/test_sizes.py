@@ -51,4 +51,4 @@ def test_what_strip_takes_away_is_debug_information(tmp_path: Path) -> None:
 
 def test_it_is_told_without_what_there_is_none_of() -> None:
     sizes = Sizes(gpu_code={"sm_90": 8_980_000, "compute_120": 500_000}, host_code=610_000, debug=0, other=20_000)
-    assert str(sizes) == "sm_90 8.98 MB, compute_120 0.50 MB, host code 0.61 MB, other files 0.02 MB"
+    assert str(sizes) == "sm_90 9.0 MB, compute_120 500 kB, host code 610 kB, other files 20.0 kB"

@@ -73,6 +73,8 @@ def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
         yield "code", "not read: more than is read from a server; download the wheel to see it"
     else:
         yield from _code_lines(contents.code)
+    if contents.sizes:
+        yield "unpacked", str(contents.sizes)
     if contents.bundled:
         yield "bundled", ", ".join(contents.bundled)
     if contents.built:
@@ -168,6 +170,7 @@ def _content(contents: WheelContents) -> dict[str, object]:
         "bundled": list(contents.bundled),
         "built": None if contents.built is None else asdict(contents.built),
         "sboms": [asdict(sbom) for sbom in contents.sboms],
+        "sizes": None if contents.sizes is None else asdict(contents.sizes),
         "files": dict(contents.files),
     }
 

@@ -24,6 +24,7 @@ from wheelmill.wheel.licence import licence_files, licence_in
 from wheelmill.wheel.metadata import dist_info_of, metadata_in, read_fields, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName, wheel_behind
 from wheelmill.wheel.sboms import Sbom, sboms_in
+from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_links import window_of
 from wheelmill.wheel.torch_need import needed_torch
 
@@ -81,6 +82,8 @@ class WheelContents:
     sboms: tuple[Sbom, ...]
     files: Mapping[str, int]
     """The bytes of each member, unpacked."""
+    sizes: Sizes | None
+    """What makes it large; None where its code has more than is read from a server."""
     bundled: tuple[str, ...]
     """Libraries of others that lie in it."""
 
@@ -163,6 +166,7 @@ def _contents(
         built=_build_facts_in(archive, f"{dist_info}/{BUILD_FACTS}"),
         sboms=tuple(sboms_in(archive, dist_info)),
         files=members,
+        sizes=sizes_of(archive.infolist(), code) if code is not None else None,
         bundled=tuple(sorted(filter(is_bundled, members))),
     )
 

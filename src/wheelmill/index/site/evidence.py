@@ -184,7 +184,8 @@ def _certificate_rows(certificate: ListedCertificate) -> str:
     """What a certificate says of one wheel alone, each row in a line of its own."""
     made = certificate.provenance
     seconds = f"\n<tr><th>Compiled in<td>{duration(made.seconds)}" if made else ""
-    return f"{seconds}{_tried_rows(certificate.clean_rooms)}{_finding_rows(certificate.findings)}"
+    sizes = f"\n<tr><th>Unpacked<td>{escape(str(certificate.sizes))}" if certificate.sizes else ""
+    return f"{seconds}{sizes}{_tried_rows(certificate.clean_rooms)}{_finding_rows(certificate.findings)}"
 
 
 @lru_cache(maxsize=4096)

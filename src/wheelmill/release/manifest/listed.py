@@ -28,6 +28,7 @@ from wheelmill.names import (
 from wheelmill.plan.targets import Cell
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.wheel.label import Label
+from wheelmill.wheel.sizes import Sizes
 from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 
 SCHEMA: Final = "wheelmill.manifest/1"
@@ -176,6 +177,19 @@ class ListedFinding(_Part, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class ListedSizes(_Part, frozen=True, kw_only=True):
+    """What makes a wheel large, in bytes."""
+
+    gpu_code: dict[str, Count]
+    host_code: Count
+    debug: Count
+    other: Count
+
+    def __str__(self) -> str:
+        """As `Sizes` says it."""
+        return str(Sizes(gpu_code=self.gpu_code, host_code=self.host_code, debug=self.debug, other=self.other))
+
+
 class ListedCertificate(_Part, frozen=True, kw_only=True):
     """That a wheel passed."""
 
@@ -184,6 +198,7 @@ class ListedCertificate(_Part, frozen=True, kw_only=True):
     clean_rooms: tuple[ListedRoom, ...]
     provenance: ListedProvenance | None
     findings: tuple[ListedFinding, ...] = ()
+    sizes: ListedSizes | None = None
 
 
 class ListedWheel(_Part, frozen=True, kw_only=True):

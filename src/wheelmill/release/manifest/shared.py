@@ -60,6 +60,7 @@ class Shared:
             clean_rooms=self._one_of[certificate.clean_rooms],
             provenance=self._provenance(made, sha256) if made else None,
             findings=self._one_of[certificate.findings],
+            sizes=certificate.sizes,
         )
 
     def _provenance(self, made: ListedProvenance, sha256: Sha256) -> ListedProvenance:

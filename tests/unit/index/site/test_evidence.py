@@ -13,7 +13,7 @@ from wheelmill.index.collect import site_of_releases
 from wheelmill.index.site.evidence import evidence_facts
 from wheelmill.names import project_name
 from wheelmill.release.manifest import ListedCertificate, ListedRelease
-from wheelmill.release.manifest.listed import ListedFinding, ListedRoom
+from wheelmill.release.manifest.listed import ListedFinding, ListedRoom, ListedSizes
 
 ROOM = ListedRoom(python="3.11.7", skipped=())
 IMAGE = "almalinux:8@sha256:1"
@@ -64,6 +64,15 @@ def test_only_what_was_imported_is_said_to_be(
     assert [each.strip() for each in said] == ([sentence] if sentence else [])
     assert ("CUDA wheels that install and import" in pages["index.html"]) is (sentence == EVERY)
     assert ("imported there" in pages["about/index.html"]) is (sentence is not None)
+
+
+def test_the_page_of_a_wheel_says_what_makes_it_large_where_that_is_known(release: Release) -> None:
+    (manifest,) = release(*EVERY_KIND[:1])
+    certificate = manifest.wheels[0].certificate
+    sizes = ListedSizes(gpu_code={"sm_90": 490_000}, host_code=1_780_000, debug=0, other=60_000)
+    page = pages_of(manifest, [with_certificate(certificate, sizes=sizes)])[WHEELS]
+    assert "<th>Unpacked<td>sm_90 490 kB, host code 1.8 MB, other files 60.0 kB" in page
+    assert "Unpacked" not in pages_of(manifest, [certificate])[WHEELS]
 
 
 def test_the_page_of_a_wheel_says_where_it_was_tried_and_what_was_left_out(release: Release) -> None:
