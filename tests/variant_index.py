@@ -12,7 +12,7 @@ from tests.wheels import write_wheel
 Properties = Mapping[str, Mapping[str, list[str]]]
 
 SCHEMA = "https://variants-schema.wheelnext.dev/peps/850/v0.2.0.json"
-PROVIDERS = {
+PROVIDERS: Mapping[str, Mapping[str, Any]] = {
     "nvidia": {
         "requires": ["nvidia-variant-provider>=0.0.1,<1.0.0"],
         "plugin-api": "nvidia_variant_provider.plugin:NvidiaVariantPlugin",

@@ -105,6 +105,27 @@ def test_uv_takes_the_variant_of_the_driver_and_the_gpu(
     assert made_of == f"demo-1.0+{oldest}torch2.11-{TAG}-{TAG}-linux_x86_64.whl"
 
 
+@pytest.mark.parametrize(
+    ("driver", "sm", "label"),
+    [("13.0", "9.0", "cu130"), ("12.8", "9.0", "cu128"), ("12.8", "12.0", "null"), (None, None, "null")],
+)
+def test_the_client_names_what_uv_takes(
+    site: str, wheelmill: Command, driver: str | None, sm: str | None, label: str
+) -> None:
+    machine = {"CUDA_DRIVER_VERSION": driver, "SM_ARCH": sm}
+    forced = {f"NV_VARIANT_PROVIDER_FORCE_{name}": value for name, value in machine.items() if value}
+    target = ("--python-path", sys.executable, "--torch", "2.11", "--cuda", "12.8")
+    place = ("--source", f"simple:{site}torch2.11/variants/simple/", "--no-cache", "--json")
+    content = json.loads(wheelmill("explain", "--variants", "demo", *target, *place, **forced).stdout)
+    assert content["gets"] == content["uv_takes"]
+    (best,) = (each for each in content["wheels"] if each["filename"] == content["gets"])
+    assert best["variant"].partition("_")[0] == label
+    assert any("torch 2.11 here is for CUDA 12.8" in note for note in best["notes"]) == (label == "cu130")
+    other = json.loads(wheelmill("explain", "--variants", "demo", *target, "--torch", "2.10", *place, **forced).stdout)
+    assert other["gets"] is None
+    assert other["uv_takes"] == content["uv_takes"]
+
+
 @pytest.mark.parametrize(("sm", "label"), [("9.0", "cu128"), ("12.0", "cu130")])
 def test_a_gpu_gets_the_wheel_with_its_code(site: str, tmp_path: Path, sm: str, label: str) -> None:
     done = install(f"{site}variants/simple/", tmp_path, "split", driver="13.0", sm=sm)

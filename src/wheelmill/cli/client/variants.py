@@ -67,7 +67,7 @@ def _lines(explanation: VariantExplanation, listed: Sequence[VariantVerdict], mo
 def _lines_of(verdict: VariantVerdict) -> Iterator[str]:
     candidate = verdict.wheel.candidate
     yield f"{'-' if verdict.against else '+'} {candidate.filename}  [{candidate.source.name}]"
-    for name, features in (verdict.properties or {}).items():
+    for name, features in (verdict.variant.properties if verdict.variant else {}).items():
         for feature, values in features.items():
             yield f"    {property_text(name, feature, values)}"
     for mismatch in verdict.against:
@@ -119,7 +119,7 @@ def _verdict_content(verdict: VariantVerdict) -> dict[str, object]:
         "source": candidate.source.name,
         "version": str(candidate.version),
         "variant": verdict.wheel.label,
-        "properties": verdict.properties,
+        "properties": verdict.variant.properties if verdict.variant else None,
         "fits": not verdict.against,
         "refusals": [{"stage": mismatch.aspect, "reason": mismatch.reason} for mismatch in verdict.against],
         "notes": list(verdict.notes),

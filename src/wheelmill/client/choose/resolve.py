@@ -24,7 +24,7 @@ from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.pages import Pages
 from wheelmill.client.sources.projects import known_projects
 from wheelmill.client.sources.selection import PublishedSources, read_sources
-from wheelmill.client.sources.variant_wheels import variant_wheels
+from wheelmill.client.sources.variant_wheels import count_variant_wheels
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, words_like
@@ -214,7 +214,7 @@ class Finder:
 
     def variants_passed_over(self, project: ProjectName) -> tuple[str, ...]:
         """What to say of variant wheels, none of which is ever a candidate; nothing where there are none."""
-        count = len(variant_wheels(project, self.places(project), self.pages))
+        count = count_variant_wheels(project, self.places(project), self.pages)
         hint = f"'wheelmill explain --variants {project}' says which this machine gets"
         return (f"{project}: {count} variant wheels (PEP 825) are passed over; {hint}",) if count else ()
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from packaging.version import Version
 
 from wheelmill.client.records import Candidate
+from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, candidate_of, sha256_in, version_of
 from wheelmill.client.sources.pages import Pages
 from wheelmill.names import ProjectName, Sha256
-from wheelmill.web.pages import absolute
+from wheelmill.web.pages import Link, absolute
 from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, VariantLabel
 
 
@@ -44,20 +45,31 @@ def variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) 
     return list(found.values())
 
 
+def count_variant_wheels(project: ProjectName, places: Sequence[Place], pages: Pages) -> int:
+    """How many variant wheels there are of a project, by their names: some sources share pages."""
+    links = (each for place in places for each in _links_at(project, place, pages))
+    return len({link.filename for _, group, link in links if group.variant != VARIANTS_SUFFIX})
+
+
 def _at(project: ProjectName, place: Place, pages: Pages) -> Iterator[VariantWheel]:
     """The variant wheels of one place, with the lists that are there, too."""
     lists: dict[Version, VariantList] = {}
     candidates: list[tuple[Candidate, VariantLabel]] = []
+    for base, group, link in _links_at(project, place, pages):
+        if group.variant == VARIANTS_SUFFIX:
+            version = version_of(link.filename.removesuffix(VARIANTS_SUFFIX).partition("-")[2])
+            url = absolute(base, link.url)
+            if version and url:
+                lists.setdefault(version, VariantList(url=url, sha256=sha256_in(link.sha256)))
+        elif candidate := candidate_of(link, group, base, place):
+            candidates.append((candidate, VariantLabel(group.variant)))
+    for candidate, label in candidates:
+        yield VariantWheel(candidate=candidate, label=label, listed=lists.get(candidate.version))
+
+
+def _links_at(project: ProjectName, place: Place, pages: Pages) -> Iterator[tuple[str, LinkGroup, Link]]:
+    """What a place has of variants: the base of each page, and its links with what they have in common."""
     for page in pages.chain(place.url):
         for number, group in pages.cache.groups(page.id, place.source.distribution or project, variants=True):
             for link in pages.cache.links(number):
-                if group.variant != VARIANTS_SUFFIX:
-                    if candidate := candidate_of(link, group, page.base, place):
-                        candidates.append((candidate, VariantLabel(group.variant)))
-                    continue
-                version = version_of(link.filename.removesuffix(VARIANTS_SUFFIX).partition("-")[2])
-                url = absolute(page.base, link.url)
-                if version and url:
-                    lists.setdefault(version, VariantList(url=url, sha256=sha256_in(link.sha256)))
-    for candidate, label in candidates:
-        yield VariantWheel(candidate=candidate, label=label, listed=lists.get(candidate.version))
+                yield page.base, group, link

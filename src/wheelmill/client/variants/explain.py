@@ -15,10 +15,12 @@ from wheelmill.client.choose.resolve import Finder, Search, open_finder
 from wheelmill.client.records import Inside, TargetEnvironment
 from wheelmill.client.source_records import SourceKind, SourceOutcome
 from wheelmill.client.sources.variant_wheels import VariantList, VariantWheel, variant_wheels
-from wheelmill.client.variants.lists import read_lists
+from wheelmill.client.variants.listed import compare_variants
+from wheelmill.client.variants.lists import ReadLists, read_lists
 from wheelmill.client.variants.machine import Machine, machine_of
 from wheelmill.client.variants.verdict import Judge, VariantVerdict, is_seen, plain_mismatches
 from wheelmill.web.origin import without_credentials
+from wheelmill.web.pages import shown
 
 _MOST_LISTS: Final = 20
 """Of so many versions, the newest, the lists are read."""
@@ -67,13 +69,16 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
         ]
         against = ((each, plain_mismatches(each, requirement, target, found.facts)) for each in wheels)
         possible = (wheel for wheel, reasons in against if not any(map(is_seen, reasons)))
-        cache, offline, progress = found.pages.cache, search.offline, search.progress
+        machine = machine_of(target, found.facts)
+        lists = read_lists(_newest_lists(possible), found.pages.cache, offline=search.offline, progress=search.progress)
         judge = Judge(
             requirement=requirement,
             target=target,
-            machine=machine_of(target, found.facts),
             facts=found.facts,
-            lists=read_lists(_newest_lists(possible), cache, offline=offline, progress=progress),
+            lists={
+                url: each if isinstance(each, str) else compare_variants(each, target, machine)
+                for url, each in lists.items()
+            },
         )
         verdicts = [judge.verdict(wheel) for wheel in wheels]
         taken = next(iter(judge.in_order(each for each in verdicts if each.is_taken)), None)
@@ -82,10 +87,10 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
         outcomes = tuple(found.outcomes(project))
         return VariantExplanation(
             environment=target,
-            machine=judge.machine,
+            machine=machine,
             verdicts=(*judge.in_order(each for each in verdicts if not each.against), *_nearest(verdicts)),
             taken=taken,
-            warnings=found.warnings(outcomes),
+            warnings=(*found.warnings(outcomes), *_unknown_drafts(lists)),
             sources=outcomes,
         )
 
@@ -103,6 +108,12 @@ def command_for(verdict: VariantVerdict, target: TargetEnvironment) -> str | Non
             f"{candidate.project}=={candidate.version}",
         ]
     )
+
+
+def _unknown_drafts(lists: ReadLists) -> Iterator[str]:
+    for url, each in lists.items():
+        if not isinstance(each, str) and not each.is_known:
+            yield f"{url} follows a draft that is not known here, and is read as those that are: {shown(each.schema)}"
 
 
 def _newest_lists(wheels: Iterator[VariantWheel]) -> list[VariantList]:

@@ -14,6 +14,7 @@ from wheelmill.client.variants.nvidia import nvidia_of
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import read_requirement
 from wheelmill.system.processor import x86_64_level
+from wheelmill.web.pages import shown
 from wheelmill.wheel.cuda_variant import NAMESPACE, PROVIDERS
 from wheelmill.wheel.variant_metadata import Properties, Provider, VariantMetadata
 
@@ -26,6 +27,8 @@ _BUILT_IN: Final = PROVIDERS | {
 }
 """Providers that uv 0.13 stands in for, where a list names them like this. Others it passes over, and so do we."""
 _ABI_DEPENDENCY: Final = "abi_dependency"
+_SHOWN: Final = 12
+"""Values of a feature, in text."""
 _X86_64: Final = frozenset({"x86_64", "amd64"})
 
 
@@ -58,8 +61,10 @@ def mismatches_of_properties(properties: Properties, machine: Machine) -> Iterat
 
 
 def property_text(namespace: str, feature: str, values: tuple[str, ...]) -> str:
-    """``nvidia :: sm_arch :: 80_real or 90_real``, as PEP 825 writes properties."""
-    return f"{namespace} :: {feature} :: {' or '.join(values)}"
+    """``nvidia :: sm_arch :: 80_real or 90_real``, as PEP 825 writes properties; of many values the first."""
+    more = len(values) - _SHOWN
+    named = " or ".join(values[:_SHOWN])
+    return f"{namespace} :: {feature} :: {named}{f' or {more} more' if more > 0 else ''}"
 
 
 def _is_built_in(namespace: str, provider: Provider | None) -> bool:
@@ -83,7 +88,7 @@ def _why_unknown(namespace: str, provider: Provider | None) -> str:
     if provider.optional:
         return "its provider is optional, and installers ask no optional ones"
     named = " or ".join(filter(None, (provider.plugin_api, ", ".join(provider.requires)))) or "without a name"
-    return f"what this machine has of that is not known: the provider, {named}, is neither uv's nor ours"
+    return f"what this machine has of that is not known: the provider, {shown(named)}, is neither uv's nor ours"
 
 
 def _processor_of(target: TargetEnvironment) -> Namespace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,13 +11,9 @@ from packaging.requirements import Requirement
 from wheelmill.client.choose.fit import mismatches
 from wheelmill.client.records import Aspect, Mismatch, TargetEnvironment
 from wheelmill.client.sources.variant_wheels import VariantWheel
-from wheelmill.client.variants.lists import ReadLists
-from wheelmill.client.variants.machine import Machine, machine_for, mismatches_of_properties
-from wheelmill.client.variants.nvidia import code_note
-from wheelmill.client.variants.order import Place, place_of
+from wheelmill.client.variants.listed import ListedVariant, ListedVariants
+from wheelmill.client.variants.order import Place
 from wheelmill.config.model.compatibility import Compatibility
-from wheelmill.wheel.cuda_variant import DRIVER, GPU, NAMESPACE
-from wheelmill.wheel.variant_metadata import Properties, VariantMetadata
 
 _UNSEEN: Final = frozenset({Aspect.CUDA, Aspect.TORCH, Aspect.ABI, Aspect.DRIVER, Aspect.GPU})
 """What installers do not look at before they take a wheel."""
@@ -28,8 +24,8 @@ class VariantVerdict:
     """What is said of one wheel."""
 
     wheel: VariantWheel
-    properties: Properties | None
-    """What its variant asks for; None for a plain wheel, and where no list that was read says it."""
+    variant: ListedVariant | None
+    """None for a plain wheel, and where no list that was read says it."""
     against: tuple[Mismatch, ...]
     """Every reason; none when it fits."""
     notes: tuple[str, ...]
@@ -47,57 +43,51 @@ class Judge:
 
     requirement: Requirement
     target: TargetEnvironment
-    machine: Machine
     facts: Compatibility
-    lists: ReadLists
+    lists: Mapping[str, ListedVariants | str]
+    """By the URL of each list; a text says why it could not be read."""
 
     def verdict(self, wheel: VariantWheel) -> VariantVerdict:
         """Compare one wheel."""
         against = [*plain_mismatches(wheel, self.requirement, self.target, self.facts)]
-        metadata = self._list_of(wheel)
-        properties = metadata.variants.get(wheel.label) if wheel.label and metadata else None
-        if metadata and properties is not None:
-            against += mismatches_of_properties(properties, machine_for(metadata, self.machine))
-        elif wheel.label:
-            against.append(Mismatch(aspect=Aspect.VARIANT, reason=self._why_unsaid(wheel)))
-        notes = tuple(self._notes(properties or {}))
-        return VariantVerdict(wheel=wheel, properties=properties, against=tuple(against), notes=notes)
+        variant = self._variant_of(wheel) if wheel.label else None
+        if isinstance(variant, str):
+            against.append(Mismatch(aspect=Aspect.VARIANT, reason=variant))
+            variant = None
+        if variant:
+            against += variant.against
+        notes = variant.notes if variant else ()
+        return VariantVerdict(wheel=wheel, variant=variant, against=tuple(against), notes=notes)
 
     def in_order(self, verdicts: Iterable[VariantVerdict]) -> list[VariantVerdict]:
-        """Those that are taken first at the front: by version, variant, tags and build number; plain wheels last."""
+        """Wheels that fit as they are taken: by version, variant, tags and build number; plain wheels last."""
         found = sorted(verdicts, key=lambda each: each.wheel.candidate.build, reverse=True)
         found.sort(key=self._place)
-        found.sort(key=lambda each: _is_better(each.wheel), reverse=True)
+        found.sort(key=_version_place, reverse=True)
         return found
 
     def _place(self, verdict: VariantVerdict) -> tuple[bool, tuple[Place, ...], str, int]:
-        metadata, place = self._list_of(verdict.wheel), self.target.tag_places
-        order: tuple[Place, ...] = ()
-        if metadata and verdict.properties is not None:
-            order = place_of(verdict.properties, metadata.default_priorities, machine_for(metadata, self.machine))
-        label = verdict.wheel.label
-        best = min(place[tag] for tag in verdict.wheel.candidate.tags if tag in place)
-        return label is None, order, label or "", best
+        place, label = self.target.tag_places, verdict.wheel.label
+        tags = min(place[tag] for tag in verdict.wheel.candidate.tags if tag in place)
+        return label is None, verdict.variant.place if verdict.variant else (), label or "", tags
 
-    def _list_of(self, wheel: VariantWheel) -> VariantMetadata | None:
-        found = self.lists.get(wheel.listed.url) if wheel.listed else None
-        return None if isinstance(found, str) else found
-
-    def _why_unsaid(self, wheel: VariantWheel) -> str:
+    def _variant_of(self, wheel: VariantWheel) -> ListedVariant | str:
+        """The variant of a wheel, or why nothing is known of it."""
         if wheel.listed is None:
             return "its page has no list of the variants of its version"
-        found = self.lists.get(wheel.listed.url, "was not read: a newer version has what fits, or nothing else does")
-        return f"the list of variants {found}" if isinstance(found, str) else "the list of variants does not have it"
+        listed = self.lists.get(wheel.listed.url, "was not read: those of newer versions were, or it does not matter")
+        if isinstance(listed, str):
+            return f"the list of variants {listed}"
+        return listed.get(wheel.label or "", "the list of variants does not have it")
 
-    def _notes(self, properties: Properties) -> Iterator[str]:
-        features = properties.get(NAMESPACE, {})
-        cuda, torch = self.target.cuda, self.target.torch
-        bounds = features.get(DRIVER, ())
-        if cuda and torch and bounds and str(cuda.major) not in {bound.partition(".")[0] for bound in bounds}:
-            yield f"torch {torch} here is for CUDA {cuda}, which installers do not compare with {' or '.join(bounds)}"
-        taken = self.machine[NAMESPACE].values.get(GPU, ())
-        if GPU in features and (note := code_note(features[GPU], taken, self.target)):
-            yield note
+
+def plain_mismatches(
+    wheel: VariantWheel, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
+) -> Iterator[Mismatch]:
+    """Give every reason against a wheel but those of its variant, which says itself what it asks of the driver."""
+    for mismatch in mismatches(wheel.candidate, requirement, target, facts):
+        if mismatch.aspect is not Aspect.DRIVER or wheel.candidate.label.cuda:
+            yield mismatch
 
 
 def is_seen(mismatch: Mismatch) -> bool:
@@ -105,15 +95,6 @@ def is_seen(mismatch: Mismatch) -> bool:
     return mismatch.aspect not in _UNSEEN
 
 
-def plain_mismatches(
-    wheel: VariantWheel, requirement: Requirement, target: TargetEnvironment, facts: Compatibility
-) -> Iterator[Mismatch]:
-    """Give every reason against a wheel but those of its variant, which says what it asks of the driver."""
-    for mismatch in mismatches(wheel.candidate, requirement, target, facts):
-        if mismatch.aspect is not Aspect.DRIVER or wheel.candidate.label.cuda:
-            yield mismatch
-
-
-def _is_better(wheel: VariantWheel) -> tuple[object, ...]:
-    version = wheel.candidate.version
+def _version_place(verdict: VariantVerdict) -> tuple[object, ...]:
+    version = verdict.wheel.candidate.version
     return not version.is_prerelease, version

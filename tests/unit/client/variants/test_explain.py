@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -9,7 +10,7 @@ from packaging.requirements import Requirement
 
 from tests.page_server import Answer, PageServer, links_page
 from tests.unit.client.conftest import TARGET
-from tests.variant_index import SEVEN, gpu, metadata_of, serve_variants
+from tests.variant_index import PROVIDERS, SEVEN, gpu, metadata_of, serve_variants
 from wheelmill.client.choose.explain import explain
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import TargetEnvironment
@@ -131,6 +132,44 @@ def test_a_list_that_cannot_be_used_leaves_the_plain_wheel(seven: PageServer, an
     found = explained(seven)
     assert labels(found) == [None]
     assert said in reason(found, "null")
+
+
+def test_a_draft_that_is_not_known_is_read_with_a_warning(server: PageServer, tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"$schema": "https://else.example/v9\x1b[2J.json"}
+    serve_variants(server, tmp_path, SEVEN, **keys)
+    found = explained(server)
+    assert labels(found)[0] == "cu128_all"
+    (said,) = found.warnings
+    assert said == (
+        f"{server.url}{LIST} follows a draft that is not known here, and is read as those that are: "
+        r"'https://else.example/v9\x1b[2J.json'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("provider", "said"),
+    [
+        ({"requires": ["nvidia-variant-provider"]}, "nvidia-variant-provider, is neither uv's nor ours"),
+        ({**PROVIDERS["nvidia"], "optional": True}, "its provider is optional"),
+        ({**PROVIDERS["nvidia"], "requires": ["evil"]}, "is neither uv's nor ours"),
+        ({**PROVIDERS["nvidia"], "requires": ["; \n"]}, r"; \n"),
+        ({"requires": ["e"], "plugin-api": "\x1b[2J"}, r"\x1b[2J"),
+        (None, "names no provider"),
+    ],
+)
+def test_another_provider_is_not_taken_for_one_that_is_known(
+    provider: object, said: str, server: PageServer, tmp_path: Path
+) -> None:
+    serve_variants(server, tmp_path, {"cu": gpu("90_real")}, providers={"nvidia": provider} if provider else {})
+    found = explained(server)
+    assert labels(found) == [None]
+    assert said in reason(found, "cu")
+    assert reason(found, "cu").isprintable()
+
+
+def test_of_many_values_the_first_are_said(server: PageServer, tmp_path: Path) -> None:
+    serve_variants(server, tmp_path, {"cu": gpu(*(f"{each}1_real" for each in range(20, 900)))})
+    assert reason(explained(server), "cu").partition(";")[0].endswith("311_real or 868 more")
 
 
 def test_a_list_with_another_hash_is_refused(seven: PageServer) -> None:
