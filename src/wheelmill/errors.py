@@ -179,6 +179,10 @@ class NetworkError(WheelmillError):
         self.status = status
 
 
+class SlowServerError(NetworkError):
+    """A server took longer to answer than a request may."""
+
+
 class TimeIsOver(BaseException):
     """Stops whatever runs; no `Exception`, so that nothing on the way takes it for a failure of its own."""
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from tests.real.stand_in_images import with_stand_ins
 from wheelmill.config.load import load_images
@@ -40,6 +41,17 @@ def wheelmill() -> Command:
         return done
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    chromium = shutil.which("chromium")
+    assert chromium, "apt-get install chromium"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=["--disable-gpu"], chromium_sandbox=False)
+        yield launched
+        launched.close()
 
 
 def another_person(home: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from wheelmill.conformance.folder import ORIGIN, FolderTransport
 from wheelmill.conformance.served import Document
-from wheelmill.errors import IntegrityError, NetworkError
+from wheelmill.errors import IntegrityError, NetworkError, SlowServerError
 from wheelmill.web.client import MAX_CONTENT, Web
 from wheelmill.web.credentials import own_credentials
 from wheelmill.web.origin import without_credentials
@@ -20,6 +20,10 @@ from wheelmill.web.retries import Retries, Sleep
 
 MAX_PART: Final = 8 << 20
 """Bytes of METADATA or of a provenance object."""
+SECONDS: Final = 120.0
+"""For one request, as `Web` counts them."""
+MAX_LATE: Final = 8
+"""Requests that may take longer: no others are sent after so many, or a slow server could hold a check for hours."""
 _ACCEPT_HTML: Final = ", ".join(HTML_TYPES)
 _NOT_ACCEPTABLE: Final = 406
 
@@ -41,6 +45,7 @@ class Fetcher:
         folder: what is served at `ORIGIN`; nothing outside it is read.
         politeness: how much is asked.
         sleep: waits for so many seconds.
+        seconds: that a request may take.
     """
 
     def __init__(
@@ -50,10 +55,12 @@ class Fetcher:
         folder: Path | None = None,
         politeness: Politeness = Politeness(),
         sleep: Sleep = time.sleep,
+        seconds: float = SECONDS,
     ) -> None:
         self.politeness: Final = politeness
         self._sleep = sleep
         self._next = 0.0
+        self._late = 0
         self._lock = threading.Lock()
         self.web: Final = Web(
             credentials=own_credentials(url),
@@ -62,6 +69,7 @@ class Fetcher:
             before=self._wait_for_turn,
             mounts={f"all://{urlsplit(ORIGIN).hostname}": FolderTransport(folder)} if folder else {},
             retries=Retries(sleep),
+            seconds=seconds,
         )
 
     def __enter__(self) -> Self:
@@ -88,6 +96,7 @@ class Fetcher:
         try:
             answer = self.web.get(url, accept=accept, limit=limit, span=span)
         except NetworkError as error:
+            self._count(error)
             problem = str(error).removeprefix(shown).lstrip(": ")
             return Document(url=shown, final_url=shown, status=0, content_type="", content=b"", problem=problem)
         return Document(
@@ -119,12 +128,19 @@ class Fetcher:
             return False
         try:
             self.web.download(url, file, promised=size)
-        except (NetworkError, IntegrityError):
+        except (NetworkError, IntegrityError) as error:
+            self._count(error)
             return False
         return True
 
-    def _wait_for_turn(self, _url: str) -> None:
+    def _count(self, error: Exception) -> None:
         with self._lock:
+            self._late += isinstance(error, SlowServerError)
+
+    def _wait_for_turn(self, url: str) -> None:
+        with self._lock:
+            if self._late >= MAX_LATE:
+                raise NetworkError(f"{without_credentials(url)}: is not asked for: {MAX_LATE} answers took too long")
             now = time.monotonic()
             turn = max(now, self._next)
             self._next = turn + 1 / self.politeness.rate

@@ -9,9 +9,9 @@ import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
-from wheelmill.conformance.findings import Finding, findings_of
+from wheelmill.conformance.findings import Finding, findings_of, legible
 from wheelmill.conformance.rules import RULES
 from wheelmill.conformance.violation import ConformanceReport, Observation, Rule, Violation
 
@@ -61,7 +61,7 @@ def _result(finding: Finding, number: int) -> dict[str, Any]:
         "ruleId": rule.number,
         "ruleIndex": number,
         "level": rule.severity.value,
-        "message": {"text": f"{finding.message}{more}"},
+        "message": {"text": f"{_words(finding.message)}{more}"},
         "locations": [_location(first.url)],
         "relatedLocations": _related(others),
         "occurrenceCount": finding.count,
@@ -71,7 +71,7 @@ def _result(finding: Finding, number: int) -> dict[str, Any]:
 
 def _related(places: Sequence[Violation]) -> list[dict[str, Any]]:
     return [
-        _location(place.url) | {"id": number, "message": {"text": place.message}}
+        _location(place.url) | {"id": number, "message": {"text": _words(place.message)}}
         for number, place in enumerate(places, start=1)
     ]
 
@@ -80,9 +80,14 @@ def _notification(observation: Observation) -> dict[str, Any]:
     return {
         "descriptor": {"id": observation.topic},
         "level": "note",
-        "message": {"text": observation.message},
+        "message": {"text": _words(observation.message)},
         "locations": [_location(observation.url)],
     }
+
+
+def _words(message: str) -> str:
+    """As a reader shows them, who would make a link of ``[text](address)`` (SARIF 2.1.0, section 3.11.6)."""
+    return legible(message).replace("](", r"\](")
 
 
 def _location(url: str) -> dict[str, Any]:
@@ -91,7 +96,24 @@ def _location(url: str) -> dict[str, Any]:
 
 def _uri(url: str) -> str:
     """The URL of a page or a file as a URI reference: an index may have written anything."""
-    start, slashes, rest = url.partition("://")
-    host, slash, path = rest.partition("/") if slashes else ("", "", url)
-    origin = f"{start}://{host}{slash}" if slashes else ""
-    return origin + _HALF_AN_ESCAPE.sub("%25", quote(path, safe=_MEANT, errors="replace"))
+    if not (server := _server_of(url)):
+        return _quoted(url).replace(":", "%3A")  # a path: what stands before a colon would be a scheme
+    scheme, _, rest = url.partition("://")
+    _, slash, path = rest.partition("/")
+    return f"{scheme}://{server}{slash}{_quoted(path)}"
+
+
+def _server_of(url: str) -> str:
+    """The host and the port of a URL (RFC 3986, section 3.2); empty where it has none."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    if parts.scheme not in ("http", "https"):
+        return ""
+    return f"[{host}]{port}" if ":" in host else f"{_quoted(host)}{port}" if host else ""
+
+
+def _quoted(text: str) -> str:
+    return _HALF_AN_ESCAPE.sub("%25", quote(text, safe=_MEANT, errors="replace"))

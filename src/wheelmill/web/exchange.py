@@ -10,7 +10,7 @@ from typing import Final
 
 import httpx
 
-from wheelmill.errors import NetworkError
+from wheelmill.errors import NetworkError, SlowServerError
 from wheelmill.web.github_pages import smaller_page
 from wheelmill.web.retries import FAILED
 
@@ -49,7 +49,7 @@ class TimeLeft:
         """Seconds to wait for the next bytes."""
         left = self._began + self.seconds - time.monotonic()
         if left <= 0:
-            raise NetworkError(f"{self.url}: took longer than {self.seconds:.0f} seconds")
+            raise SlowServerError(f"{self.url}: took longer than {self.seconds:.0f} seconds")
         return min(_SILENCE, math.ceil(left))
 
 

@@ -1,15 +1,19 @@
 """Asking servers that are slow, huge, or curious."""
 
 import base64
+import socketserver
+import time
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 
 from tests.simple_server import Answer, Server, serving
 from tests.unit.conformance.conftest import AT_ONCE
-from wheelmill.conformance.fetch import Fetcher, Politeness
+from wheelmill.conformance.fetch import MAX_LATE, Fetcher, Politeness
 from wheelmill.conformance.run import check_url
 from wheelmill.errors import NetworkError
 
@@ -89,6 +93,33 @@ def test_no_more_requests_are_sent_than_the_rate_allows(servers: tuple[Server, S
         for _ in range(4):
             fetcher.get(f"{own.url}/page")
     assert pauses == pytest.approx([100, 200, 300], abs=30)
+
+
+class Dripping(socketserver.StreamRequestHandler):
+    """Sends a byte now and then, and never all of them."""
+
+    asked: ClassVar[list[bytes]] = []
+
+    def handle(self) -> None:
+        self.asked.append(self.rfile.readline())
+        with suppress(OSError):
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            while True:
+                self.wfile.write(b"x")
+                time.sleep(0.02)
+
+
+def test_a_server_that_is_too_slow_again_and_again_is_asked_no_more() -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/"
+        with Fetcher(url, politeness=AT_ONCE, seconds=0.1) as fetcher:
+            problems = [fetcher.get(url).problem for _ in range(MAX_LATE + 3)]
+        server.shutdown()
+    assert all("took longer than" in problem for problem in problems[:MAX_LATE])
+    assert problems[MAX_LATE:] == ["is not asked for: 8 answers took too long"] * 3
+    assert len(Dripping.asked) == MAX_LATE
 
 
 def test_nobody_at_home_is_said() -> None:

@@ -18,7 +18,7 @@ from wheelmill.conformance.violation import ConformanceReport, Observation, Viol
 SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "sarif-2.1.0-rtm.5.json").read_bytes())
 """OASIS's own, as SchemaStore has it."""
 
-HOSTILE = "x\x1b[2J\x00\ud800]]></failure><script>\"&'\n"
+HOSTILE = "x\x1b[2J\x00\u202e\u2028\ud800[read this](https://example.org)]]></failure><script>\"&'\n"
 
 
 def report(*violations: Violation, observations: tuple[Observation, ...] = ()) -> ConformanceReport:
@@ -44,6 +44,12 @@ REPORTS = {
     "hostile": report(
         pep700.SIZE_RANGE.violation(f"https://example.org/{HOSTILE}", HOSTILE),
         pep503.FILE.violation("http://[::1]:8000/100%/a%2Bb#c#d?é [1]", "http://x//y://z"),
+        pep503.FILE.violation(f"http://[::1{HOSTILE}", "no host"),
+        pep503.FILE.violation(f"https://a\x1b[b]{HOSTILE}", "no host either"),
+        *(
+            pep503.FILE.violation(url, "odd")
+            for url in ("http://x@y@z/", "http://[::1]x/", "http://a:b/", "1:b", "//x")
+        ),
         observations=(Observation(topic="vary", url=f"simple/{HOSTILE}", message=HOSTILE),),
     ),
 }
@@ -92,3 +98,12 @@ def test_junit_of_a_hostile_page_can_be_read() -> None:
     many = junit(REPORTS["many"])
     assert many.get("failures") == str(len(RULES))
     assert "and 89 more that say the same" in "".join(failure.text or "" for failure in many.iter("failure"))
+
+
+def test_hostile_text_in_sarif_moves_no_cursor_and_is_no_link() -> None:
+    (run,) = sarif_of(REPORTS["hostile"], version="1.2.3")["runs"]
+    told = [*run["results"], *run["invocations"][0]["toolExecutionNotifications"]]
+    texts = [each["message"]["text"] for each in told]
+    assert len(texts) == 6
+    assert all(text.isprintable() and "](" not in text.replace(r"\](", "") for text in texts)
+    assert sum(r"[read this\](https://example.org)" in text for text in texts) == 2
