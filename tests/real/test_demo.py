@@ -91,6 +91,8 @@ def test_an_abi3_wheel_is_built_once_and_tried_on_every_python_beside_what_it_re
     assert [wheel["ok"] for wheel in report["wheels"]] == [True, True, True]
     (manifest,) = tmp_path.glob("releases/v*/manifest.json")
     (abi3,) = [wheel for wheel in json.loads(manifest.read_bytes())["wheels"] if "-abi3-" in wheel["filename"]]
+    assert abi3["external"]["dependencies"][0] == "dep:generic/nvidia-driver@>=580.65.06"
+    assert abi3["certificate"]["provenance"]["source"]["kind"] == "folder"
     rooms = abi3["certificate"]["clean_rooms"]
     assert [room["python"].rpartition(".")[0] for room in rooms] == ["3.11", "3.12"]
     assert all(room["installed"]["wheelmill-demo"] == "1.0.0+cu130" for room in rooms)

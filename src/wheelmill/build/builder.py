@@ -121,6 +121,7 @@ def build_wheel(target: BuildTarget, builder: Builder, *, policy: str, output: P
             cxx_standard=target.cxx_standard,
             nvcc_flags=target.nvcc_flags,
             driver=target.driver,
+            source=facts.source,
             gpus=target.gpus,
             objects=compiled.objects,
             sample=target.sample,

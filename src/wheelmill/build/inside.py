@@ -53,7 +53,7 @@ def facts_of(
         python=str(cell.python),
         pythons=tuple(map(str, target.pythons)),
         platform=str(cell.platform),
-        source=_source_facts(target.source, source_sha256),
+        source=source_facts(target.source, source_sha256),
         patches=tuple(AppliedPatch(file=patch.name, sha256=sha256_of(patch)) for patch in package.patches),
         licence=package.licence,
         on_package_index=package.elsewhere == "same" and not isinstance(target.source, Path),
@@ -71,7 +71,13 @@ def facts_of(
     )
 
 
-def _source_facts(source: Source, sha256: Sha256) -> SourceFacts:
+def source_facts(source: Source, sha256: Sha256) -> SourceFacts:
+    """What a target is compiled from, as its wheel tells it.
+
+    Args:
+        source: of the target.
+        sha256: of what was compiled, before patches.
+    """
     match source:
         case LockedSdist(sdist=sdist):
             return SourceFacts(kind="sdist", sha256=sha256, sdist=sdist)

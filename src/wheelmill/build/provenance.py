@@ -10,6 +10,7 @@ from wheelmill.config.model import Expectations, RequiresDist, SystemPackages
 from wheelmill.names import Architecture, PythonVersion, Sha256
 from wheelmill.plan.targets import Cell
 from wheelmill.system.record_files import read_record, write_record
+from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.name import WheelFile
 
 SUFFIX: Final = ".built.json"
@@ -57,6 +58,8 @@ class Provenance:
     """What nvcc was given after the flags of the source."""
     driver: str | None = None
     """The oldest Linux driver that loads its GPU code; None for wheels of earlier versions of ours."""
+    source: SourceFacts | None = None
+    """What was compiled; None for wheels of earlier versions of ours."""
     gpus: tuple[Architecture, ...] = ()
     """The GPUs that torch was made to name where the build asked; none where torch was left as it is."""
     objects: CacheCounts | None = None

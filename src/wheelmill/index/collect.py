@@ -114,6 +114,7 @@ def _file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folde
         if entry.provenance and is_secure(folder)
         else None,
         yanked=listing.yank_reason(entry.filename, name.project, name.version),
+        external=entry.external,
     )
 
 

@@ -49,6 +49,8 @@ class _Built(Struct):
     patches: tuple[str, ...]
     images: tuple[str, ...]
     seconds: int
+    driver: str | None
+    commit: str | None
 
 
 class _Facts(Struct):
@@ -165,4 +167,6 @@ def _built(made: ListedProvenance) -> _Built:
         patches=made.patches,
         images=made.images,
         seconds=round(made.seconds),
+        driver=made.driver,
+        commit=made.source.commit if made.source else None,
     )

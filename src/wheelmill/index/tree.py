@@ -14,7 +14,7 @@ from msgspec import Struct
 from wheelmill.config.model import Package, Status, StatusEntry
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, StableTorch, TorchNeed, TorchVersion
 from wheelmill.plan.targets import Plan
-from wheelmill.release.manifest import ListedCertificate
+from wheelmill.release.manifest import ListedCertificate, ListedExternal
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.torch_need import needed_torch, runs_beside
@@ -59,6 +59,8 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     """The address of its provenance object (PEP 740)."""
     yanked: str | None = None
     """Why it is yanked; None when it is not (PEP 592)."""
+    external: ListedExternal | None = None
+    """What it needs that no package index has; None where nobody says it."""
 
     @property
     def project(self) -> ProjectName:

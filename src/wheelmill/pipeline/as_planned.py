@@ -11,6 +11,7 @@ from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from wheelmill.build.inside import source_facts
 from wheelmill.build.provenance import Provenance
 from wheelmill.build.source import copy_folder, sha256_of_tree
 from wheelmill.config.model import LockedSdist
@@ -60,6 +61,8 @@ def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
         ("expectations", target.package.expectations, provenance.expectations),
         ("source", _sha256_of_source(target) or provenance.source_sha256, provenance.source_sha256),
     )
+    if provenance.source and provenance.source != source_facts(target.source, provenance.source_sha256):
+        yield "commit or file of the source"
     yield from (word for word, wanted, said in planned if wanted != said)
     locked = [Requirement(each.requirement) for each in target.requirements or ()]
     for pinned in provenance.build_environment:

@@ -25,6 +25,7 @@ from wheelmill.smoke.verdict import (
 )
 from wheelmill.system.record_files import write_record
 from wheelmill.wheel.attestation import Attested, Signer
+from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.name import WheelFile
 
 NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
@@ -143,6 +144,7 @@ def test_a_sample_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
         ({"cxx_standard": 23}, "C++ standard"),
         ({"nvcc_flags": ("--fmad=false",)}, "flags of nvcc"),
         ({"driver": "1.0"}, "oldest driver"),
+        ({"source": SourceFacts(kind="commit", sha256=Sha256("1" * 64), commit="a" * 40)}, "commit or file of the"),
         ({"system_packages": SystemPackages(apt=("libaio-dev",))}, "system packages"),
         ({"gpus": ()}, "GPUs that torch speaks of"),
         ({"requires_dist": RequiresDist(add=("evil",))}, "changes of the requirements"),

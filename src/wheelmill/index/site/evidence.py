@@ -19,6 +19,7 @@ from wheelmill.release.manifest import (
     SBOM_SUFFIX,
     ListedCertificate,
     ListedEvidence,
+    ListedExternal,
     ListedFinding,
     ListedProvenance,
     ListedRoom,
@@ -152,7 +153,8 @@ def build_key(made: ListedProvenance | None) -> tuple[object, ...]:
     """What `build_facts` are made of: equal for wheels that were made alike."""
     if made is None:
         return ()
-    return (made.toolkit, made.torch_release, made.images, made.cxx_standard, made.source_sha256, made.patches)
+    source = (made.source, made.source_sha256, made.patches)
+    return (made.toolkit, made.torch_release, made.images, made.cxx_standard, made.driver, *source)
 
 
 def build_facts(made: ListedProvenance | None) -> Iterator[tuple[str, str]]:
@@ -162,11 +164,23 @@ def build_facts(made: ListedProvenance | None) -> Iterator[tuple[str, str]]:
     torch = f", torch {escape(made.torch_release)}" if made.torch_release else ""
     standard = f", C++{made.cxx_standard}" if made.cxx_standard else ""
     yield "Built with", f"CUDA toolkit {escape(made.toolkit)}{torch}{standard}"
+    if made.driver:
+        yield "Needs NVIDIA driver", f"{escape(made.driver)} or newer, on Linux"
     if made.images:
         yield "Built in", _code(made.images)
+    if (source := made.source) and source.commit:
+        yield "Commit", f"{_code([source.commit])} of {_code([source.repository or 'a repository on disk'])}"
     yield "Source, sha256", _hash(made.source_sha256)
     if made.patches:
         yield "Patches, sha256", " ".join(map(_hash, made.patches))
+
+
+@lru_cache(maxsize=1024)
+def external_facts(external: ListedExternal | None) -> tuple[tuple[str, str], ...]:
+    """What package indexes do not have of what a wheel needs."""
+    if external is None or not external.dependencies:
+        return ()
+    return (("Needs from the system", _code(external.dependencies)),)
 
 
 def wheel_rows(file: IndexFile) -> str:

@@ -24,6 +24,7 @@ from wheelmill.index.site.evidence import (
     build_facts,
     build_key,
     evidence_rows,
+    external_facts,
     release_rows,
     requirement_facts,
     rows_of,
@@ -152,6 +153,7 @@ _Rows = Callable[[IndexFile], str]
 _BLOCKS: Final[Sequence[tuple[Callable[[IndexFile], object], _Rows]]] = (
     (_evidence_of, lambda file: evidence_rows(_evidence_of(file))),
     (lambda file: build_key(_provenance_of(file)), lambda file: rows_of(build_facts(_provenance_of(file)))),
+    (attrgetter("external"), lambda file: rows_of(external_facts(file.external))),
     (attrgetter("release", "uploaded_at", "attestation"), release_rows),
 )
 """What wheels of one platform usually have in common: what is compared to tell that, and the rows."""

@@ -133,6 +133,16 @@ class ListedExpectations(_Part, frozen=True, kw_only=True):
     requires: tuple[ProjectName, ...] = ()
 
 
+class ListedSource(_Part, frozen=True, kw_only=True):
+    """What was compiled."""
+
+    kind: Literal["sdist", "commit", "folder"]
+    sdist: str | None = None
+    repository: str | None = None
+    commit: str | None = None
+    ref: str | None = None
+
+
 class ListedProvenance(_Part, frozen=True, kw_only=True):
     """How a wheel was built."""
 
@@ -149,6 +159,7 @@ class ListedProvenance(_Part, frozen=True, kw_only=True):
     seconds: Seconds
     cxx_standard: Count | None = None
     driver: str | None = None
+    source: ListedSource | None = None
 
     @property
     def cell(self) -> Cell:
@@ -201,6 +212,14 @@ class ListedCertificate(_Part, frozen=True, kw_only=True):
     sizes: ListedSizes | None = None
 
 
+class ListedExternal(_Part, frozen=True, kw_only=True):
+    """What a wheel needs that no package index has."""
+
+    build_requires: tuple[str, ...] = ()
+    host_requires: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+
+
 class ListedWheel(_Part, frozen=True, kw_only=True):
     """One wheel of a release."""
 
@@ -217,6 +236,7 @@ class ListedWheel(_Part, frozen=True, kw_only=True):
     attested: bool = False
     provenance: bool = False
     plain: Sha256 | None = None
+    external: ListedExternal | None = None
 
 
 class ListedRelease(_Part, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from typing import Final
 from pydantic import AwareDatetime
 
 from wheelmill.names import ReleaseTag, Sha256
+from wheelmill.release.manifest.external import External, external_of
 from wheelmill.release.manifest.listed import Schema
 from wheelmill.release.pep740 import provenance_of
 from wheelmill.smoke.verdict import Certificate, TestedWheel
@@ -49,6 +50,8 @@ class ManifestEntry:
     """Whether its provenance object lies beside it (PEP 740)."""
     plain: Sha256 | None = None
     """Of the wheel that a variant wheel was made of; None for a plain one."""
+    external: External | None = None
+    """What it needs that no package index has; None for wheels of earlier versions of ours."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +75,7 @@ def entry_of(wheel: TestedWheel) -> ManifestEntry:
     content = metadata_bytes(wheel.file.path)
     metadata = read_metadata(content)
     plain = plain_of(wheel.file.path)
+    requires_dist = tuple(str(each) for each in metadata.requires_dist or ())
     return ManifestEntry(
         filename=wheel.file.filename,
         sha256=wheel.file.sha256,
@@ -80,10 +84,11 @@ def entry_of(wheel: TestedWheel) -> ManifestEntry:
         name=metadata.name,
         version=str(metadata.version),
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
-        requires_dist=tuple(str(each) for each in metadata.requires_dist or ()),
+        requires_dist=requires_dist,
         certificate=wheel.certificate,
         attestation=wheel.attestation,
         attested=bool(wheel.bundles),
         provenance=provenance_of(wheel) is not None,
         plain=plain.sha256 if plain else None,
+        external=external_of(wheel.certificate, requires_dist),
     )

@@ -33,6 +33,8 @@ from wheelmill.wheel.reserved import reservation
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _LONG_NUMBER: Final = re.compile(rf"[0-9]{{{MAX_DIGITS + 1}}}")
 """uv keeps numbers in 64 bits, and reads no version with a larger one; pip does."""
+_DEP_URL: Final = re.compile(r"dep:[a-z]+(/[A-Za-z0-9._+-]+)+(@[A-Za-z0-9.<>=,]+)?")
+"""The part of PEP 725 that is written here: a type, perhaps a namespace, a name, and a version or a range."""
 _URL: Final = re.compile(r"https://[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+")
 """The characters of RFC 3986, section 2."""
 
@@ -58,9 +60,23 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
     if certificate.sha256 != wheel.sha256:
         faults.append(f"certificate.sha256: it is the certificate of other bytes, {shown(certificate.sha256)}")
     faults += _faults_of_evidence(certificate.evidence)
+    for key, urls in _external(wheel):
+        faults += [f"external.{key}: expected a DepURL, not {shown(url)}" for url in urls if not _is_dep_url(url)]
     if certificate.provenance:
         faults += _faults_of_provenance(certificate.provenance, wheel, name)
     return faults
+
+
+def _external(wheel: ListedWheel) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if (said := wheel.external) is None:
+        return ()
+    names = ("build_requires", "host_requires", "dependencies")
+    return tuple(zip(names, (said.build_requires, said.host_requires, said.dependencies), strict=True))
+
+
+@lru_cache(maxsize=4096)
+def _is_dep_url(text: str) -> bool:
+    return bool(_DEP_URL.fullmatch(text))
 
 
 def name_faults(filename: str, name: WheelName, project: str, version: str) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ class Shared:
             attested=wheel.attested,
             provenance=wheel.provenance,
             plain=wheel.plain,
+            external=one[wheel.external],
         )
 
     def _certificate(self, certificate: ListedCertificate, sha256: Sha256) -> ListedCertificate:
@@ -79,6 +80,7 @@ class Shared:
             seconds=made.seconds,
             cxx_standard=made.cxx_standard,
             driver=one[made.driver],
+            source=one[made.source],
         )
 
     def _cell(self, cell: ListedCell) -> ListedCell:

@@ -2,18 +2,24 @@
 
 import html
 import re
+from dataclasses import replace
 
+import msgspec
 import pytest
 from msgspec import structs
 
 from tests.site_of_many import site_of_many
+from tests.unit.build.conftest import PROVENANCE
 from tests.unit.index.conftest import EVERY_KIND, Release
 from tests.unit.index.site.test_pages import people
+from wheelmill.build.provenance import Provenance
 from wheelmill.index.collect import site_of_releases
-from wheelmill.index.site.evidence import evidence_facts
+from wheelmill.index.site.evidence import build_facts, build_key, evidence_facts, external_facts
 from wheelmill.names import project_name
-from wheelmill.release.manifest import ListedCertificate, ListedRelease
+from wheelmill.release.manifest import ListedCertificate, ListedExternal, ListedProvenance, ListedRelease
 from wheelmill.release.manifest.listed import ListedFinding, ListedRoom, ListedSizes
+from wheelmill.system.record_files import record_bytes
+from wheelmill.wheel.build_facts import SourceFacts
 
 ROOM = ListedRoom(python="3.11.7", skipped=())
 IMAGE = "almalinux:8@sha256:1"
@@ -125,3 +131,26 @@ def test_code_that_runs_is_told_from_code_that_is_there(release: Release) -> Non
             for gpu in ("10.0", "10.3", "11.0", "12.0", "12.1")
         ),
     ]
+
+
+def listed(made: Provenance) -> ListedProvenance:
+    return msgspec.json.decode(record_bytes(made), type=ListedProvenance)
+
+
+def test_the_oldest_driver_and_the_commit_are_said_and_tell_wheels_apart() -> None:
+    source = SourceFacts(
+        kind="commit", sha256=PROVENANCE.source_sha256, repository="https://git.example/<b>", commit="a1"
+    )
+    made = listed(replace(PROVENANCE, driver="580.65.06", source=source))
+    facts = dict(build_facts(made))
+    assert facts["Needs NVIDIA driver"] == "580.65.06 or newer, on Linux"
+    assert facts["Commit"] == "<code>a1</code> of <code>https://git.example/&lt;b&gt;</code>"
+    for other in (replace(PROVENANCE, driver="550.54.14", source=source), replace(PROVENANCE, driver="580.65.06")):
+        assert build_key(listed(other)) != build_key(made)
+    assert {"Needs NVIDIA driver", "Commit"}.isdisjoint(dict(build_facts(listed(PROVENANCE))))
+
+
+def test_what_no_package_index_has_is_said() -> None:
+    facts = dict(external_facts(ListedExternal(dependencies=("dep:generic/glibc@>=2.28",))))
+    assert facts == {"Needs from the system": "<code>dep:generic/glibc@&gt;=2.28</code>"}
+    assert external_facts(None) == external_facts(ListedExternal()) == ()

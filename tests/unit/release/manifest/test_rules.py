@@ -51,6 +51,10 @@ WRONG: list[tuple[str, object, str]] = [
         "new",
         "certificate.provenance.driver: expected the version of a driver, not 'new'",
     ),
+    (
+        *("external.dependencies", ("dep:generic/glibc@>=2.28", "<script>")),
+        "external.dependencies: expected a DepURL, not '<script>'",
+    ),
     ("size", 0, f"{SIZE} 0"),
     ("size", -1, f"{SIZE} -1"),
     ("size", 2 << 30, f"{SIZE} 2147483648"),
