@@ -53,6 +53,14 @@ def test_those_with_a_suffix_stand_in_the_trees_of_their_wheels(release: Release
     }
 
 
+def test_a_wheel_without_torch_is_in_the_trees_of_all_torches_with_its_aliases(release: Release) -> None:
+    other = "other-1.0+cu130torch2.11-cp311-cp311-manylinux_2_28_x86_64.whl"
+    found = with_aliases(site_of_releases(release(wheel("cu130"), other), ""), packages()).site
+    tree = next(tree for tree in found.trees if tree.path == "cu130/torch2.11")
+    assert list(tree.projects) == ["demo", "demo-cu13", "demo-gpu", "other"]
+    assert tree.projects[CU13][0].requires_dist == ("demo==1.0+cu130",)
+
+
 def test_each_requires_its_wheel_by_its_label(release: Release) -> None:
     site = site_of_releases(release(wheel("cu130torch2.11"), requires_python=">=3.10"), "")
     (file,) = with_aliases(site, packages()).site.projects[CU13]

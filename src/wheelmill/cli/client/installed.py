@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
 from wheelmill.client.environment.trial import Trial, find_compiled_projects, try_packages
 from wheelmill.client.install.chosen import interpreter_of
-from wheelmill.client.install.distributions import distributions_of, versions_in
+from wheelmill.client.install.distributions import Distribution, installed_in
 from wheelmill.errors import FindingsError, UsageError
 from wheelmill.names import ProjectName
 from wheelmill.wheel.torch_need import torch_in_json, words_for
@@ -39,11 +39,12 @@ def test(
     settle(target)
     environment = target.detect()
     interpreter = interpreter_of(environment)
-    installed = _select_packages(projects, versions_in(interpreter))
+    selected = _select_packages(projects, installed_in(interpreter))
+    versions = {project: each.version for project, each in selected.items()}
     packages = load_config(resources.CONFIG).packages
     known = {name: package.expectations for name, package in packages.items()}
     trials = []
-    for trial in try_packages(installed, interpreter, environment, known):
+    for trial in try_packages(versions, interpreter, environment, known):
         trials.append(trial)
         _print_trial(trial)
     if as_json:
@@ -54,7 +55,9 @@ def test(
         raise FindingsError(f"failed: {', '.join(failed)}")
 
 
-def _select_packages(projects: Sequence[str] | None, installed: dict[ProjectName, str]) -> dict[ProjectName, str]:
+def _select_packages(
+    projects: Sequence[str] | None, installed: Mapping[ProjectName, Distribution]
+) -> dict[ProjectName, Distribution]:
     """What was named, or everything compiled.
 
     Raises:
@@ -80,15 +83,13 @@ def list(  # noqa: A001 - the command's name
 ) -> None:
     """List installed wheels that name a CUDA or a torch, and what they were built for."""
     settle(target)
-    installed = {each.project: each for each in reversed(distributions_of(interpreter_of(target.detect())))}
-    selected = _select_packages(projects, {project: each.version for project, each in installed.items()})
+    selected = _select_packages(projects, installed_in(interpreter_of(target.detect())))
     packages = []
-    for project, version in selected.items():
-        each = installed[project]
+    for project, each in selected.items():
         cuda = str(each.label.cuda or each.label.cuda_major or "") or None
-        packages.append({"project": project, "version": version, "cuda": cuda, **torch_in_json(each.torch)})
+        packages.append({"project": project, "version": each.version, "cuda": cuda, **torch_in_json(each.torch)})
         if not as_json:
             torch = words_for(each.torch).removeprefix("torch ") if each.torch else "-"
-            print("  ".join((project, version, cuda or "-", torch)))  # noqa: T201 - the result
+            print("  ".join((project, each.version, cuda or "-", torch)))  # noqa: T201 - the result
     if as_json:
         print_json("wheelmill.list/1", packages=packages)

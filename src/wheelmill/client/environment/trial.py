@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from wheelmill.client.install.distributions import modules_of
+from wheelmill.client.install.distributions import Distribution, modules_of
 from wheelmill.client.records import TargetEnvironment
 from wheelmill.config.model import Expectations
 from wheelmill.errors import ProcessError
@@ -55,9 +55,9 @@ class Trial:
     """``ran``, ``failed``, or why it was skipped."""
 
 
-def find_compiled_projects(installed: Mapping[ProjectName, str]) -> list[ProjectName]:
-    """Those whose version says what CUDA or torch they were built for, but for torch itself."""
-    labels = {project: BuiltFor.of_installed(version) for project, version in installed.items()}
+def find_compiled_projects(installed: Mapping[ProjectName, Distribution]) -> list[ProjectName]:
+    """Those whose version says what CUDA or torch they were built for, but for torch itself and for aliases."""
+    labels = {project: each.label for project, each in installed.items()}
     return [project for project, label in labels.items() if label != BuiltFor() and project not in _NOT_EXTENSIONS]
 
 

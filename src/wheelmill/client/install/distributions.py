@@ -57,13 +57,21 @@ class Distribution:
 
 
 def versions_in(interpreter: Path) -> dict[ProjectName, str]:
-    """The version of everything that an interpreter can import, by project; see `distributions_of`.
+    """The version of everything that an interpreter can import, by project; see `installed_in`.
 
     Raises:
         UsageError: the interpreter does not run.
     """
-    # The first that is found of a name is the one that Python imports.
-    return {each.project: each.version for each in reversed(distributions_of(interpreter))}
+    return {project: each.version for project, each in installed_in(interpreter).items()}
+
+
+def installed_in(interpreter: Path) -> dict[ProjectName, Distribution]:
+    """Everything that an interpreter can import, by project: of two with one name, the one that Python imports.
+
+    Raises:
+        UsageError: the interpreter does not run.
+    """
+    return {each.project: each for each in reversed(distributions_of(interpreter))}
 
 
 def distributions_of(interpreter: Path) -> list[Distribution]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wheelmill.client.environment.trial import find_compiled_projects
-from wheelmill.client.install.distributions import versions_in
+from wheelmill.client.install.distributions import installed_in, versions_in
 from wheelmill.names import project_name
 
 FLASH = project_name("flash-attn")
@@ -46,8 +46,8 @@ def test_a_wheel_that_was_renamed_says_in_its_url_what_it_was_built_for(
     interpreter: Path, tmp_path: Path, origin: str | None, version: str
 ) -> None:
     put(tmp_path / "site", "Name: flash_attn\nVersion: 2.8.3\n", origin)
-    installed = versions_in(interpreter)
-    assert installed[FLASH] == version
+    installed = installed_in(interpreter)
+    assert installed[FLASH].version == version
     assert (FLASH in find_compiled_projects(installed)) is ("+" in version)
 
 
@@ -64,3 +64,9 @@ def test_what_is_half_installed_does_no_harm(
 ) -> None:
     put(tmp_path / "site", metadata)
     assert versions_in(interpreter).get(FLASH) == version
+
+
+def test_an_alias_is_not_compiled(interpreter: Path, tmp_path: Path) -> None:
+    metadata = "Name: flash_attn\nVersion: 2.8.3+cu130torch2.11\nRequires-Dist: demo==2.8.3+cu130torch2.11\n"
+    put(tmp_path / "site", metadata)
+    assert FLASH not in find_compiled_projects(installed_in(interpreter))
