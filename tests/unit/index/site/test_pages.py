@@ -177,6 +177,29 @@ def test_pages_say_that_any_torch_of_a_range_will_do(release: Release) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("demo/", "Wheels of demo 1.0 for torch 2.10 to 2.11, CUDA 12.8, 13.0."),
+        ("demo/1.0/", "3 wheels of demo 1.0 for torch 2.10 to 2.11, CUDA 12.8, 13.0."),
+        ("unlabelled/", "Wheels of unlabelled 3.0."),
+        ("plain/", "No wheels of plain yet."),
+    ],
+)
+def test_those_who_search_the_web_are_told_what_a_page_has(path: str, said: str, release: Release) -> None:
+    page = people(site_of_releases(release(*EVERY_KIND), ""), catalogue())[f"packages/{path}index.html"].decode()
+    assert re.findall('<meta (?:name|property)="(?:og:)?description" content="([^"]*)">', page) == [said, said]
+
+
+def test_the_index_of_wheels_without_a_label_is_said_to_have_all_wheels(release: Release) -> None:
+    pages = people(site_of_releases(release(*EVERY_KIND), ""))
+    labelled, unlabelled = (pages[f"packages/{name}/index.html"].decode() for name in ("demo", "unlabelled"))
+    assert "for CUDA 13.0 and torch 2.11" in labelled
+    assert "of all wheels<noscript>" in unlabelled
+    assert "have indexes of their own" in labelled
+    assert "have indexes of their own" not in unlabelled
+
+
+@pytest.mark.parametrize(
     ("torches", "words"),
     [
         ("2.8", "2.8"),
