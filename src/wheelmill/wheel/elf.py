@@ -286,10 +286,10 @@ class _Sections:
 
     @property
     def unloaded(self) -> int:
-        """The bytes of all sections that are in no memory when the file runs."""
+        """The bytes of all sections that are in no memory when the file runs, at most all of the file."""
         sections = (header for key, header in self.headers.items() if isinstance(key, int))
         kept = (header for header in sections if header["sh_type"] not in _EMPTY)
-        return sum(header["sh_size"] for header in kept if not header["sh_flags"] & _LOADED)
+        return min(len(self.content), sum(header["sh_size"] for header in kept if not header["sh_flags"] & _LOADED))
 
     def read(self, key: str | int) -> bytes:
         """The bytes of a section."""

@@ -129,6 +129,12 @@ def test_a_section_header_that_lies_is_refused(
         SharedObject.read(tmp_path / "lie.so", name="lie.so", budget=Budget())
 
 
+def test_no_more_is_left_to_strip_than_there_is(extension: Path, tmp_path: Path) -> None:
+    (tmp_path / "lie.so").write_bytes(content := with_field(extension, ".shstrtab", "sh_size", 1 << 62))
+    read = SharedObject.read(tmp_path / "lie.so", name="lie.so", budget=Budget())
+    assert read.unloaded == len(content)
+
+
 @pytest.mark.usefixtures("an_end")
 def test_a_chain_of_versions_without_an_end_is_left(extension: Path, tmp_path: Path) -> None:
     (tmp_path / "endless.so").write_bytes(with_field(extension, ".gnu.version_r", "sh_info", 0xFFFFFFFF))
