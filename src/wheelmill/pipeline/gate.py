@@ -116,8 +116,8 @@ class Gate:
         if verdict.evidence is None or not verdict.ok:
             raise ReleaseError(str(verdict).removeprefix(f"{path.name} "))
         findings = tuple(dict.fromkeys((*verdict.findings, *tested.certificate.findings)))
-        certificate = replace(tested.certificate, evidence=verdict.evidence, findings=findings)
-        tested = replace(tested, certificate=certificate)
+        certificate = replace(tested.certificate, evidence=verdict.evidence, sizes=verdict.sizes)
+        tested = replace(tested, certificate=replace(certificate, findings=findings))
         if self.tried:
             tested = self.tried.add_to(tested, self.attested)
         return replace(tested, bundles=self._bundles_of(tested))

@@ -27,6 +27,7 @@ from wheelmill.system.record_files import write_record
 from wheelmill.wheel.attestation import Attested, Signer
 from wheelmill.wheel.build_facts import SourceFacts
 from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.sizes import Sizes
 
 NAME = f"demo-1.0+cu130torch2.11-cp311-cp311-manylinux_2_17_{MACHINE}.whl"
 PROMISED = replace(PROVENANCE, expectations=TARGET.package.expectations)
@@ -70,6 +71,7 @@ def deliver(tmp_path: Path, code: Mapping[str, bytes]) -> Deliver:
             evidence=FORGED,
             clean_rooms=(CleanRoom(python="3.11.7", installed={"demo": "1.0"}, skipped=()),),
             provenance=replace(PROMISED, sha256=sha256, **said),
+            sizes=Sizes(gpu_code={"sm_1": 1 << 60}, host_code=0, debug=0, other=0),
         )
         write_record(certificate_path(path), certificate)
         return path
@@ -91,6 +93,8 @@ def test_a_wheel_that_is_as_planned_passes_with_the_evidence_that_was_found_now(
     assert refused == ()
     assert wheel.certificate.evidence.sass == ("sm_90", "sm_120")
     assert wheel.certificate.evidence.needed == ("libcudart.so.13",)
+    assert wheel.certificate.sizes
+    assert wheel.certificate.sizes.gpu_code.keys() == {"sm_90", "sm_120", "compute_120"}
 
 
 def test_a_rebuilt_wheel_keeps_its_place_in_the_plan(deliver: Deliver) -> None:
