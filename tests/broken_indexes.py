@@ -9,8 +9,9 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from packaging.version import Version
@@ -314,17 +315,31 @@ def _archived_in_html(index: Index) -> None:
 
 def variant(index: Index) -> None:
     """List a variant wheel of a newer version."""
-    plain = write_wheel(index.folder / "demo-1.1-py3-none-any.whl")
+    files = {"demo-1.1.dist-info/variant.json": VARIANT}
+    plain = write_wheel(index.folder / "demo-1.1-py3-none-any.whl", files=files)
     another("demo-1.1-py3-none-any-cu128.whl", plain.read_bytes())(index)
     index.detail["versions"].append("1.1")
 
 
-def variants_beside_plain_wheels(index: Index) -> None:
-    """List a variant wheel beside the plain one, and what PEP 825 asks for: nothing is wrong with that."""
-    content = index.files[WHEEL]
-    said = {"requires-python": ">=3.8"}
-    another(f"{WHEEL.removesuffix('.whl')}-cu128.whl", content, **said)(index)
-    another("demo-1.0-variants.json", b'{"default-priorities": {"namespace": []}, "variants": {"cu128": {}}}')(index)
+VARIANT: Final = b"""{
+    "$schema": "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json",
+    "default-priorities": {"namespace": ["nvidia"]},
+    "variants": {"cu128": {"nvidia": {"sm_arch": ["90_real"]}}}
+}"""
+
+
+def variants_beside_plain_wheels(index: Index, listed: bytes = VARIANT, said: bytes | None = VARIANT) -> None:
+    """List a variant wheel beside the plain one, and what PEP 825 asks for: nothing is wrong with that.
+
+    Args:
+        index: what gets it.
+        listed: the list of variants.
+        said: what the variant wheel says of itself; None where it says nothing.
+    """
+    files = {"demo/__init__.py": b"", **({"demo-1.0.dist-info/variant.json": said} if said else {})}
+    wheel = write_wheel(index.folder / "variant" / WHEEL, metadata=METADATA, files=files)
+    another(f"{WHEEL.removesuffix('.whl')}-cu128.whl", wheel.read_bytes(), **{"requires-python": ">=3.8"})(index)
+    another("demo-1.0-variants.json", listed)(index)
 
 
 def _wrong_hash(index: Index) -> None:
@@ -463,6 +478,8 @@ BROKEN: dict[str, Spoil] = {
     "792.4": lambda index: index.detail["project-status"].update(reason=5),
     "792.5": _archived_in_html,
     "825.1": variant,
+    "825.2": partial(variants_beside_plain_wheels, listed=b"{}"),
+    "825.3": partial(variants_beside_plain_wheels, said=None),
     "wheelmill.1": only_in("html", in_html(b"</body>", GROWING)),
 }
 """How an index breaks a rule, by the rule's number, and no other."""

@@ -54,6 +54,7 @@ def look_at_wheel(metadata: bytes) -> None:
         inside=Inside(dist_info=frozenset({"demo-1.0.dist-info/METADATA"}), metadata=metadata),
         provenance=None,
         signature=None,
+        variants=None,
     )
     said = [violation.message for check in FILE_CHECKS for violation in check(file)]
     said += [violation.message for violation in compare_requirements(file, {(DEMO, Version("1.0")): ("", frozenset())})]

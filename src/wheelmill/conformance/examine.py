@@ -17,8 +17,10 @@ from wheelmill.errors import UnreadableError, WheelmillError
 from wheelmill.web.origin import is_secure
 from wheelmill.web.pages import SIDECAR_SUFFIX, Link
 from wheelmill.web.ranges import RangeFile
-from wheelmill.wheel.archive import check_archive, open_archive
+from wheelmill.wheel.archive import check_archive, open_archive, read_member
 from wheelmill.wheel.metadata import metadata_in
+from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA, VARIANT_FILE
+from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 
 MAX_HASHED: Final = 32 << 20
 """Bytes. Of larger files METADATA is read and no hash computed, unless every byte is asked for."""
@@ -51,6 +53,7 @@ def examine(link: Link, page: str, url: str, fetcher: Fetcher, *, every_byte: bo
         inside=inside,
         provenance=_get(fetcher, link.provenance or "", wanted=is_secure(link.provenance or "")),
         signature=_get(fetcher, f"{url}.asc", wanted=link.signature == "true"),
+        variants=_get(fetcher, url, wanted=link.filename.endswith(VARIANTS_SUFFIX)),
     )
 
 
@@ -83,9 +86,14 @@ def _look_into(link: Link, file: IO[bytes] | io.RawIOBase) -> Inside | None:
         with open_archive(file) as archive:
             names = frozenset(name for name in archive.namelist() if name.partition("/")[0].endswith(".dist-info"))
             folders = {name.partition("/")[0] for name in names}
-            is_there = len(folders) == 1 and f"{next(iter(folders))}/METADATA" in names
+            folder = next(iter(folders)) if len(folders) == 1 else None
+            variant = f"{folder}/{VARIANT_FILE}"
             try:
-                return Inside(dist_info=names, metadata=metadata_in(archive) if is_there else None)
+                return Inside(
+                    dist_info=names,
+                    metadata=metadata_in(archive) if f"{folder}/METADATA" in names else None,
+                    variant=read_member(archive, variant, MAX_VARIANT_METADATA) if variant in names else None,
+                )
             except UnreadableError as error:
                 return Inside(dist_info=names, refused=(str(error),))
     except UnreadableError as error:

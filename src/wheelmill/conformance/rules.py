@@ -48,4 +48,5 @@ FILE_CHECKS: Final[tuple[Callable[[ExaminedFile], Iterator[Violation]], ...]] = 
     pep658.check_file,
     pep700.check_file,
     pep740.check_file,
+    pep825.check_file,
 )

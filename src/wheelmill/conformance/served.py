@@ -72,6 +72,8 @@ class Inside:
     dist_info: frozenset[str] = frozenset()
     """The members in its ``.dist-info`` folders."""
     metadata: bytes | None = None
+    variant: bytes | None = None
+    """What says which machines a variant wheel is for (PEP 825)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +95,8 @@ class ExaminedFile:
     """None for what is no wheel, or could not be looked into."""
     provenance: Document | None
     signature: Document | None
+    variants: Document | None
+    """The file itself, where it is the list of a version's variants."""
 
     @property
     def metadata(self) -> bytes | None:
