@@ -33,6 +33,7 @@ def test_text_says_what_this_machine_gets_and_why_not_the_others(explain: Comman
     assert "    variant: asks for nvidia :: sm_arch :: 120_real; the driver knows CUDA 13.0" in text
     assert "\n8 wheels, of which 7 are variants: " in text
     assert "\nthis machine gets demo-1.0-py3-none-any-cu130.whl\n" in text
+    assert "uv takes" not in text
     install = f"uv pip install --preview-features wheel-variants --index {server.url}/simple/ demo==1.0\n"
     assert text.endswith(f"\nto install it: {install}")
 

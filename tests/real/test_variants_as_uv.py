@@ -3,15 +3,17 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from tests.page_server import PageServer
+from tests.page_server import Answer, PageServer, in_pieces, links_page
 from tests.real.conftest import Command
 from tests.unit.client.conftest import TARGET
 from tests.variant_index import SEVEN, Properties, gpu, serve_variants
+from tests.wheels import write_wheel
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.variants.explain import VariantExplanation, explain_variants
 from wheelmill.client.variants.nvidia import FORCED_CUDA, FORCED_GPU
@@ -54,8 +56,7 @@ MACHINES = [
 
 
 @pytest.fixture
-def projects(server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def projects(server: PageServer, tmp_path: Path) -> list[str]:
     for name, properties in SINGLE.items():
         serve_variants(server, tmp_path / name, {"it": properties, "null": {}}, project=name, plain=False)
     for name, variants in BETWEEN.items():
@@ -89,7 +90,8 @@ def explained(project: str, server: PageServer) -> VariantExplanation:
 
 
 @pytest.fixture(params=MACHINES)
-def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def machine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for variable, value in zip((FORCED_CUDA, FORCED_GPU), request.param, strict=True):
         monkeypatch.setenv(variable, value) if value else monkeypatch.delenv(variable, raising=False)
 
@@ -117,3 +119,41 @@ def test_the_command_that_explain_prints_installs_what_it_names(
     subprocess.run(["bash", "-c", content["command"]], check=True, env=environment)
     (inside,) = (tmp_path / "venv").rglob("variant.json")
     assert list(json.loads(inside.read_bytes())["variants"]) == ["cu128_all"]
+
+
+@pytest.mark.usefixtures("machine")
+def test_an_index_of_variantlib_is_read_as_uv_reads_it(server: PageServer, tmp_path: Path) -> None:
+    _make_with_variantlib(server, tmp_path)
+    found = explained("demo", server)
+    assert found.warnings == ()
+    assert found.best is not None
+    assert {"demo": found.best.wheel.label} == taken_by_uv(["demo"], server, tmp_path / "installed")
+
+
+def _make_with_variantlib(server: PageServer, folder: Path) -> None:
+    """An index as other people make it: a null variant, and one for each CUDA and its GPUs."""
+    plain = write_wheel(folder / "demo-1.0-py3-none-any.whl")
+    project = folder / "pyproject.toml"
+    project.write_text(
+        '[variant.default-priorities]\nnamespace = ["nvidia"]\n[variant.providers.nvidia]\n'
+        'requires = ["nvidia-variant-provider>=0.0.1"]\n'
+        'plugin-api = "nvidia_variant_provider.plugin:NvidiaVariantPlugin"\n'
+    )
+    index = folder / "index"
+    index.mkdir()
+    words = {
+        "cu128": ["-p", "nvidia :: cuda_version_lower_bound :: 12.8", "nvidia :: sm_arch :: 90_real"],
+        "cu130": ["-p", "nvidia :: cuda_version_lower_bound :: 13.0", "nvidia :: sm_arch :: 120_real"],
+    }
+    given: list[str | Path] = ["-f", plain, "-o", index, "--pyproject-toml", project, "--skip-plugin-validation"]
+    _variantlib("make-variant", *given, "--null-variant")
+    for label, properties in words.items():
+        _variantlib("make-variant", *given, "--variant-label", label, *properties)
+    _variantlib("generate-index-json", "-d", index)
+    files = {path.name: path.read_bytes() for path in index.iterdir()}
+    server.pages |= {f"/simple/demo/{name}": in_pieces(content) for name, content in files.items()}
+    server.pages["/simple/demo/"] = Answer(links_page(*files, sha256=None))
+
+
+def _variantlib(*arguments: str | Path) -> None:
+    subprocess.run([Path(sys.executable).parent / "variantlib", *arguments], check=True, capture_output=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wheelmill.cli.client.resolve import outcomes_content, print_outcomes
 from wheelmill.cli.shared.output import print_json, say
-from wheelmill.client.variants.explain import command_for, explain_variants
+from wheelmill.client.variants.explain import explain_variants
 from wheelmill.client.variants.machine import property_text
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ def _outcome(explanation: VariantExplanation) -> Iterator[str]:
         yield "this machine gets none of them"
     else:
         yield f"this machine gets {best.wheel.candidate.filename}"
-    if taken and taken is not best and (best is None or taken.wheel != best.wheel):
+    if taken and not explanation.is_as_uv:
         yield f"uv takes {taken.wheel.candidate.filename}: it does not compare torch and GPU code with what is here"
-    if best and (command := command_for(best, explanation.environment)):
-        yield f"to install it: {command}"
+    if explanation.command:
+        yield f"to install it: {explanation.command}"
 
 
 def _content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) -> dict[str, object]:
@@ -105,7 +105,7 @@ def _content(explanation: VariantExplanation, listed: Sequence[VariantVerdict]) 
         "wheels": [_verdict_content(verdict) for verdict in listed],
         "gets": best.wheel.candidate.filename if best else None,
         "uv_takes": taken.wheel.candidate.filename if taken else None,
-        "command": command_for(best, explanation.environment) if best else None,
+        "command": explanation.command,
         "warnings": list(explanation.warnings),
         "sources": outcomes_content(explanation.sources),
     }

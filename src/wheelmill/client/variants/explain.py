@@ -10,7 +10,7 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from wheelmill.client.choose.inspection import Looks, look_into_all
+from wheelmill.client.choose.inspection import look_into_all
 from wheelmill.client.choose.resolve import Finder, Search, open_finder
 from wheelmill.client.records import Inside, TargetEnvironment
 from wheelmill.client.source_records import SourceKind, SourceOutcome
@@ -23,7 +23,7 @@ from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import shown
 
 _MOST_LISTS: Final = 20
-"""Of so many versions, the newest, the lists are read."""
+"""So many lists are read, of the newest versions."""
 _MOST_LOOKS: Final = 5
 """So many wheels are looked into at most."""
 
@@ -37,7 +37,9 @@ class VariantExplanation:
     verdicts: tuple[VariantVerdict, ...]
     """Of every wheel, plain ones too: those that fit first, in the order in which they are taken."""
     taken: VariantVerdict | None
-    """What installers that know variants take, none of which compares torch; None where that is nothing."""
+    """What uv takes, which compares no torch; None where that is nothing."""
+    command: str | None
+    """What has uv install the wheel that this machine gets; None where uv would not, or that is a plain wheel."""
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
     """What became of each source that was looked in."""
@@ -46,6 +48,11 @@ class VariantExplanation:
     def best(self) -> VariantVerdict | None:
         """The wheel that this machine gets; None where none fits."""
         return next((verdict for verdict in self.verdicts if not verdict.against), None)
+
+    @property
+    def is_as_uv(self) -> bool:
+        """Whether uv takes what this machine gets."""
+        return _is_same(self.best, self.taken)
 
 
 def explain_variants(requirement: Requirement, environment: TargetEnvironment, search: Search) -> VariantExplanation:
@@ -81,24 +88,37 @@ def explain_variants(requirement: Requirement, environment: TargetEnvironment, s
             },
         )
         verdicts = [judge.verdict(wheel) for wheel in wheels]
-        taken = next(iter(judge.in_order(each for each in verdicts if each.is_taken)), None)
+        taken = [each for each in verdicts if each.is_taken]
         if search.look:
             verdicts = _with_looks(judge, verdicts, found, search)
+        best = judge.first(each for each in verdicts if not each.against)
         outcomes = tuple(found.outcomes(project))
         return VariantExplanation(
             environment=target,
             machine=machine,
             verdicts=(*judge.in_order(each for each in verdicts if not each.against), *_nearest(verdicts)),
-            taken=taken,
+            taken=judge.first(taken),
+            command=_command(best, judge.first(each for each in taken if _is_of_version(each, best)), target),
             warnings=(*found.warnings(outcomes), *_unknown_drafts(lists)),
             sources=outcomes,
         )
 
 
-def command_for(verdict: VariantVerdict, target: TargetEnvironment) -> str | None:
-    """What installs a wheel: uv, whose preview of variants chooses it again; None for a plain wheel, and elsewhere."""
-    candidate = verdict.wheel.candidate
-    if verdict.wheel.label is None or candidate.source.kind is not SourceKind.SIMPLE:
+def _is_same(one: VariantVerdict | None, other: VariantVerdict | None) -> bool:
+    """Whether these are one wheel, looked into or not."""
+    return (one and one.wheel.candidate.url) == (other and other.wheel.candidate.url)
+
+
+def _is_of_version(verdict: VariantVerdict, best: VariantVerdict | None) -> bool:
+    return best is not None and verdict.wheel.candidate.version == best.wheel.candidate.version
+
+
+def _command(best: VariantVerdict | None, taken: VariantVerdict | None, target: TargetEnvironment) -> str | None:
+    """What has uv install the best wheel, if that is what it takes of this version from a simple index."""
+    if best is None or best.wheel.label is None or not _is_same(best, taken):
+        return None
+    candidate = best.wheel.candidate
+    if candidate.source.kind is not SourceKind.SIMPLE:
         return None
     return shlex.join(
         [
@@ -127,24 +147,22 @@ def _with_looks(
     judge: Judge, verdicts: Sequence[VariantVerdict], found: Finder, search: Search
 ) -> list[VariantVerdict]:
     """Look into the wheel that would be taken, and into the next where that shows that it does not fit."""
-    seen: Looks = {}
     judged = list(verdicts)
+    cache, offline, progress = found.pages.cache, search.offline, search.progress
+    seen: set[str] = set()
     for _ in range(_MOST_LOOKS):
-        best = next(iter(judge.in_order(each for each in judged if not each.against)), None)
-        if best is None or best.wheel.candidate.url in seen:
+        best = judge.first(each for each in judged if not each.against)
+        if best is None or (url := best.wheel.candidate.url) in seen:
             break
-        look = look_into_all(
-            [best.wheel.candidate], found.pages.cache, offline=search.offline, progress=search.progress
-        )
-        seen = {**seen, **look}
-        judged = [_with_look(judge, each, seen) if each is best else each for each in judged]
+        seen.add(url)
+        look = look_into_all([best.wheel.candidate], cache, offline=offline, progress=progress)[url]
+        judged = [_with_look(judge, each, look) if each is best else each for each in judged]
     return judged
 
 
-def _with_look(judge: Judge, verdict: VariantVerdict, seen: Looks) -> VariantVerdict:
-    """A verdict on a wheel that was looked into."""
+def _with_look(judge: Judge, verdict: VariantVerdict, look: Inside | str) -> VariantVerdict:
+    """A verdict on a wheel that was looked into, or why it was not."""
     candidate = verdict.wheel.candidate
-    look = seen[candidate.url]
     if not isinstance(look, Inside):
         return replace(verdict, notes=(*verdict.notes, look))
     return judge.verdict(replace(verdict.wheel, candidate=replace(candidate, inside=look)))

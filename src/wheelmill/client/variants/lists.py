@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from wheelmill.client.sources.page_cache import PageCache
 from wheelmill.client.sources.variant_wheels import VariantList
-from wheelmill.errors import IntegrityError, WheelmillError
+from wheelmill.errors import IntegrityError, UnreadableError, WheelmillError
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.system.progress import QUIET, Progress
 from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA, VariantMetadata, read_variant_metadata
@@ -38,7 +39,7 @@ def read_lists(
         def ask(listed: VariantList) -> bytes:
             content = web.read(listed.url, limit=MAX_VARIANT_METADATA)
             if listed.sha256 and (has := sha256_of_bytes(content)) != listed.sha256:
-                raise IntegrityError(f"has sha256 {has}; the page says {listed.sha256}")
+                raise IntegrityError(f"it has sha256 {has}; the page says {listed.sha256}")
             return content
 
         progress.line(f"reading what variants ask for: {len(wanted)} lists" if wanted else "")
@@ -46,7 +47,7 @@ def read_lists(
             try:
                 content = future.result()
                 found[url] = read_variant_metadata(content)
-                cache.keep_fact(_key(url), content.decode())
+                cache.keep_fact(_key(url), content.decode(errors="replace"))  # what nobody reads in it may be anything
             except WheelmillError as error:
                 found[url] = str(error)
     progress.line("")
@@ -58,5 +59,7 @@ def _key(url: str) -> str:
 
 
 def _recall(url: str, cache: PageCache) -> VariantMetadata | str:
-    kept = cache.fact(_key(url))
-    return read_variant_metadata(kept.encode()) if kept else "was not read: --offline was given"
+    if kept := cache.fact(_key(url)):
+        with suppress(UnreadableError):  # an older version of wheelmill could read it
+            return read_variant_metadata(kept.encode())
+    return "it was not read: --offline was given"

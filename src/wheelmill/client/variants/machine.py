@@ -21,7 +21,6 @@ from wheelmill.wheel.variant_metadata import Properties, Provider, VariantMetada
 Machine = Mapping[str, Namespace]
 """Namespaces by their name."""
 
-
 _BUILT_IN: Final = PROVIDERS | {
     "x86_64": Provider(requires=("x86-64-variant-provider",), plugin_api="x86_64_variant_provider")
 }

@@ -50,12 +50,12 @@ class Judge:
     def verdict(self, wheel: VariantWheel) -> VariantVerdict:
         """Compare one wheel."""
         against = [*plain_mismatches(wheel, self.requirement, self.target, self.facts)]
-        variant = self._variant_of(wheel) if wheel.label else None
-        if isinstance(variant, str):
-            against.append(Mismatch(aspect=Aspect.VARIANT, reason=variant))
-            variant = None
+        found = self._variant_of(wheel) if wheel.label else None
+        variant = found if isinstance(found, ListedVariant) else None
         if variant:
             against += variant.against
+        elif isinstance(found, str) and not any(map(is_seen, against)):  # else nobody asked for its list
+            against.append(Mismatch(aspect=Aspect.VARIANT, reason=found))
         notes = variant.notes if variant else ()
         return VariantVerdict(wheel=wheel, variant=variant, against=tuple(against), notes=notes)
 
@@ -66,6 +66,10 @@ class Judge:
         found.sort(key=_version_place, reverse=True)
         return found
 
+    def first(self, verdicts: Iterable[VariantVerdict]) -> VariantVerdict | None:
+        """The one that is taken; None where there is none."""
+        return next(iter(self.in_order(verdicts)), None)
+
     def _place(self, verdict: VariantVerdict) -> tuple[bool, tuple[Place, ...], str, int]:
         place, label = self.target.tag_places, verdict.wheel.label
         tags = min(place[tag] for tag in verdict.wheel.candidate.tags if tag in place)
@@ -75,9 +79,9 @@ class Judge:
         """The variant of a wheel, or why nothing is known of it."""
         if wheel.listed is None:
             return "its page has no list of the variants of its version"
-        listed = self.lists.get(wheel.listed.url, "was not read: those of newer versions were, or it does not matter")
+        listed = self.lists.get(wheel.listed.url, "it was not read, those of newer versions were")
         if isinstance(listed, str):
-            return f"the list of variants {listed}"
+            return f"the list of variants: {listed}"
         return listed.get(wheel.label or "", "the list of variants does not have it")
 
 

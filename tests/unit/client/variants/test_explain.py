@@ -8,13 +8,14 @@ from urllib.parse import unquote
 import pytest
 from packaging.requirements import Requirement
 
-from tests.page_server import Answer, PageServer, links_page
+from tests.page_server import Answer, PageServer, in_pieces, links_page
 from tests.unit.client.conftest import TARGET
 from tests.variant_index import PROVIDERS, SEVEN, gpu, metadata_of, serve_variants
+from tests.wheels import write_wheel
 from wheelmill.client.choose.explain import explain
 from wheelmill.client.choose.resolve import Search, resolve
 from wheelmill.client.records import TargetEnvironment
-from wheelmill.client.variants.explain import VariantExplanation, command_for, explain_variants
+from wheelmill.client.variants.explain import VariantExplanation, explain_variants
 from wheelmill.names import Architecture, Gpu
 from wheelmill.wheel.variant_metadata import MAX_VARIANT_METADATA
 
@@ -123,6 +124,7 @@ def test_another_cuda_than_torchs_is_noted(server: PageServer, tmp_path: Path) -
         (Answer(b"{}"), "it says nothing of variants"),
         (Answer(b"\xff" * 9), "it says nothing of variants"),
         (Answer(b"[" * 100_000), "it says nothing of variants"),
+        (Answer(b'{"x": "\xff"}'), "it says nothing of variants"),
         (Answer(b" " * (MAX_VARIANT_METADATA + 1)), str(MAX_VARIANT_METADATA)),
         (Answer(metadata_of({"other": {}})), "the list of variants does not have it"),
     ],
@@ -172,6 +174,11 @@ def test_of_many_values_the_first_are_said(server: PageServer, tmp_path: Path) -
     assert reason(explained(server), "cu").partition(";")[0].endswith("311_real or 868 more")
 
 
+def test_bytes_that_nobody_reads_do_no_harm(seven: PageServer) -> None:
+    seven.pages[LIST] = Answer(metadata_of(SEVEN, x="?").replace(b"?", b"\xff"))
+    assert labels(explained(seven)) == labels(explained(seven, offline=True))
+
+
 def test_a_list_with_another_hash_is_refused(seven: PageServer) -> None:
     names = [path.rpartition("/")[2] for path in seven.pages if "." in path]
     seven.pages["/simple/demo/"] = Answer(links_page(*names, sha256="0" * 64))
@@ -207,9 +214,27 @@ def test_what_chooses_plain_wheels_says_how_many_were_passed_over(seven: PageSer
 
 
 def test_the_command_is_uvs_for_a_variant_of_an_index(seven: PageServer) -> None:
-    found = explained(seven)
-    assert command_for(found.verdicts[0], H100) == (
-        f"uv pip install --preview-features wheel-variants --index {seven.url}/simple/ demo==1.0"
-    )
-    plain = next(each for each in found.verdicts if each.wheel.label is None)
-    assert command_for(plain, H100) is None
+    found = explained(seven, look=True)
+    assert found.is_as_uv
+    assert found.command == f"uv pip install --preview-features wheel-variants --index {seven.url}/simple/ demo==1.0"
+    named = (f"find-links:{seven.url}/simple/demo/",)
+    assert explain_variants(Requirement("demo"), H100, Search(named=named)).command is None
+
+
+def test_there_is_no_command_where_uv_takes_another_wheel_of_the_version(server: PageServer, tmp_path: Path) -> None:
+    variants = {"a": gpu("90_real"), "b": gpu("80_real"), "null": {}}
+    serve_variants(server, tmp_path, variants, requires="Requires-Dist: torch==2.11.*\n", plain=False)
+    right = write_wheel(tmp_path / "demo-1.0-py3-none-any.whl").read_bytes()
+    server.pages["/simple/demo/demo-1.0-py3-none-any-null.whl"] = in_pieces(right)
+    found = explained(server, look=True)
+    assert found.best is not None
+    assert found.best.wheel.label == "null"
+    assert not found.is_as_uv
+    assert found.command is None
+
+
+def test_there_is_none_for_a_plain_wheel(server: PageServer, tmp_path: Path) -> None:
+    serve_variants(server, tmp_path, {"arm": SEVEN["arm"]})
+    found = explained(server)
+    assert labels(found) == [None]
+    assert (found.is_as_uv, found.command) == (True, None)
