@@ -33,6 +33,7 @@ WITHOUT_A_WHEEL = [
 WITH_NOTHING_TO_DO = {
     "explain nothing": 0,
     "environment": 0,
+    "show nothing": 2,
     "search": 0,
     "search nothing": 0,
     "update": 2,
@@ -129,6 +130,7 @@ def test_a_wheel_is_chosen_installed_and_tried(run: Run, server: PageServer, tmp
         f"/wheels/{wheel.name}": in_pieces(wheel.read_bytes()),
     }
     subprocess.run([sys.executable, "-m", "uv", "venv", "--quiet", "--clear", "--seed", tmp_path / ".venv"], check=True)
+    assert run("show", wheel).stdout.startswith("demo 0.1")
     assert wheel.name in run("resolve", "demo", *TARGET, "--no-look").stdout
     run("install", "demo")
     assert "demo  0.1" in run("list", "demo").stdout

@@ -42,8 +42,10 @@ class Sbom:
     member: str
     """Its path in the wheel."""
     form: str
-    """``CycloneDX 1.6``, ``SPDX-2.3``; what is wrong with one that cannot be read."""
+    """``CycloneDX 1.6``, ``SPDX-2.3``; empty for one that cannot be read."""
     components: tuple[SbomComponent, ...] = ()
+    fault: str | None = None
+    """Why it cannot be read."""
 
     @property
     def contained(self) -> tuple[SbomComponent, ...]:
@@ -75,7 +77,7 @@ def sboms_in(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Sbom]:
         try:
             yield read_sbom(name, read_member(archive, name, MAX_SBOM))
         except UnreadableError as error:
-            yield Sbom(member=name, form=f"cannot be read: {error}")
+            yield Sbom(member=name, form="", fault=str(error))
 
 
 def read_sbom(member: str, content: bytes) -> Sbom:

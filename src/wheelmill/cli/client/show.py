@@ -138,6 +138,8 @@ def _source_line(source: SourceFacts) -> str:
 
 
 def _sbom_line(sbom: Sbom) -> str:
+    if sbom.fault:
+        return f"{sbom.member} cannot be read: {sbom.fault}"
     contained = [f"{each.name} {each.version or ''}".strip() for each in sbom.contained]
     took_part = len(sbom.components) - len(contained)
     return (

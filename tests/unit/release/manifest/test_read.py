@@ -200,6 +200,15 @@ def test_what_a_wheelmill_of_the_same_schema_adds_is_passed_over(plain: Any) -> 
     assert manifest_from(json.dumps(plain).encode(), source="here").wheels[0].filename == NAME
 
 
+def test_a_manifest_from_before_there_were_these_keys_is_read(plain: Any) -> None:
+    (wheel,) = plain["wheels"]
+    del wheel["external"], wheel["certificate"]["provenance"]["driver"], wheel["certificate"]["provenance"]["source"]
+    (read,) = manifest_from(json.dumps(plain).encode(), source="here").wheels
+    assert read.external is None
+    assert read.certificate.provenance is not None
+    assert (read.certificate.provenance.driver, read.certificate.provenance.source) == (None, None)
+
+
 def test_every_manifest_that_is_none_is_left_out_with_a_warning(released: DirectoryStore) -> None:
     (manifest,) = manifests_in(released)
     for tag in ("v2026-11-22", "v2026-11-23"):
