@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -11,14 +12,18 @@ from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.build.inside import source_facts
+from wheelmill.build.inside import facts_of, source_facts
 from wheelmill.build.provenance import Provenance
 from wheelmill.build.source import copy_folder, sha256_of_tree
 from wheelmill.config.model import LockedSdist
+from wheelmill.errors import UnreadableError
 from wheelmill.names import Platform, PythonVersion, Sha256
 from wheelmill.plan.targets import BuildTarget, Cell
 from wheelmill.system.files import sha256_of
 from wheelmill.system.folders import temporary_folder
+from wheelmill.wheel.archive import open_archive, read_member
+from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, read_build_facts
+from wheelmill.wheel.metadata import dist_info_of
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import tag_places
 
@@ -70,6 +75,35 @@ def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
         pins = [each.specifier for each in locked if canonicalize_name(each.name) == canonicalize_name(project)]
         if pins and not any(_is_in(pin, version) for pin in pins):
             yield f"version of {project} in the build, which packages.lock pins"
+
+
+def tells_otherwise(wheel: Path, target: BuildTarget, provenance: Provenance) -> bool:
+    """Whether a wheel tells something else of its build than was planned and is said beside it.
+
+    Compilers say who they are in its machine code, which anybody can read again. A wheel of earlier versions of ours
+    tells nothing.
+
+    Args:
+        wheel: the wheel, whose bytes were examined.
+        target: what was planned.
+        provenance: what is said of its build, which was compared with the plan.
+    """
+    try:
+        with wheel.open("rb") as file, open_archive(file) as archive:
+            member = f"{dist_info_of(archive)}/{BUILD_FACTS}"
+            if member not in archive.namelist():
+                return False
+            told = read_build_facts(read_member(archive, member, MAX_BUILD_FACTS))
+    except UnreadableError:
+        return True
+    wanted = facts_of(
+        target,
+        source_sha256=provenance.source_sha256,
+        toolkit=provenance.toolkit,
+        packages=dict(pinned.split("==", 1) for pinned in provenance.build_environment if "==" in pinned),
+        images=provenance.images,
+    )
+    return told != replace(wanted, compilers=told.compilers, wheelmill=told.wheelmill)
 
 
 def _is_in(versions: SpecifierSet, version: str) -> bool:

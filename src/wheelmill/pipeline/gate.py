@@ -16,7 +16,7 @@ from pathlib import Path
 from wheelmill.build.provenance import Provenance
 from wheelmill.errors import IntegrityError, ReleaseError
 from wheelmill.names import Platform, Sha256
-from wheelmill.pipeline.as_planned import differences, is_named_for, is_wheel_of
+from wheelmill.pipeline.as_planned import differences, is_named_for, is_wheel_of, tells_otherwise
 from wheelmill.plan.targets import BuildTarget
 from wheelmill.release.store import RefusedWheel
 from wheelmill.smoke.examine import examine_bytes
@@ -25,6 +25,7 @@ from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.record_files import read_record
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import Attested
+from wheelmill.wheel.build_facts import BUILD_FACTS
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.reserved import reservation
@@ -111,10 +112,12 @@ class Gate:
         tested = tested_wheel_at(path)
         if tested is None:
             raise ReleaseError(f"was not tested: run 'wheelmill smoke {path}' first")
-        self._compare(path.name, tested.certificate.provenance)
+        target = self._compare(path.name, tested.certificate.provenance)
         _, verdict = examine_bytes(tested.file, tested.certificate.provenance, max_size=self.max_size)
         if verdict.evidence is None or not verdict.ok:
             raise ReleaseError(str(verdict).removeprefix(f"{path.name} "))
+        if target and tested.certificate.provenance and tells_otherwise(path, target, tested.certificate.provenance):
+            raise ReleaseError(f"was not built as planned: {BUILD_FACTS} in it says something else")
         findings = tuple(dict.fromkeys((*verdict.findings, *tested.certificate.findings)))
         certificate = replace(tested.certificate, evidence=verdict.evidence, sizes=verdict.sizes)
         tested = replace(tested, certificate=replace(certificate, findings=findings))
@@ -135,8 +138,11 @@ class Gate:
             raise ReleaseError(f"cannot be released: {self.attested.signer} does not attest {', '.join(missing)}")
         return tuple(dict.fromkeys(self.attested.files[subject] for subject in subjects))
 
-    def _compare(self, filename: str, provenance: Provenance | None) -> None:
+    def _compare(self, filename: str, provenance: Provenance | None) -> BuildTarget | None:
         """Compare what a wheel is called and said to be with the plan, or with each other where there is none.
+
+        Returns:
+            What was planned; None where there is no plan.
 
         Raises:
             ReleaseError: they differ.
@@ -154,7 +160,7 @@ class Gate:
                 raise ReleaseError(
                     f"is no wheel of {provenance.cell.id}, which it was built for as its certificate says"
                 )
-            return
+            return None
         target = next((target for target in self.targets if is_wheel_of(name, target)), None)
         if target is None or name.filename != filename:  # one wheel must not have two spellings of its name
             raise ReleaseError("is not in the plan")
@@ -162,6 +168,7 @@ class Gate:
             raise ReleaseError("has a certificate that does not say how it was built")
         if wrong := ", ".join(differences(target, provenance)):
             raise ReleaseError(f"was not built as planned: its certificate has another {wrong}")
+        return target
 
 
 def delivered_in(directory: Path, suffix: str) -> list[Path]:

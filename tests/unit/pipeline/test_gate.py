@@ -10,6 +10,7 @@ import pytest
 from tests.unit.build.conftest import MACHINE, PROVENANCE, TARGET, compile_shared_object
 from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
+from wheelmill.build.inside import facts_of
 from wheelmill.config.model import LockedRequirement, LockedSdist, RequiresDist, SystemPackages
 from wheelmill.names import Architecture, Platform, PythonVersion, Sha256
 from wheelmill.pipeline.gate import Gate, GpuTrials, subjects_of
@@ -25,7 +26,7 @@ from wheelmill.smoke.verdict import (
 )
 from wheelmill.system.record_files import write_record
 from wheelmill.wheel.attestation import Attested, Signer
-from wheelmill.wheel.build_facts import SourceFacts
+from wheelmill.wheel.build_facts import AppliedPatch, SourceFacts, build_facts_bytes
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.sizes import Sizes
 
@@ -121,6 +122,43 @@ def test_a_rebuilt_wheel_keeps_its_place_in_the_plan(deliver: Deliver) -> None:
 )
 def test_a_wheel_that_nobody_planned_is_refused(deliver: Deliver, name: str) -> None:
     assert reason_for(deliver(name)) == "is not in the plan"
+
+
+@pytest.mark.parametrize(
+    ("told", "refused"),
+    [
+        ({}, False),
+        ({"compilers": ("GCC: (Debian) 12",), "wheelmill": "0.0.1"}, False),
+        ({"source": SourceFacts(kind="commit", sha256=PROMISED.source_sha256, commit="a" * 40)}, True),
+        ({"variables": {}}, True),
+        ({"patches": (AppliedPatch(file="mend.patch", sha256=Sha256("2" * 64)),)}, True),
+        ({"licence": "MIT"}, True),
+        ({"build_requirements": ()}, True),
+    ],
+)
+def test_what_a_wheel_tells_of_its_build_is_what_was_planned(
+    deliver: Deliver,
+    told: dict[str, Any],
+    refused: bool,  # noqa: FBT001 - a row of the table
+) -> None:
+    facts = facts_of(
+        TARGET,
+        source_sha256=PROMISED.source_sha256,
+        toolkit=PROMISED.toolkit,
+        packages={"torch": "2.11.0"},
+        images=(),
+    )
+    content = build_facts_bytes(replace(facts, **told))
+    wheel = deliver(files={"demo-1.0+cu130torch2.11.dist-info/wheelmill-build.json": content})
+    admitted, refusals = Gate(targets=(TARGET,)).admit([wheel])
+    assert (len(admitted), len(refusals)) == ((0, 1) if refused else (1, 0))
+    for refusal in refusals:
+        assert refusal.reason == "was not built as planned: wheelmill-build.json in it says something else"
+
+
+def test_what_nobody_can_read_of_its_build_is_refused(deliver: Deliver) -> None:
+    wheel = deliver(files={"demo-1.0+cu130torch2.11.dist-info/wheelmill-build.json": b"{}"})
+    assert reason_for(wheel).startswith("was not built as planned: wheelmill-build.json")
 
 
 def test_a_fake_torch_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
