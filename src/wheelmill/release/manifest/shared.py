@@ -12,6 +12,7 @@ from wheelmill.release.manifest.listed import (
     ListedCertificate,
     ListedProvenance,
     ListedRelease,
+    ListedSizes,
     ListedWheel,
 )
 
@@ -29,6 +30,7 @@ class Shared:
 
     def __init__(self) -> None:
         self._one_of: Final = _First()
+        self._gpu_code: Final[dict[tuple[tuple[str, int], ...], dict[str, int]]] = {}
 
     def release(self, release: ListedRelease) -> ListedRelease:
         """The same release, whose bytes and parts can be dropped."""
@@ -61,8 +63,13 @@ class Shared:
             clean_rooms=self._one_of[certificate.clean_rooms],
             provenance=self._provenance(made, sha256) if made else None,
             findings=self._one_of[certificate.findings],
-            sizes=certificate.sizes,
+            sizes=self._sizes(certificate.sizes) if certificate.sizes else None,
         )
+
+    def _sizes(self, sizes: ListedSizes) -> ListedSizes:
+        """GPU code is as large for every Python."""
+        same = self._gpu_code.setdefault(tuple(sizes.gpu_code.items()), sizes.gpu_code)
+        return replace(sizes, gpu_code=same)
 
     def _provenance(self, made: ListedProvenance, sha256: Sha256) -> ListedProvenance:
         one = self._one_of

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import ReleaseTag
 from wheelmill.release.manifest import ListedRelease, listed_of
+from wheelmill.release.manifest.listed import ListedSizes
 from wheelmill.release.manifest.record import entry_of, manifest_of
 from wheelmill.release.manifest.shared import Shared
 
@@ -33,3 +36,22 @@ def test_equal_parts_of_two_releases_are_one_object(tmp_path: Path) -> None:
     assert one.certificate.provenance is not None
     assert other.certificate.provenance is not None
     assert one.certificate.provenance.architectures is other.certificate.provenance.architectures
+
+
+def test_gpu_code_that_is_as_large_for_every_python_is_one_object(tmp_path: Path) -> None:
+    release = released(tmp_path)
+    sized = tuple(
+        replace(wheel, certificate=replace(wheel.certificate, sizes=sizes_with(host)))
+        for host, wheel in enumerate(release.wheels)
+    )
+    release = replace(release, wheels=sized)
+    shared = Shared().release(release)
+    assert shared == release
+    first, second = (wheel.certificate.sizes for wheel in shared.wheels)
+    assert first
+    assert second
+    assert first.gpu_code is second.gpu_code
+
+
+def sizes_with(host_code: int) -> ListedSizes:
+    return ListedSizes(gpu_code={"sm_90": 1000}, host_code=host_code, debug=0, other=0)
