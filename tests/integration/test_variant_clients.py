@@ -214,3 +214,21 @@ def test_a_store_of_variants_of_other_wheels_is_refused(python: Command, folder:
     assert "it is no variant of demo-1.0" in said
     assert "its label is not that of the GPU code in it" in said
     assert not (tmp_path / "site").exists()
+
+
+def test_a_version_whose_cudas_require_different_things_has_no_variants(
+    python: Command, folder: Path, tmp_path: Path
+) -> None:
+    """uv would read what one of them requires for all."""
+    for name in ("releases", "variants"):
+        shutil.copytree(folder / name, tmp_path / name)
+    for path in tmp_path.glob("*/*/manifest.json"):
+        manifest = json.loads(path.read_bytes())
+        for wheel in manifest["wheels"]:
+            if wheel["filename"].startswith("split-") and "cu130" in wheel["filename"]:
+                wheel["requires_dist"] = ["of-cuda-13"]
+        path.write_text(json.dumps(manifest))
+    said = build(python, tmp_path, "site", "--variants", f"dir:{tmp_path / 'variants'}=../variants")
+    assert "warning: split 1.0 has no variants: split-1.0-" in said
+    assert not (tmp_path / "site" / "variants").joinpath("split").exists()
+    assert (tmp_path / "site" / "torch2.11" / "variants" / "simple" / "demo" / "index.html").exists()

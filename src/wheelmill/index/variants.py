@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, groupby
 from operator import attrgetter
+from typing import Final
 from urllib.parse import quote
 
 from packaging.version import Version
@@ -29,7 +30,8 @@ from wheelmill.wheel.variant import variant_name
 from wheelmill.wheel.variant_metadata import variant_metadata_bytes
 from wheelmill.wheel.variant_name import VariantWheelName, variants_filename
 
-FOLDER = "variants"
+FOLDER: Final = "variants"
+"""Of the trees, and of the lists of variants."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +49,12 @@ def variant_files(
     *,
     folders: Folders,
     absent: Mapping[ReleaseTag, Container[str]],
+    warn: Callable[[str], None],
 ) -> tuple[VariantFile, ...]:
     """Find the variant wheels of wheels that an index lists; they are yanked with them.
+
+    Variants of a version share what they require, too: uv reads one METADATA for all. One where a CUDA needs what
+    another does not has none.
 
     Args:
         manifests: of the releases of variant wheels.
@@ -56,9 +62,10 @@ def variant_files(
         plain: what the index lists.
         folders: where wheels are that lie elsewhere.
         absent: the names of files that a manifest names and its release lacks, by the release's tag.
+        warn: told of versions that have none.
 
     Raises:
-        SiteError: with every one that is not what it says, and every two that contradict each other.
+        SiteError: with every one that is not what it says.
     """
     listed = {file.sha256: file for file in chain.from_iterable(plain.files.values())}
     found: dict[str, VariantFile] = {}
@@ -83,11 +90,23 @@ def variant_files(
                 ):
                     wrong = [*wrong, "another release has it with other bytes"]
             faults += [f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong]
-    files = sorted(found.values(), key=lambda each: (each.file.project, each.file.filename))
-    faults += contradictions([each.file for each in files])
     if faults:
         raise SiteError("\n".join(faults), hint="publish the variant wheels again in another store")
-    return tuple(files)
+    files = sorted(found.values(), key=lambda each: (each.file.project, each.file.name.version, each.file.filename))
+    return tuple(chain.from_iterable(_agreeing(wheels, warn) for _, wheels in groupby(files, key=_project_and_version)))
+
+
+def _project_and_version(wheel: VariantFile) -> tuple[ProjectName, Version]:
+    return wheel.file.project, wheel.file.name.version
+
+
+def _agreeing(wheels: Iterable[VariantFile], warn: Callable[[str], None]) -> Sequence[VariantFile]:
+    """The wheels of a version, or none."""
+    of_version = [*wheels]
+    if differing := next(contradictions([each.file for each in of_version]), None):
+        warn(f"{of_version[0].file.project} {of_version[0].file.name.version} has no variants: {differing}")
+        return ()
+    return of_version
 
 
 def _variant_of(entry: ListedWheel, plain: IndexFile) -> Variant:
@@ -125,13 +144,11 @@ def _file_of(entry: ListedWheel, manifest: ListedRelease, url: str, plain: Index
 
 def pages_of_variants(files: Sequence[VariantFile], plain: Site) -> Iterator[Page]:
     """Render the trees of variant wheels, and the list of variants of every version; nothing where there are none."""
-    of_version: dict[tuple[ProjectName, Version], list[VariantFile]] = defaultdict(list)
-    for each in files:
-        of_version[each.file.project, each.file.name.version].append(each)
     torches = {torch for each in plain.torches.values() for torch in each}
     versions: dict[ProjectName, list[VersionFiles]] = defaultdict(list)
     trees: dict[str, dict[ProjectName, list[VersionFiles]]] = defaultdict(lambda: defaultdict(list))
-    for (project, _), wheels in of_version.items():
+    for (project, _), of_version in groupby(files, key=_project_and_version):
+        wheels = [*of_version]
         content, listed = _list_of(wheels)
         yield f"{FOLDER}/{project}/{listed.filename}", [content]
         version = VersionFiles((listed, *map(attrgetter("file"), wheels)))

@@ -172,6 +172,7 @@ def _variants_in(
         site,
         folders={} if store.folder_of(Sha256("")) is None else _folders_in(store, place.base_url, manifests),
         absent=absent_files(store, {each.tag: each for each in manifests}) if store.lists_at_once else {},
+        warn=warn,
     )
 
 

@@ -13,7 +13,7 @@ from packaging.version import Version
 from wheelmill.errors import IntegrityError, ReleaseError, SmokeError, UnreadableError
 from wheelmill.names import Architecture, CudaVersion, ProjectName, ReleaseTag
 from wheelmill.release.ledger.releases import every_manifest, published
-from wheelmill.release.manifest import ListedWheel
+from wheelmill.release.manifest import ListedWheel, faults_of_wheel
 from wheelmill.release.publish import publish_each
 from wheelmill.release.store import Publication, RefusedWheel, Store
 from wheelmill.smoke.examine import examine_bytes
@@ -21,6 +21,7 @@ from wheelmill.smoke.verdict import Certificate, Evidence, TestedWheel
 from wheelmill.system.folders import temporary_folder
 from wheelmill.system.progress import Progress
 from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant
+from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.variant import make_variant, variant_name
 
@@ -87,8 +88,12 @@ def _plain_wheels(store: Store, projects: Collection[ProjectName], warn: Callabl
     for manifest in manifests:
         for entry in manifest.wheels:
             name = WheelName.parse(entry.filename)
-            label = name.label
-            if name.project in projects and label and not (label.torch and label.torch.is_candidate):
+            label = Label.parse(name.version.local or "")
+            if name.project not in projects or label is None or (label.torch and label.torch.is_candidate):
+                continue
+            if faults := faults_of_wheel(entry, name):
+                warn(f"{manifest.tag}/{entry.filename}: {'; '.join(faults)}")
+            else:
                 yield _Plain(tag=manifest.tag, entry=entry, name=name, cuda=label.cuda)
 
 

@@ -20,6 +20,7 @@ from wheelmill.names import Sha256
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import check_archive, open_archive, pack, read_member, unpack
 from wheelmill.wheel.cuda_variant import Variant, metadata_of
+from wheelmill.wheel.label import Label
 from wheelmill.wheel.limits import MAX_METADATA
 from wheelmill.wheel.metadata import dist_info_of
 from wheelmill.wheel.name import WheelFile, WheelName
@@ -44,9 +45,10 @@ def variant_name(plain: WheelName, label: VariantLabel) -> VariantWheelName:
     Raises:
         UnreadableError: its version has no label of ours.
     """
-    if plain.label is None:
+    own = Label.parse(plain.version.local or "")
+    if own is None:
         raise UnreadableError(f"{plain.filename} has no label that says its CUDA")
-    return VariantWheelName(plain=replace(plain, version=plain.label.without_cuda(plain.version)), label=label)
+    return VariantWheelName(plain=replace(plain, version=own.without_cuda(plain.version)), label=label)
 
 
 def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:

@@ -70,7 +70,7 @@ def test_the_oldest_cuda_is_the_null_variant_of_its_version_too(tmp_path: Path) 
 
 
 def test_the_newest_build_is_taken_and_candidates_and_foreign_labels_are_not(tmp_path: Path) -> None:
-    names = ("1.0+cu130", "1.0+cu130-2", "1.0+cu130-10", "1.0", "1.0+cu12", "1.0+cu130torch2.16rc1")
+    names = ("1.0+cu130", "1.0+cu130-2", "1.0+cu130-10", "1.0", "1.0+cu12", "1.0+cu.13.0", "1.0+cu130torch2.16rc1")
     found, _, _ = made(tmp_path, *(wheel(tmp_path, name) for name in names))
     assert found == ["demo-1.0-10 cu130", "demo-1.0-10 null"]
 
@@ -124,3 +124,12 @@ def test_github_keeps_them_like_other_wheels(tmp_path: Path) -> None:
         names = variants.assets()[release.tag]
     assert len(release.wheels) == 2
     assert all(name in names for each in release.wheels for name in (each.filename, f"{each.filename}.metadata"))
+
+
+def test_a_manifest_that_says_what_cannot_be_is_told(tmp_path: Path) -> None:
+    publish(DirectoryStore(directory=tmp_path / "releases"), [wheel(tmp_path, "1.0+cu130", "sm_90")], now=NOW)
+    (manifest,) = tmp_path.glob("releases/*/manifest.json")
+    manifest.write_text(manifest.read_text().replace('"sm_90"', '"sm_x"'))
+    found, _, said = made(tmp_path)
+    assert found == []
+    assert f"demo-1.0+cu130-{TAGS}.whl: certificate.evidence.sass" in said[-1]
