@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-from wheelmill.errors import UnreadableError
 from wheelmill.web.pages import MAX_DIGITS, Fault, Form, Link, Page, absolute, last_part, shown
 
 _SMALL: Final = 8 << 10
 """Bytes of a page that takes 0.1 s and 200 MB at most, whatever is in it."""
-_SECONDS: Final = 10
-"""Of CPU time, for a larger one. A list of 30,000 wheels takes a fiftieth."""
-_MEMORY: Final = 1 << 30
-"""Bytes, for it. The same list takes an eighth."""
 
 
 def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
@@ -36,20 +31,9 @@ def read_html(content: bytes, address: str, *, texts: bool = False) -> Page:
     """
     if len(content) <= _SMALL:
         return parse_html(content, address, texts=texts)
-    from wheelmill.system.apart import Limits, call_apart  # noqa: PLC0415 - not for pages that were kept
+    from wheelmill.web.pages_apart import read_apart  # noqa: PLC0415 - not for pages that were kept
 
-    limits = Limits(seconds=_SECONDS, memory=_MEMORY)
-    (read,) = call_apart([partial(_parts_of_page, content, address, texts=texts)], limits)
-    if isinstance(read, UnreadableError):
-        raise UnreadableError(f"the page {read}")
-    links = [Link(*link) for link in read.pop("links")]
-    return Page(form=Form.HTML, links=links, faults=[Fault(**fault) for fault in read.pop("faults")], **read)
-
-
-def _parts_of_page(content: bytes, address: str, *, texts: bool) -> dict[str, Any]:
-    """Parse a page; returns its fields as JSON knows them, but for the form."""
-    page = vars(parse_html(content, address, texts=texts))
-    return {name: value for name, value in page.items() if name != "form"} | {"faults": [*map(vars, page["faults"])]}
+    return read_apart(partial(parse_html, texts=texts), content, address)
 
 
 def parse_html(content: bytes, address: str, *, texts: bool = False) -> Page:

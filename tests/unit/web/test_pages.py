@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from tests.broken_indexes import GROWING, HANGING
 from wheelmill.errors import UnreadableError
-from wheelmill.web import html_pages
+from wheelmill.system.apart import Limits
+from wheelmill.web import pages_apart
 from wheelmill.web.html_pages import parse_html, read_html
 from wheelmill.web.json_pages import read_project_detail, read_project_list, read_releases, read_tree
 from wheelmill.web.pages import Link, Page, absolute, with_sound_links
+from wheelmill.web.pages_apart import read_apart
 
 ADDRESS = "https://index.test/simple/demo/"
 WHEEL = "demo-1.0+cu128-py3-none-any.whl"
@@ -221,13 +223,21 @@ def test_a_page_that_is_not_small_is_read_apart_and_says_the_same() -> None:
     assert read_html(content, ADDRESS, texts=True) == parse_html(content, ADDRESS, texts=True)
 
 
+def test_a_page_in_json_that_is_read_apart_says_the_same_and_what_is_wrong_with_it() -> None:
+    more = {"versions": ["1.0"], "project-status": {"status": "archived"}}
+    page = {"meta": {"api-version": "1.4"}, "name": "demo", "files": [FILE, FILE | {"size": "x"}]} | more
+    content = json.dumps(page).encode()
+    assert read_apart(read_project_detail, content, ADDRESS) == read_project_detail(content, ADDRESS)
+    with pytest.raises(UnreadableError, match="expected a JSON object with a list of files"):
+        read_apart(read_project_detail, b"[]", ADDRESS)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [(HANGING, "the page takes more than 1 s of CPU time"), (GROWING, "the page takes more than 512 MiB of memory")],
 )
 def test_a_page_costs_no_more_than_its_limits(content: bytes, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_pages, "_SECONDS", 1)
-    monkeypatch.setattr(html_pages, "_MEMORY", 512 << 20)
+    monkeypatch.setattr(pages_apart, "LIMITS", Limits(seconds=1, memory=512 << 20))
     with pytest.raises(UnreadableError, match=message):
         read_html(content, ADDRESS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from wheelmill.client.sources.links import SUFFIX, LinkGroup, group_links
 from wheelmill.client.sources.plain_html import sort_plain_links
@@ -12,7 +13,11 @@ from wheelmill.errors import UnreadableError
 from wheelmill.web.html_pages import read_html
 from wheelmill.web.json_pages import read_project_detail, read_releases, read_tree
 from wheelmill.web.pages import HTML_TYPES, JSON_TYPE, Fault, Form, Link, Page, with_sound_links
+from wheelmill.web.pages_apart import read_apart
 from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
+
+_SMALL: Final = 2 << 20
+"""Bytes of a page in JSON that takes 2 s and 300 MB at most: that many if each entry is wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +59,8 @@ def read_page(content: bytes, content_type: str, address: str) -> Page:
     elif content_type in (JSON_TYPE, "application/json"):
         read_list = read_tree if "/api/models/" in address else read_releases
         try:
-            page = (read_list if content.lstrip().startswith(b"[") else read_project_detail)(content, address)
+            read = read_list if content.lstrip().startswith(b"[") else read_project_detail
+            page = read(content, address) if len(content) <= _SMALL else read_apart(read, content, address)
         except UnreadableError as error:
             raise UnreadableError(f"expected JSON of PEP 691, or a host's list of files: {error}") from None
     else:
