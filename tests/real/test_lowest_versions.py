@@ -20,7 +20,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     install = [find_uv_bin(), "pip", "install", "--quiet", "--python", str(folder)]
     subprocess.run([find_uv_bin(), "venv", "--quiet", "--clear", folder], check=True)
     subprocess.run([*install, "--resolution", "lowest-direct", f"{ROOT}[factory,s3]"], check=True)
-    subprocess.run([*install, "flask-cors", "hypothesis", "jsonschema", "moto[s3]", "pytest"], check=True)
+    listing = [find_uv_bin(), "pip", "freeze", "--python", str(folder)]
+    frozen = subprocess.run(listing, check=True, capture_output=True, text=True).stdout.splitlines()
+    (lowest := folder / "lowest.txt").write_text("\n".join(line for line in frozen if " @ " not in line))
+    tools = ("flask-cors", "hypothesis", "jsonschema", "moto[s3]", "pytest")  # which would bring newer ones
+    subprocess.run([*install, "--constraint", lowest, *tools], check=True)
     return folder
 
 
