@@ -20,7 +20,7 @@ from wheelmill.wheel.variant_name import NULL, is_label
 VARIANT_FILE: Final = "variant.json"
 """Its name in ``.dist-info``."""
 SCHEMA: Final = "https://variants-schema.wheelnext.dev/peps/850/v0.2.0.json"
-"""The draft that our variant wheels follow, and which uv 0.13.9 reads."""
+"""The draft that our variant wheels follow, and which uv 0.13.8 reads without a warning."""
 KNOWN_SCHEMAS: Final = frozenset(
     {
         SCHEMA,
