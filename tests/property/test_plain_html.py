@@ -45,7 +45,10 @@ files = st.builds(
     st.sampled_from(["1.0", "1!2.0rc1", "2.0.post1", ""]),
     st.sampled_from(["", "+cu128torch2.8", "+CU12_8", "+a+b", "+cu132torch2.13gite2743ab", "+"]),
     st.sampled_from(
-        ["cp312-cp312-linux_x86_64", "1-py3-none-any", "2-cp39-abi3-win_amd64.any", "py3-none", "py3--any"]
+        [
+            *("cp312-cp312-linux_x86_64", "1-py3-none-any", "2-cp39-abi3-win_amd64.any", "py3-none", "py3--any"),
+            *("py3-none-any-cu130", "1-py3-none-any-null", "py3-none-any-Label", "1-2-py3-none-any"),
+        ]
     ),
 )
 encodings = st.sampled_from(
@@ -71,7 +74,7 @@ plain_links = st.builds(
     ),
     st.sampled_from(["demo", "demo_x"]),
     st.sampled_from(["", "+cu128torch2.8", "+CU12_8", "+cu132torch2.13gite2743ab"]),
-    st.sampled_from(["cp312-cp312-linux_x86_64", "1-py3-none-any", "cp39-abi3-win_amd64"]),
+    st.sampled_from(["cp312-cp312-linux_x86_64", "1-py3-none-any", "cp39-abi3-win_amd64", "py3-none-any-cu130"]),
     st.sampled_from(["+", "%2B", "%2b"]),
     st.sampled_from(['"', f'{HASH}"', '" data-yanked="old"', '" data-requires-python="&gt;=3.9" data-size="12"']),
 )
@@ -84,7 +87,13 @@ odd_links = st.builds(
     files, files, st.sampled_from(["a", "A", "a\n", "area", "a b"]), st.sampled_from(['"', "'", ""]), attributes,
 )  # fmt: skip
 pieces = st.sampled_from(PIECES.split()) | st.sampled_from(
-    ["\0", "\n", " ", '<p class="', "<!-- 1 -->", '<a href="../">up</a>']
+    [
+        *("\0", "\n", " ", '<p class="', "<!-- 1 -->", '<a href="../">up</a>'),
+        *(
+            f'<a href="{folder}demo-1.0-variants.json">demo-1.0-variants.json</a>'
+            for folder in ("", "https://f.example/")
+        ),
+    ]
 )
 runs = st.lists(plain_links | plain_links | st.sampled_from(HARMLESS.splitlines()), max_size=6).map("".join)
 pages = st.tuples(runs, st.just("") | near_links | odd_links | pieces, runs, st.just("") | pieces).map("".join)
@@ -97,7 +106,12 @@ def kept(groups: Mapping[LinkGroup, Sequence[Link] | bytes]) -> list[tuple[LinkG
         page = cache.page(ADDRESS)
         assert page
         projects = {group.project for group in groups}
-        found = [each for project in projects for each in cache.groups(page.id, project)]
+        found = [
+            each
+            for project in projects
+            for variants in (False, True)
+            for each in cache.groups(page.id, project, variants=variants)
+        ]
         return [(group, list(cache.links(number))) for number, group in sorted(found, key=lambda each: each[0])]
 
 

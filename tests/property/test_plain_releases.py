@@ -39,7 +39,16 @@ def release(*assets: object, **more: object) -> dict[str, object]:
 
 
 VALUES: dict[str, list[object]] = {
-    "name": ["demo-1.0-py3-none-any.whl.metadata", "demo.tar.gz", "é.whl", "../x.whl", 7, "", FILE],
+    "name": [
+        "demo-1.0-py3-none-any.whl.metadata",
+        "demo.tar.gz",
+        "é.whl",
+        "../x.whl",
+        7,
+        "",
+        FILE,
+        "demo-1-variants.json",
+    ],
     "size": [None, 0, 10**18, 10**30, 1.0, -1, "7", True],
     "digest": [None, "sha256:12", "sha512:12", "sha256:" + "G" * 64, 7],
     "updated_at": [None, "", "<now>", 7],
@@ -52,7 +61,7 @@ odd_values = st.one_of(*(st.tuples(st.just(key), st.sampled_from(values)) for ke
 assets = st.builds(
     lambda version, label, odd: asset(f"demo-{version}{label}-cp312-cp312-linux_x86_64.whl", **dict(odd)),
     st.integers(0, 3),
-    st.sampled_from(["", "+cu128torch2.8", "+cu130"]),
+    st.sampled_from(["", "+cu128torch2.8", "+cu130", "-1"]),
     st.lists(odd_values, max_size=1) | st.just([]) | st.just([]),
 )
 releases = st.builds(
