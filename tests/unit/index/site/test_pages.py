@@ -195,7 +195,8 @@ def test_the_index_of_wheels_without_a_label_is_said_to_have_all_wheels(release:
     labelled, unlabelled = (pages[f"packages/{name}/index.html"].decode() for name in ("demo", "unlabelled"))
     assert "for CUDA 13.0 and torch 2.11" in labelled
     assert "of all wheels<noscript>" in unlabelled
-    assert "have indexes of their own" in labelled
+    assert "have indexes of their own, which their pages name. For uv, write" in labelled
+    assert "</noscript>. For uv, write" in unlabelled
     assert "have indexes of their own" not in unlabelled
 
 
