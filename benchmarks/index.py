@@ -21,18 +21,12 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
+SCRIPTS: Final = Path(sys.executable).parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.releases import PER_RELEASE, Release, releases_of, ten_more, wheels, write_release  # noqa: E402 - above
 
 BASE_URL: Final = "https://example.org/releases/download"
-UNLIMITED: Final = """
-import runpy
-from wheelmill.index import write
-write.MAX_BYTES = 1 << 40
-runpy.run_module("wheelmill", run_name="__main__", alter_sys=True)
-"""
-"""A command of ours that also writes a site that GitHub Pages would not publish."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,35 +75,51 @@ def measure(argv: list[str | Path], site: Path) -> Figures:
     )
 
 
-def compare(count: int, folder: Path) -> dict[str, object]:
-    """Run both over the same wheels, and again when there are ten more."""
+def release(count: int, folder: Path) -> int:
+    """Release about that many wheels; returns how many releases there are."""
     made = wheels(count)
     add(releases_of(made), folder)
     (folder / "config").mkdir()
-    scripts = Path(sys.executable).parent
-    store = ("--store", f"dir:{folder / 'releases'}")
-    subprocess.run([scripts / "wheelmill", "release", "ledger", "--rebuild", *store], check=True, capture_output=True)
-    ours: list[str | Path] = [
-        *(sys.executable, "-c", UNLIMITED, "index", "build", *store),
+    store = f"dir:{folder / 'releases'}"
+    command: list[str | Path] = [SCRIPTS / "wheelmill", "release", "ledger", "--rebuild", "--store", store]
+    subprocess.run(command, check=True, capture_output=True)
+    return -(-len(made) // PER_RELEASE)
+
+
+def build(folder: Path) -> Figures:
+    """Write our site of what is released."""
+    argv: list[str | Path] = [
+        *(SCRIPTS / "wheelmill", "index", "build", "--store", f"dir:{folder / 'releases'}"),
         *("--output", folder / "site", "--base-url", BASE_URL, "--config", folder / "config"),
     ]
-    theirs: list[str | Path] = [
-        *(scripts / "dumb-pypi", "--package-list-json", folder / "packages.json"),
-        *("--packages-url", BASE_URL, "--output-dir", folder / "dumb-pypi"),
+    return measure(argv, folder / "site")
+
+
+def build_by_them(folder: Path, *more: str | Path) -> Figures:
+    """Write dumb-pypi's."""
+    argv: list[str | Path] = [
+        *(SCRIPTS / "dumb-pypi", "--package-list-json", folder / "packages.json"),
+        *("--packages-url", BASE_URL, "--output-dir", folder / "dumb-pypi", *more),
     ]
+    return measure(argv, folder / "dumb-pypi")
+
+
+def compare(count: int, folder: Path) -> dict[str, object]:
+    """Run both over the same wheels, and again when there are ten more."""
+    releases = release(count, folder)
     in_parts = [sys.executable, __file__, "--parts", str(folder / "releases")]
     parts = json.loads(subprocess.run(in_parts, check=True, capture_output=True).stdout)
-    built, built_by_them = measure(ours, folder / "site"), measure(theirs, folder / "dumb-pypi")
-    add(releases_of(ten_more(count), first=-(-len(made) // PER_RELEASE)), folder)
-    more = measure(ours, folder / "site")
-    previous = ("--previous-package-list-json", folder / "dumb-pypi" / "packages.json")
-    more_by_them = measure([*theirs, *previous], folder / "dumb-pypi")
+    manifest_bytes = _manifest_bytes(folder / "releases") // len(wheels(count))
+    ours, theirs = build(folder), build_by_them(folder)
+    add(releases_of(ten_more(count), first=releases), folder)
+    more = build(folder)
+    more_by_them = build_by_them(folder, "--previous-package-list-json", folder / "dumb-pypi" / "packages.json")
     return {
-        "wheels": len(made),
-        "manifest_bytes_a_wheel": _manifest_bytes(folder / "releases") // len(made),
-        "wheelmill": asdict(built),
-        "dumb_pypi": asdict(built_by_them),
-        "ratios": _ratios(built, built_by_them),
+        "wheels": len(wheels(count)),
+        "manifest_bytes_a_wheel": manifest_bytes,
+        "wheelmill": asdict(ours),
+        "dumb_pypi": asdict(theirs),
+        "ratios": _ratios(ours, theirs),
         "parts": parts,
         "ten_more": {
             "wheelmill": asdict(more),
@@ -117,6 +127,18 @@ def compare(count: int, folder: Path) -> dict[str, object]:
             "ratios": _ratios(more, more_by_them),
         },
     }
+
+
+def growth(counts: Iterable[int]) -> dict[str, object]:
+    """What our site of so many wheels takes, by their number, and then with ten more."""
+    figures: dict[str, object] = {}
+    for count in counts:
+        with tempfile.TemporaryDirectory(prefix="wheelmill-benchmark-") as folder:
+            releases = release(count, Path(folder))
+            first = build(Path(folder))
+            add(releases_of(ten_more(count), first=releases), Path(folder))
+            figures[f"{count:,}"] = {**asdict(first), "ten_more": asdict(build(Path(folder)))}
+    return figures
 
 
 def parts_of(releases: Path) -> dict[str, float]:
@@ -169,14 +191,18 @@ def main() -> None:
     """Read the arguments and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wheels", type=int, default=100_000, metavar="N")
+    parser.add_argument("--growth", type=int, nargs="+", metavar="N", help="measure wheelmill alone, for each number")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--parts", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.parts:
         print(json.dumps(parts_of(arguments.parts)))
         return
-    with tempfile.TemporaryDirectory(prefix="wheelmill-benchmark-") as folder:
-        figures = compare(arguments.wheels, Path(folder))
+    if arguments.growth:
+        figures = growth(arguments.growth)
+    else:
+        with tempfile.TemporaryDirectory(prefix="wheelmill-benchmark-") as folder:
+            figures = compare(arguments.wheels, Path(folder))
     if arguments.json:
         print(json.dumps({"schema": "wheelmill.benchmark-index/1", **figures}, indent=2))
         return

@@ -5,6 +5,7 @@ What is not known has no fact, and nothing is said that no certificate holds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,14 +50,15 @@ class Tried:
     @classmethod
     def of(cls, files: Sequence[IndexFile]) -> Self:
         """Count what certificates say."""
-        kept = [file.certificate for file in files if file.certificate]
+        certificates = [file.certificate for file in files if file.certificate]
+        alike = Counter((each.clean_rooms, each.findings) for each in certificates).items()
         return cls(
             wheels=len(files),
-            examined=len(kept),
-            built=sum(each.provenance is not None for each in kept),
-            imported=sum(bool(each.clean_rooms) and all(room.imported for room in each.clean_rooms) for each in kept),
-            ran=sum(any(room.gpus for room in each.clean_rooms) for each in kept),
-            allowed=sum(any(finding.reason for finding in each.findings) for each in kept),
+            examined=len(certificates),
+            built=sum([each.provenance is not None for each in certificates]),
+            imported=sum(count for (rooms, _), count in alike if rooms and all(room.imported for room in rooms)),
+            ran=sum(count for (rooms, _), count in alike if any(room.gpus for room in rooms)),
+            allowed=sum(count for (_, findings), count in alike if any(finding.reason for finding in findings)),
         )
 
     @property
@@ -229,7 +231,7 @@ def _room(room: ListedRoom) -> str:
 
 def release_rows(file: IndexFile) -> str:
     """Where a wheel was published, and who says that they built it."""
-    return _release_rows(href(file.url).rpartition("/")[0], file.uploaded_at, file.release, file.attestation)
+    return _release_rows(file.url.rpartition("/")[0], file.uploaded_at, file.release, file.attestation)
 
 
 @lru_cache(maxsize=4096)
@@ -237,7 +239,7 @@ def _release_rows(folder: str, published: datetime | None, tag: ReleaseTag | Non
     day = in_utc(published)[:_DATE] if published else ""
     facts = []
     if tag:
-        manifest = escape(f"{folder}/{MANIFEST}")
+        manifest = escape(href(f"{folder}/{MANIFEST}"))
         facts.append(("Published", f'{day}, in <a href="{manifest}">release {escape(tag)}</a>'))
     if attestation:
         verify = "<code>gh attestation verify WHEEL --repo OWNER/REPO</code> checks it"

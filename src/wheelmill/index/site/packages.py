@@ -47,12 +47,12 @@ class Wheels:
     @cached_property
     def size(self) -> int:
         """Bytes of all wheels."""
-        return sum(wheel.file.size for group in self.groups for wheel in group.wheels)
+        return sum(group.size for group in self.groups)
 
     @cached_property
     def build_seconds(self) -> float:
         """What all builds took together."""
-        return sum(wheel.build_seconds or 0 for group in self.groups for wheel in group.wheels)
+        return sum(group.build_seconds for group in self.groups)
 
     @cached_property
     def updated_at(self) -> datetime | None:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import Final, Self
 
 from msgspec import Struct
@@ -142,7 +142,17 @@ class WheelGroup:
         made = self.certificate.provenance if self.certificate else None
         return made.torch if made else self.kind.torch
 
-    @property
+    @cached_property
+    def size(self) -> int:
+        """Bytes of all wheels."""
+        return sum([wheel.file.size for wheel in self.wheels])
+
+    @cached_property
+    def build_seconds(self) -> float:
+        """What their builds took together; nothing for those that were built elsewhere."""
+        return sum([wheel.build_seconds or 0 for wheel in self.wheels])
+
+    @cached_property
     def uploaded_at(self) -> datetime | None:
         """When the newest of them was published."""
         return max((wheel.file.uploaded_at for wheel in self.wheels if wheel.file.uploaded_at), default=None)
