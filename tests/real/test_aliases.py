@@ -78,17 +78,22 @@ def with_uv(place: Place, *requirements: str) -> subprocess.CompletedProcess[str
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Wheels of demo for two CUDA and two torch releases; those for CUDA 12 came later."""
+    """Wheels of demo for two CUDA and two torch releases; those for CUDA 12 came later. 1.1 is yanked for CUDA 13."""
     folder = tmp_path_factory.mktemp("served")
     store = DirectoryStore(directory=folder / "releases")
-    for day, cuda in enumerate(("cu130", "cu128")):
+    days = [
+        [("1.0", "cu130", "2.10"), ("1.0", "cu130", "2.11")],
+        [("1.0", "cu128", "2.10"), ("1.0", "cu128", "2.11")],
+        [("1.1", "cu130", "2.11"), ("1.1", "cu128", "2.10")],
+    ]
+    for day, cells in enumerate(days):
         wheels = [
             certified_wheel(
-                folder / "wheels" / f"demo-1.0+{cuda}torch{torch}-{PYTHON}-{PYTHON}-linux_x86_64.whl",
-                content=f"{cuda} {torch}".encode(),
+                folder / "wheels" / f"demo-{version}+{cuda}torch{torch}-{PYTHON}-{PYTHON}-linux_x86_64.whl",
+                content=f"{version} {cuda} {torch}".encode(),
                 requires=(f"torch=={torch}.*", "einops>=0.8"),
             )
-            for torch in ("2.10", "2.11")
+            for version, cuda, torch in cells
         ]
         publish(store, wheels, now=NOW + timedelta(days=day))
     for torch in ("2.10.0+cu130", "2.11.0+cu130"):
@@ -99,6 +104,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     write_site(pages_of(site_of_folder(folder / "usual" / "wheels", "wheels", warn=print)), folder / "usual")
     (folder / "config").mkdir()
     (folder / "config" / "packages.yml").write_text(PACKAGES)
+    yanked = f'wheels: {{"demo-1.1+cu130torch2.11-{PYTHON}-{PYTHON}-linux_x86_64.whl": "it crashes"}}\n'
+    (folder / "config" / "yanked.yml").write_text(yanked)
     build = ("index", "build", "--store", f"dir:{folder / 'releases'}", "--output", str(folder / "site"))
     options = ("--base-url", "../releases", "--config", str(folder / "config"))
     subprocess.run([sys.executable, "-m", "wheelmill", *build, *options], check=True)
@@ -138,11 +145,18 @@ def test_the_name_brings_the_wheel(
 
 
 @BOTH
-@pytest.mark.parametrize("asked", ["demo-cu12", "demo-gpu[cuda12]"])
+def test_a_pin_of_what_was_listed_before_another_cuda_came_is_kept(install: Install, place: Place) -> None:
+    done = install(place, "--index-url", place.url + TREE, "demo-gpu[cuda13]==1.0+extras.13")
+    assert done.returncode == 0, done.stderr
+    assert place.installed == RIGHT | {"demo-cu13": "1.0+cu130torch2.11", "demo-gpu": "1.0+extras.13"}
+
+
+@BOTH
+@pytest.mark.parametrize("asked", ["demo-cu12", "demo-gpu[cuda12]", "demo-gpu[cuda12]==1.0"])
 def test_the_tree_of_another_cuda_does_not_have_it(asked: str, install: Install, place: Place) -> None:
     done = install(place, "--index-url", place.url + TREE, asked)
     assert done.returncode != 0
-    assert "demo-cu12" in done.stderr
+    assert "demo-cu12" in done.stdout + done.stderr
 
 
 @BOTH
@@ -154,7 +168,7 @@ def test_an_extra_that_never_was_brings_nothing(install: Install, place: Place) 
 
 
 @BOTH
-@pytest.mark.parametrize("asked", [("demo-cu12", "demo-cu13"), ("demo-gpu[cuda12,cuda13]",)])
+@pytest.mark.parametrize("asked", [("demo-cu12", "demo-cu13"), ("demo-gpu[cuda12,cuda13]==1.0",)])
 def test_two_cudas_in_one_command_are_refused(asked: tuple[str, ...], install: Install, place: Place) -> None:
     before = place.installed
     options = ("--index-url", place.url + WIDE, "--extra-index-url", f"{place.url}torch/simple/")
