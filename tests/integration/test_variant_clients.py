@@ -232,3 +232,13 @@ def test_a_version_whose_cudas_require_different_things_has_no_variants(
     assert "warning: split 1.0 has no variants: split-1.0-" in said
     assert not (tmp_path / "site" / "variants").joinpath("split").exists()
     assert (tmp_path / "site" / "torch2.11" / "variants" / "simple" / "demo" / "index.html").exists()
+
+
+def test_show_reads_a_variant_wheel(python: Command, folder: Path, site: str) -> None:
+    (wheel,) = folder.glob("variants/*/split-*-cu130_*.whl")
+    url = f"{site.removesuffix('site/')}{wheel.relative_to(folder).as_posix()}"
+    for place in (str(wheel), url):
+        shown = python("-m", "wheelmill", "show", place, exit_code=0).stdout
+        assert "nvidia :: cuda_version_lower_bound :: 13.0; nvidia :: sm_arch :: 120_real" in shown
+    said = json.loads(python("-m", "wheelmill", "show", wheel, "--json", exit_code=0).stdout)
+    assert [*said["variants"]] == [wheel.stem.rpartition("-")[2]]

@@ -12,6 +12,7 @@ import typer
 
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.client.choose.contents import Code, WheelContents, contents_at, contents_behind
+from wheelmill.client.variants.machine import property_text
 from wheelmill.errors import UsageError
 from wheelmill.system.output import printable
 from wheelmill.system.plain_records import plain_of
@@ -65,6 +66,7 @@ def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
     yield "for", ", ".join(sorted(map(str, name.tags)))
     torch = f", {words_for(contents.torch)}" if contents.torch else ""
     yield "built for", f"{name.built_for}{torch}"
+    yield from (("variant", text) for text in _variants(contents))
     if contents.driver:
         yield "driver", f"{contents.driver} or newer, on Linux"
     yield "requires", ", ".join(_requirements(contents)) or "nothing"
@@ -86,6 +88,16 @@ def _lines(contents: WheelContents) -> Iterator[tuple[str, str]]:
     yield "files", f"{len(contents.files)}, {size(sum(contents.files.values()))} unpacked; the largest:"
     largest = sorted(contents.files.items(), key=lambda each: (-each[1], each[0]))[:_LARGEST]
     yield from (("", f"{size(each):>9}  {member}") for member, each in largest)
+
+
+def _variants(contents: WheelContents) -> Iterator[str]:
+    for label, namespaces in contents.variants.items():
+        asked = (
+            property_text(namespace, feature, values)
+            for namespace, features in namespaces.items()
+            for feature, values in features.items()
+        )
+        yield "; ".join((label, *asked))
 
 
 def _requirements(contents: WheelContents) -> list[str]:
@@ -170,6 +182,7 @@ def _content(contents: WheelContents) -> dict[str, object]:
         "licence_files": list(contents.licence_files),
         "code": None if code is None else _code_content(code),
         "bundled": list(contents.bundled),
+        "variants": dict(contents.variants),
         "built": None if contents.built is None else asdict(contents.built),
         "sboms": [asdict(sbom) for sbom in contents.sboms],
         "sizes": None if contents.sizes is None else asdict(contents.sizes),

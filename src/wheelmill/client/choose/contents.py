@@ -22,11 +22,18 @@ from wheelmill.wheel.gpu_code import CARDS, code_for
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.licence import licence_files, licence_in
 from wheelmill.wheel.metadata import dist_info_of, metadata_in, read_fields, read_metadata
-from wheelmill.wheel.name import WheelFile, WheelName, wheel_behind
+from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.sboms import Sbom, sboms_in
 from wheelmill.wheel.sizes import Sizes, sizes_of
 from wheelmill.wheel.torch_links import window_of
 from wheelmill.wheel.torch_need import needed_torch
+from wheelmill.wheel.variant_metadata import (
+    MAX_VARIANT_METADATA,
+    VARIANT_FILE,
+    Properties,
+    read_variant_metadata,
+)
+from wheelmill.wheel.variant_name import name_without_label
 
 if TYPE_CHECKING:
     from wheelmill.web.client import Web
@@ -79,6 +86,8 @@ class WheelContents:
     """None where it has more than is read from a server."""
     built: BuildFacts | None
     """How it was built; None where it does not say it."""
+    variants: Mapping[str, Properties]
+    """The properties of a variant wheel, by its label (PEP 825)."""
     sboms: tuple[Sbom, ...]
     files: Mapping[str, int]
     """The bytes of each member, unpacked."""
@@ -107,7 +116,7 @@ def contents_at(path: Path) -> WheelContents:
     Raises:
         UnreadableError: it is none, or none that installers should be given.
     """
-    name = WheelName.parse(path.name)
+    name = name_without_label(path.name)
     if findings := check_archive(path):
         raise UnreadableError(f"{path.name}: {'; '.join(finding.detail for finding in findings)}")
     file = WheelFile.at(path)
@@ -127,15 +136,16 @@ def contents_behind(url: str, web: Web) -> WheelContents:
     from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
 
     address = urldefrag(url).url
-    if (name := wheel_behind(address)) is None:
-        raise UsageError(f"expected the URL of a wheel, which ends in its file name, not {url}")
+    filename = unquote(urlsplit(address).path).rpartition("/")[2]
+    try:
+        name = name_without_label(filename)
+    except ValueError:
+        raise UsageError(f"expected the URL of a wheel, which ends in its file name, not {url}") from None
     try:
         file = RangeFile(web, address, piece=_PIECE, budget=_MOST_READ)
         with open_archive(file) as archive:
             code = code_in(archive, most=_MOST_CODE)
-            return _contents(
-                archive, unquote(urlsplit(address).path).rpartition("/")[2], name, code, sha256=None, size=file.size
-            )
+            return _contents(archive, filename, name, code, sha256=None, size=file.size)
     except NetworkError as error:
         raise NetworkError(f"{address}: {error}", hint="download it, and show the file", status=error.status) from None
 
@@ -164,6 +174,7 @@ def _contents(
         licence_files=licence_files(members, dist_info),
         code=_code(code) if code is not None else None,
         built=_build_facts_in(archive, f"{dist_info}/{BUILD_FACTS}"),
+        variants=_variants_in(archive, f"{dist_info}/{VARIANT_FILE}"),
         sboms=tuple(sboms_in(archive, dist_info)),
         files=members,
         sizes=sizes_of(archive.infolist(), code) if code is not None else None,
@@ -181,6 +192,14 @@ def _code(shared_objects: tuple[SharedObject, ...]) -> Code:
         holds_cuda_runtime=any(each.holds_cuda_runtime for each in shared_objects),
         compilers=tuple(sorted({text for each in shared_objects for text in each.compilers})),
     )
+
+
+def _variants_in(archive: zipfile.ZipFile, member: str) -> Mapping[str, Properties]:
+    """What a variant wheel says of itself; what cannot be read says nothing."""
+    try:
+        return read_variant_metadata(read_member(archive, member, MAX_VARIANT_METADATA)).variants
+    except UnreadableError:
+        return {}
 
 
 def _build_facts_in(archive: zipfile.ZipFile, member: str) -> BuildFacts | None:
