@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,6 @@ from wheelmill.wheel.elf import SharedObject, read_folder
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.licence import LICENCES, is_licence_file, licence_files, licence_in
 from wheelmill.wheel.metadata import read_fields
-from wheelmill.wheel.record import record_of
 from wheelmill.wheel.sboms import OWN_SBOM, SBOMS
 
 _LARGEST_LICENCE: Final = 1 << 20
@@ -113,36 +112,58 @@ def write_inside(facts: BuildFacts, target: BuildTarget, source: Path, unpacked:
         raise BuildError(f"{target.cell.id}: {error}") from None
     if not licence_files((path.relative_to(unpacked).as_posix() for path in dist_info.rglob("*")), dist_info.name):
         _copy_licences(dict.fromkeys((source / target.subdirectory, source)), dist_info / LICENCES)
-    told = replace(facts, compilers=tuple(sorted({text for each in code for text in each.compilers})))
+    told = with_compilers(facts, code)
+    members = {path.relative_to(unpacked).as_posix(): path for path in unpacked.rglob("*") if path.is_file()}
+    bill = bill_for(
+        told,
+        target.package,
+        metadata=(dist_info / "METADATA").read_bytes(),
+        code=code,
+        bundled={name: sha256_of(path) for name, path in members.items() if is_bundled(name)},
+    )
     try:
         (dist_info / BUILD_FACTS).write_bytes(build_facts_bytes(told))
         (dist_info / SBOMS).mkdir(exist_ok=True)
-        (dist_info / SBOMS / OWN_SBOM).write_bytes(_bill(told, target.package, code, unpacked, dist_info))
+        (dist_info / SBOMS / OWN_SBOM).write_bytes(bill)
     except (FileExistsError, IsADirectoryError) as error:
         name = Path(error.filename).name
         raise BuildError(f"{target.cell.id}: its build backend put something else in the place of {name}") from None
 
 
-def _bill(
-    facts: BuildFacts, package: Package, code: tuple[SharedObject, ...], unpacked: Path, dist_info: Path
+def with_compilers(facts: BuildFacts, code: Iterable[SharedObject]) -> BuildFacts:
+    """Facts with the compilers that say so in machine code."""
+    return replace(facts, compilers=tuple(sorted({text for each in code for text in each.compilers})))
+
+
+def bill_for(
+    facts: BuildFacts,
+    package: Package,
+    *,
+    metadata: bytes,
+    code: Iterable[SharedObject],
+    bundled: Mapping[str, Sha256],
 ) -> bytes:
+    """Write the bill of materials of a wheel; who has the wheel and the plan can write it again.
+
+    Args:
+        facts: how the wheel was built.
+        package: the package, with its patches.
+        metadata: the wheel's METADATA.
+        code: its shared objects.
+        bundled: the hashes of the libraries that were copied into it.
+    """
     from wheelmill.wheel.bill_of_materials import Bill, BundledLibrary, bill_bytes  # noqa: PLC0415 - half a second
 
-    metadata = read_fields((dist_info / "METADATA").read_bytes())
-    members = {path.relative_to(unpacked).as_posix(): path for path in sorted(unpacked.rglob("*")) if path.is_file()}
+    fields = read_fields(metadata)
     return bill_bytes(
         Bill(
             project=package.name,
-            version=metadata["version"],
-            contents=sha256_of_bytes(record_of(unpacked, dist_info.name)),
-            licence=licence_in(metadata),
+            version=fields["version"],
+            contents=sha256_of_bytes(build_facts_bytes(facts) + metadata),
+            licence=licence_in(fields),
             facts=facts,
             patches=tuple(patch.read_bytes() for patch in package.patches),
-            bundled=tuple(
-                BundledLibrary(member=name, sha256=sha256_of(path))
-                for name, path in members.items()
-                if is_bundled(name)
-            ),
+            bundled=tuple(BundledLibrary(member=name, sha256=bundled[name]) for name in sorted(bundled)),
             holds_cuda_runtime=any(each.holds_cuda_runtime for each in code),
         )
     )

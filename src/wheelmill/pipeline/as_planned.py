@@ -12,20 +12,22 @@ from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelmill.build.inside import facts_of, source_facts
+from wheelmill.build.inside import bill_for, facts_of, source_facts, with_compilers
 from wheelmill.build.provenance import Provenance
 from wheelmill.build.source import copy_folder, sha256_of_tree
 from wheelmill.config.model import LockedSdist
 from wheelmill.errors import UnreadableError
 from wheelmill.names import Platform, PythonVersion, Sha256
 from wheelmill.plan.targets import BuildTarget, Cell
-from wheelmill.system.files import sha256_of
+from wheelmill.smoke.evidence import Contents
+from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.archive import open_archive, read_member
 from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, read_build_facts
-from wheelmill.wheel.metadata import dist_info_of
+from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.platforms import tag_places
+from wheelmill.wheel.sboms import MAX_SBOM, OWN_SBOM, SBOMS
 
 
 def is_named_for(name: WheelName, cell: Cell, pythons: Iterable[PythonVersion]) -> bool:
@@ -77,25 +79,19 @@ def differences(target: BuildTarget, provenance: Provenance) -> Iterator[str]:
             yield f"version of {project} in the build, which packages.lock pins"
 
 
-def tells_otherwise(wheel: Path, target: BuildTarget, provenance: Provenance) -> bool:
-    """Whether a wheel tells something else of its build than was planned and is said beside it.
-
-    Compilers say who they are in its machine code, which anybody can read again. A wheel of earlier versions of ours
-    tells nothing.
+def tells_otherwise(contents: Contents, target: BuildTarget, provenance: Provenance) -> str | None:
+    """Name the file in which a wheel tells something else of its build than was planned and is said beside it.
 
     Args:
-        wheel: the wheel, whose bytes were examined.
+        contents: the wheel, whose bytes were examined.
         target: what was planned.
         provenance: what is said of its build, which was compared with the plan.
+
+    Returns:
+        None where there is none, as in wheels of earlier versions of ours, which tell nothing.
     """
-    try:
-        with wheel.open("rb") as file, open_archive(file) as archive:
-            member = f"{dist_info_of(archive)}/{BUILD_FACTS}"
-            if member not in archive.namelist():
-                return False
-            told = read_build_facts(read_member(archive, member, MAX_BUILD_FACTS))
-    except UnreadableError:
-        return True
+    facts_file, bill_file = (f"{contents.dist_info}/{name}" for name in (BUILD_FACTS, f"{SBOMS}/{OWN_SBOM}"))
+    names = {member.filename for member in contents.members}
     wanted = facts_of(
         target,
         source_sha256=provenance.source_sha256,
@@ -103,7 +99,21 @@ def tells_otherwise(wheel: Path, target: BuildTarget, provenance: Provenance) ->
         packages=dict(pinned.split("==", 1) for pinned in provenance.build_environment if "==" in pinned),
         images=provenance.images,
     )
-    return told != replace(wanted, compilers=told.compilers, wheelmill=told.wheelmill)
+    with contents.file.path.open("rb") as file, open_archive(file) as archive:
+        try:
+            if facts_file not in names:
+                return bill_file if bill_file in names else None
+            told = read_build_facts(read_member(archive, facts_file, MAX_BUILD_FACTS))
+            if told != replace(with_compilers(wanted, contents.shared_objects), wheelmill=told.wheelmill):
+                return facts_file
+            bundled = {name: sha256_of_bytes(archive.read(name)) for name in names if is_bundled(name)}
+            bill = bill_for(
+                told, target.package, metadata=contents.metadata_file, code=contents.shared_objects, bundled=bundled
+            )
+            said = read_member(archive, bill_file, MAX_SBOM) if bill_file in names else b""
+        except UnreadableError:
+            return facts_file
+    return None if said == bill else bill_file
 
 
 def _is_in(versions: SpecifierSet, version: str) -> bool:

@@ -25,7 +25,6 @@ from wheelmill.system.files import sha256_of, sha256_of_bytes
 from wheelmill.system.record_files import read_record
 from wheelmill.web.pages import SIDECAR_SUFFIX
 from wheelmill.wheel.attestation import Attested
-from wheelmill.wheel.build_facts import BUILD_FACTS
 from wheelmill.wheel.metadata import metadata_bytes
 from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.reserved import reservation
@@ -113,11 +112,12 @@ class Gate:
         if tested is None:
             raise ReleaseError(f"was not tested: run 'wheelmill smoke {path}' first")
         target = self._compare(path.name, tested.certificate.provenance)
-        _, verdict = examine_bytes(tested.file, tested.certificate.provenance, max_size=self.max_size)
+        contents, verdict = examine_bytes(tested.file, tested.certificate.provenance, max_size=self.max_size)
         if verdict.evidence is None or not verdict.ok:
             raise ReleaseError(str(verdict).removeprefix(f"{path.name} "))
-        if target and tested.certificate.provenance and tells_otherwise(path, target, tested.certificate.provenance):
-            raise ReleaseError(f"was not built as planned: {BUILD_FACTS} in it says something else")
+        made = tested.certificate.provenance
+        if target and made and contents and (file := tells_otherwise(contents, target, made)):
+            raise ReleaseError(f"was not built as planned: {file} in it says something else")
         findings = tuple(dict.fromkeys((*verdict.findings, *tested.certificate.findings)))
         certificate = replace(tested.certificate, evidence=verdict.evidence, sizes=verdict.sizes)
         tested = replace(tested, certificate=replace(certificate, findings=findings))

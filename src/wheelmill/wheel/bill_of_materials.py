@@ -59,7 +59,7 @@ class Bill:
     version: str
     """With its label."""
     contents: Sha256
-    """Of all else that is in the wheel, or of the whole of it: what tells this bill from all others."""
+    """Of what tells this bill from those of other wheels."""
     licence: str | None
     """As METADATA says it."""
     facts: BuildFacts | None

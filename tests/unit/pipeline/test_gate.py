@@ -10,7 +10,7 @@ import pytest
 from tests.unit.build.conftest import MACHINE, PROVENANCE, TARGET, compile_shared_object
 from tests.unit.smoke.conftest import METADATA, device_code
 from tests.wheels import NOTHING, write_wheel
-from wheelmill.build.inside import facts_of
+from wheelmill.build.inside import bill_for, facts_of, with_compilers
 from wheelmill.config.model import LockedRequirement, LockedSdist, RequiresDist, SystemPackages
 from wheelmill.names import Architecture, Platform, PythonVersion, Sha256
 from wheelmill.pipeline.gate import Gate, GpuTrials, subjects_of
@@ -26,7 +26,8 @@ from wheelmill.smoke.verdict import (
 )
 from wheelmill.system.record_files import write_record
 from wheelmill.wheel.attestation import Attested, Signer
-from wheelmill.wheel.build_facts import AppliedPatch, SourceFacts, build_facts_bytes
+from wheelmill.wheel.build_facts import AppliedPatch, BuildFacts, SourceFacts, build_facts_bytes
+from wheelmill.wheel.elf import shared_objects_of
 from wheelmill.wheel.name import WheelFile
 from wheelmill.wheel.sizes import Sizes
 
@@ -35,6 +36,9 @@ PROMISED = replace(PROVENANCE, expectations=TARGET.package.expectations)
 FORGED = Evidence(
     policy="any", needed=(), glibc=None, glibcxx=None, cuda_major=13, sass=("sm_90",), ptx=(), undefined_symbols=0
 )
+
+FACTS = "demo-1.0+cu130torch2.11.dist-info/wheelmill-build.json"
+BILL = "demo-1.0+cu130torch2.11.dist-info/sboms/wheelmill.cdx.json"
 
 Deliver = Callable[..., Path]
 
@@ -78,6 +82,16 @@ def deliver(tmp_path: Path, code: Mapping[str, bytes]) -> Deliver:
         return path
 
     return write
+
+
+def told_by(deliver: Deliver) -> tuple[BuildFacts, bytes]:
+    """What a wheel tells of a build that was as planned: the facts, and its bill of materials."""
+    code = shared_objects_of(deliver(folder="silent"))
+    facts = facts_of(
+        TARGET, source_sha256=PROMISED.source_sha256, toolkit=PROMISED.toolkit, packages={"torch": "2.11.0"}, images=()
+    )
+    facts = with_compilers(facts, code)
+    return facts, bill_for(facts, TARGET.package, metadata=METADATA.encode(), code=code, bundled={})
 
 
 def reason_for(path: Path, *targets: BuildTarget) -> str:
@@ -128,7 +142,7 @@ def test_a_wheel_that_nobody_planned_is_refused(deliver: Deliver, name: str) -> 
     ("told", "refused"),
     [
         ({}, False),
-        ({"compilers": ("GCC: (Debian) 12",), "wheelmill": "0.0.1"}, False),
+        ({"compilers": ("GCC: (of my own) 99",)}, True),
         ({"source": SourceFacts(kind="commit", sha256=PROMISED.source_sha256, commit="a" * 40)}, True),
         ({"variables": {}}, True),
         ({"patches": (AppliedPatch(file="mend.patch", sha256=Sha256("2" * 64)),)}, True),
@@ -141,24 +155,25 @@ def test_what_a_wheel_tells_of_its_build_is_what_was_planned(
     told: dict[str, Any],
     refused: bool,  # noqa: FBT001 - a row of the table
 ) -> None:
-    facts = facts_of(
-        TARGET,
-        source_sha256=PROMISED.source_sha256,
-        toolkit=PROMISED.toolkit,
-        packages={"torch": "2.11.0"},
-        images=(),
-    )
-    content = build_facts_bytes(replace(facts, **told))
-    wheel = deliver(files={"demo-1.0+cu130torch2.11.dist-info/wheelmill-build.json": content})
+    facts, bill = told_by(deliver)
+    wheel = deliver(files={FACTS: build_facts_bytes(replace(facts, **told)), BILL: bill})
     admitted, refusals = Gate(targets=(TARGET,)).admit([wheel])
     assert (len(admitted), len(refusals)) == ((0, 1) if refused else (1, 0))
     for refusal in refusals:
-        assert refusal.reason == "was not built as planned: wheelmill-build.json in it says something else"
+        assert refusal.reason == f"was not built as planned: {FACTS} in it says something else"
 
 
 def test_what_nobody_can_read_of_its_build_is_refused(deliver: Deliver) -> None:
-    wheel = deliver(files={"demo-1.0+cu130torch2.11.dist-info/wheelmill-build.json": b"{}"})
-    assert reason_for(wheel).startswith("was not built as planned: wheelmill-build.json")
+    assert FACTS in reason_for(deliver(files={FACTS: b"{}"}))
+    assert BILL in reason_for(deliver(files={BILL: b"{}"}, folder="other"))
+
+
+@pytest.mark.parametrize("forged", [b"{}", b'{"bomFormat": "CycloneDX", "specVersion": "1.6"}', None])
+def test_a_bill_of_materials_is_written_again_and_compared(deliver: Deliver, forged: bytes | None) -> None:
+    facts, _ = told_by(deliver)
+    files = {FACTS: build_facts_bytes(facts)}
+    reason = reason_for(deliver(files=files if forged is None else {**files, BILL: forged}))
+    assert reason == f"was not built as planned: {BILL} in it says something else"
 
 
 def test_a_fake_torch_is_refused_with_and_without_a_plan(deliver: Deliver) -> None:
