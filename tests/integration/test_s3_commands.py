@@ -19,6 +19,7 @@ from wheelmill.cli.factory.inputs import store_at
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
 from wheelmill.smoke.verdict import certificate_path
+from wheelmill.system.progress import QUIET
 from wheelmill.system.record_files import write_record
 
 NAME = "demo-1.0+cu130-py3-none-any.whl"
@@ -166,6 +167,18 @@ def test_a_tested_wheel_is_released_once_and_the_ledger_is_made_again(python: Co
     assert "cuda/ledger.tar.gz" in s3.keys
     said = python("-m", "wheelmill", "release", tmp_path / "wheels", "--store", STORE, exit_code=0).stderr
     assert "nothing to release" in said
+    assert s3.objects == before
+
+
+def test_what_a_publication_left_is_listed_and_kept_for_a_day(python: Command, s3: S3, tmp_path: Path) -> None:
+    store = store_at(STORE)
+    wheel = certified_wheel(tmp_path / PLAIN)
+    with store.publisher(now=NOW, progress=QUIET, until=None) as publisher:
+        publisher.add([wheel])
+    before = s3.objects
+    for options in ([], ["--remove"]):
+        said = python("-m", "wheelmill", "release", "drafts", "--store", STORE, *options, exit_code=0).stderr
+        assert f"files/{wheel.file.sha256}/{PLAIN}: 3 files, 0 days old\n" in said
     assert s3.objects == before
 
 

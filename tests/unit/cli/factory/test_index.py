@@ -1,0 +1,34 @@
+"""Which sites are for GitHub Pages."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.unit.release.conftest import NOW, certified_wheel
+from wheelmill.cli.factory.index import app
+from wheelmill.errors import SiteError
+from wheelmill.index import write
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+
+
+@pytest.mark.parametrize(
+    ("site_url", "error"),
+    [("https://octo.github.io/wheels/", SiteError), ("https://wheels.example/", type(None)), (None, type(None))],
+)
+def test_a_site_is_refused_by_its_size_where_github_pages_publishes_it(
+    site_url: str | None, error: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write, "MAX_BYTES", 1000)
+    publish(
+        DirectoryStore(directory=tmp_path / "releases"),
+        [certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl")],
+        now=NOW,
+    )
+    (tmp_path / "config").mkdir()
+    words = ["build", "--store", f"dir:{tmp_path / 'releases'}", "--output", str(tmp_path / "site")]
+    words += ["--config", str(tmp_path / "config"), *(("--site-url", site_url) if site_url else ())]
+    result = CliRunner().invoke(app, words)
+    assert type(result.exception) is error
+    assert (tmp_path / "site" / "simple").exists() == (error is not SiteError)
