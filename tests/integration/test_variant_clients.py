@@ -242,3 +242,13 @@ def test_show_reads_a_variant_wheel(python: Command, folder: Path, site: str) ->
         assert "nvidia :: cuda_version_lower_bound :: 13.0; nvidia :: sm_arch :: 120_real" in shown
     said = json.loads(python("-m", "wheelmill", "show", wheel, "--json", exit_code=0).stdout)
     assert [*said["variants"]] == [wheel.stem.rpartition("-")[2]]
+
+
+def test_a_store_in_the_place_of_the_trees_is_not_written_over(python: Command, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "releases", tmp_path / "releases")
+    build(python, tmp_path, "site")
+    shutil.copytree(folder / "variants", tmp_path / "site" / "variants")
+    store = f"dir:{tmp_path / 'site' / 'variants'}"
+    said = build(python, tmp_path, "site", "--variants", store, exit_code=7)
+    assert "is no part of a site, and would be replaced by one" in said
+    assert [*tmp_path.glob("site/variants/*/*.whl")]

@@ -25,6 +25,9 @@ WHEELS_JSON: Final = "wheels.json"
 ALIASES: Final = "aliases"
 """The folder of a site with the files of aliases: the only wheels that are its own."""
 
+VARIANTS: Final = "variants"
+"""The folder of trees of variant wheels, and of the lists of variants."""
+
 SOURCES: Final = "sources.yml"
 """Other people's wheels that clients of this index know; see `SOURCES_HASH`."""
 SOURCES_HASH: Final = f"{SOURCES}.sha256"

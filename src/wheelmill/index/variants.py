@@ -12,7 +12,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import Final
 from urllib.parse import quote
 
 from packaging.version import Version
@@ -21,7 +20,7 @@ from wheelmill.errors import SiteError, UnreadableError
 from wheelmill.index.collect import Folders
 from wheelmill.index.render import Page, site_templates, tree_pages
 from wheelmill.index.rules import contradictions, faults_of_entry
-from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles
+from wheelmill.index.tree import VARIANTS, IndexFile, Site, Tree, VersionFiles
 from wheelmill.names import Architecture, ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes
@@ -29,9 +28,6 @@ from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant, metadata_of
 from wheelmill.wheel.variant import variant_name
 from wheelmill.wheel.variant_metadata import variant_metadata_bytes
 from wheelmill.wheel.variant_name import VariantWheelName, variants_filename
-
-FOLDER: Final = "variants"
-"""Of the trees, and of the lists of variants."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +146,7 @@ def pages_of_variants(files: Sequence[VariantFile], plain: Site) -> Iterator[Pag
     for (project, _), of_version in groupby(files, key=_project_and_version):
         wheels = [*of_version]
         content, listed = _list_of(wheels)
-        yield f"{FOLDER}/{project}/{listed.filename}", [content]
+        yield f"{VARIANTS}/{project}/{listed.filename}", [content]
         version = VersionFiles((listed, *map(attrgetter("file"), wheels)))
         versions[project].append(version)
         for path in _paths_of(wheels[0].file, torches):
@@ -167,7 +163,7 @@ def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
     return content, IndexFile(
         name=replace(name, build=(), tags=frozenset()),
         filename=filename,
-        url=f"{FOLDER}/{name.project}/{quote(filename)}",
+        url=f"{VARIANTS}/{name.project}/{quote(filename)}",
         sha256=Sha256(sha256_of_bytes(content)),
         size=len(content),
         requires_python=None,
@@ -180,8 +176,8 @@ def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
 def _paths_of(file: IndexFile, torches: Iterable[TorchVersion]) -> tuple[str, ...]:
     """The trees that a version stands in: that of its torch, or all that it serves and the one of any torch."""
     if isinstance(file.name.built_for.torch, TorchVersion):
-        return (f"torch{file.name.built_for.torch}/{FOLDER}",)
-    return (FOLDER, *(f"torch{torch}/{FOLDER}" for torch in sorted(torches) if file.serves(torch)))
+        return (f"torch{file.name.built_for.torch}/{VARIANTS}",)
+    return (VARIANTS, *(f"torch{torch}/{VARIANTS}" for torch in sorted(torches) if file.serves(torch)))
 
 
 def _tree(path: str, versions: Mapping[ProjectName, Sequence[VersionFiles]]) -> Tree:

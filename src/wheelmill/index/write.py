@@ -18,7 +18,7 @@ from typing import Final
 
 from wheelmill.errors import SiteError
 from wheelmill.index.page_file import write_page
-from wheelmill.index.tree import ALIASES, WHEELS_JSON
+from wheelmill.index.tree import ALIASES, VARIANTS, WHEELS_JSON
 from wheelmill.system.files import exchange, link_or_copy
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
@@ -128,6 +128,11 @@ def _swap(new: Path, directory: Path) -> None:
     if not directory.exists():
         new.rename(directory)
         return
+    if (new / VARIANTS).exists() and (directory / VARIANTS).exists() and not _is_tree(directory / VARIANTS):
+        raise SiteError(
+            f"{directory / VARIANTS} is no part of a site, and would be replaced by one",
+            hint="keep the store of variant wheels elsewhere",
+        )
     foreign = [entry for entry in directory.iterdir() if not _is_of_a_site(entry, new)]
     replaced = sorted({entry.name for entry in directory.iterdir()} - {entry.name for entry in foreign})
     if replaced and WHEELS_JSON not in replaced:
@@ -167,11 +172,24 @@ def _finish_what_was_begun(directory: Path) -> None:
     remove_tree(old)
 
 
+_TREES: Final = (
+    ("cu", "simple/index.html"),
+    ("cu", "torch*/simple/index.html"),
+    ("torch", "variants/simple/index.html"),
+    ("variants", "*/*-variants.json"),
+)
+"""What folders with names that begin so have, where they are trees of an index."""
+
+
+def _is_tree(folder: Path) -> bool:
+    patterns = (pattern for prefix, pattern in _TREES if folder.name.startswith(prefix))
+    return any(chain.from_iterable(map(folder.glob, patterns)))
+
+
 def _is_of_a_site(entry: Path, new: Path) -> bool:
     """Whether the new site has such a page or folder, or it is the tree of a CUDA or of variants that it lacks."""
     if (new / entry.name).exists() or entry.name in ("simple", "packages"):
         return True
     if entry.name == ALIASES:
         return any(entry.glob("*/*-py3-none-any.whl"))
-    folders = ("simple", "torch*/simple", "variants/simple")
-    return entry.name.startswith(("cu", "torch", "variants")) and any(chain.from_iterable(map(entry.glob, folders)))
+    return _is_tree(entry)
