@@ -116,8 +116,8 @@ def _sort(
 
 def _unlistable(wheel: TestedWheel) -> str | None:
     """What keeps every index from listing a wheel; None where nothing does."""
-    manifest = manifest_of(ReleaseTag(""), [entry_of(wheel)], now=datetime.now(UTC))
     try:
+        manifest = manifest_of(ReleaseTag(""), [entry_of(wheel)], now=datetime.now(UTC))
         (entry,) = listed_of(manifest).wheels
         faults = faults_of_wheel(entry, name_without_label(entry.filename))
     except (ReleaseError, ValueError) as error:

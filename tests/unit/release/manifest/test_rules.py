@@ -171,11 +171,20 @@ def test_every_fault_of_a_wheel_is_named(wheel: ListedWheel) -> None:
     ]
 
 
-def test_a_release_refuses_what_no_index_would_list(store: DirectoryStore, tmp_path: Path) -> None:
-    odd = certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl", requires_python="===three")
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ({"requires_python": "===three"}, "requires_python: Invalid version: 'three', in '===three'"),
+        ({"requires": ("what is this",)}, "METADATA cannot be read: "),
+    ],
+)
+def test_a_release_refuses_what_no_index_would_list(
+    metadata: dict[str, Any], reason: str, store: DirectoryStore, tmp_path: Path
+) -> None:
+    odd = certified_wheel(tmp_path / "demo-1.0-py3-none-any.whl", **metadata)
     fine = certified_wheel(tmp_path / NAME)
     done = publish(store, [odd, fine], now=NOW)
     assert [entry.filename for manifest in done.releases for entry in manifest.wheels] == [NAME]
     (refusal,) = done.refusals
     assert refusal.filename == odd.file.filename
-    assert refusal.reason == ("would be listed by no index: requires_python: Invalid version: 'three', in '===three'")
+    assert refusal.reason.startswith(f"would be listed by no index: {reason}")
