@@ -22,6 +22,12 @@ def test_the_index_benchmark_compares_two_indexes_of_the_same_wheels() -> None:
     assert min(figures[each]["files"] for each in ("wheelmill", "dumb_pypi")) > 100
 
 
+def test_the_index_benchmark_measures_growth() -> None:
+    argv = [sys.executable, str(ROOT / "benchmarks" / "index.py"), "--growth", "100", "500", "--json"]
+    figures = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+    assert 10 < figures["100"]["files"] < figures["500"]["files"] < figures["500"]["ten_more"]["files"]
+
+
 def test_the_client_benchmark_measures_both_and_says_where_they_differ(tmp_path: Path) -> None:
     gpkg = tmp_path / "gpkg"
     gpkg.write_text("#!/bin/sh\necho banner\necho '{}'\n")

@@ -51,6 +51,7 @@ RUN_BY = {
     "wheelmill plan PROJECT": "integration/test_plan_command.py",
     "benchmarks/plan.py": "integration/test_benchmarks.py",
     "benchmarks/index.py --wheels 100000 --json": "integration/test_benchmarks.py",
+    "benchmarks/index.py --growth 1000 10000 100000 300000": "integration/test_benchmarks.py",
     "benchmarks/site.py": "real/test_site.py",
     "benchmarks/client.py": "integration/test_benchmarks.py",
     "wheelmill release variants --store dir:releases --to dir:variants": "integration/test_variant_clients.py",

@@ -3,7 +3,8 @@
 import errno
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from wheelmill.errors import SiteError
 from wheelmill.index import write
 from wheelmill.index.collect import site_of_releases
 from wheelmill.index.render import Page, pages_of
+from wheelmill.index.site.pages import site_pages
 from wheelmill.index.write import write_site
 
 _, _, CUDA_128, NO_TORCH, UNLABELLED = EVERY_KIND
@@ -170,6 +172,18 @@ def test_a_kill_at_any_step_loses_neither_the_site_nor_what_stands_beside_it(
             assert foreign in left
         write_site(old, folder / "site")
         assert files_in(folder) == {f"site/{path}": content for path, content in states[0].items()}
+
+
+def test_a_site_with_more_wheels_is_the_same_beside_an_old_one_and_alone(release: Release, tmp_path: Path) -> None:
+    def write(names: Sequence[str], store: str, folder: str) -> dict[str, bytes]:
+        site = site_of_releases(release(*names, store=store), "")
+        write_site(chain(pages_of(site), site_pages(site)), tmp_path / folder)
+        return files_in(tmp_path / folder)
+
+    fewer = write(EVERY_KIND[:2], "fewer", "site")
+    more = write(EVERY_KIND, "more", "site")
+    assert more == write(EVERY_KIND, "same", "alone")
+    assert 10 < sum(fewer[path] == more[path] for path in fewer) < len(fewer)
 
 
 def test_pages_of_what_is_gone_are_removed(release: Release, tmp_path: Path) -> None:
