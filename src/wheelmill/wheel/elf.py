@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -27,6 +27,8 @@ from wheelmill.wheel.limits import MAX_READS, MAX_SECTIONS, MAX_SYMBOLS
 ELF_MAGIC: Final = b"\x7fELF"
 _FATBIN: Final = ".nv_fatbin"
 _COMMENT: Final = ".comment"
+_NAMED: Final = (_FATBIN, _COMMENT)
+"""Sections whose type says nothing."""
 _MAX_COMMENT: Final = 1 << 14
 """Bytes of what compilers say of themselves; a linker keeps each text once."""
 _REGISTERS_CODE: Final = "__cudaRegisterFatBinary"
@@ -113,7 +115,7 @@ class SharedObject:
     @classmethod
     def _of(cls, file: _Metered, *, name: str) -> Self:
         elf = ELFFile(cast("IO[bytes]", file))
-        sections = _Sections(content=file.content, headers=dict(_headers_of(elf)))
+        sections = _sections_of(elf, file.content)
         form = DynamicForm(order="<" if elf.little_endian else ">", wide=elf.elfclass == 64)  # noqa: PLR2004 - bits
         symbols = sections.read("SHT_DYNSYM")
         file.budget.symbols -= (count := len(symbols) // form.symbol.size)
@@ -232,19 +234,24 @@ class _Metered:
         return self.content.read(size)
 
 
-def _headers_of(elf: ELFFile) -> Iterator[tuple[str | int, Container]]:
-    """The headers of sections by number, by type, and by name where the type says nothing.
+def _sections_of(elf: ELFFile, content: mmap) -> _Sections:
+    """The headers of sections, all of them and those that are looked for.
 
-    pyelftools would make an object of each section, for which it reads all of some.
+    pyelftools would make an object of each section, for which it reads all of some. It gives a type that it does not
+    know as a number.
     """
     if not 0 < elf.num_sections() <= MAX_SECTIONS:
         raise ValueError(f"it has {elf.num_sections()} section headers; expected 1 to {MAX_SECTIONS}")
+    headers: list[Container] = []
+    found: dict[str, Container] = {}
     for number in range(elf.num_sections()):
         header = struct_parse(elf.structs.Elf_Shdr, elf.stream, elf["e_shoff"] + number * elf["e_shentsize"])
-        yield number, header
-        yield header["sh_type"], header
-        if header["sh_type"] == "SHT_PROGBITS":
-            yield elf.get_section(number).name, header
+        headers.append(header)
+        if (kind := header["sh_type"]) != "SHT_PROGBITS":
+            found[str(kind)] = header
+        elif (name := elf.get_section(number).name) in _NAMED:
+            found[name] = header
+    return _Sections(content=content, headers=headers, found=found)
 
 
 def _has_executable_stack(elf: ELFFile, *, unless_said: bool) -> bool:
@@ -267,35 +274,40 @@ class _Sections:
     """The sections of a shared object."""
 
     content: mmap
-    headers: Mapping[str | int, Container]
+    headers: Sequence[Container]
+    """Of all of them, by number."""
+    found: Mapping[str, Container]
+    """The last of each type, and those that are known by name."""
 
-    def place(self, key: str | int) -> tuple[int, int]:
-        """Where a section starts and ends in the file; nowhere, when there is none.
+    def place(self, key: str) -> tuple[int, int]:
+        """Where the section of a type or a name starts and ends in the file; nowhere, when there is none.
 
         Raises:
             ValueError: it is not in the file as it is.
         """
-        if not (header := self.headers.get(key)):
-            return 0, 0
-        if header["sh_flags"] & _COMPRESSED:
-            raise ValueError(f"its section {key} is compressed")
-        start, end = header["sh_offset"], header["sh_offset"] + header["sh_size"]
-        if end > len(self.content):
-            raise ValueError(f"its section {key} ends behind the end of the file")
-        return start, end
+        return self._place(header, f"section {key}") if (header := self.found.get(key)) else (0, 0)
 
     @property
     def unloaded(self) -> int:
         """The bytes of all sections that are in no memory when the file runs, at most all of the file."""
-        sections = (header for key, header in self.headers.items() if isinstance(key, int))
-        kept = (header for header in sections if header["sh_type"] not in _EMPTY)
+        kept = (header for header in self.headers if header["sh_type"] not in _EMPTY)
         return min(len(self.content), sum(header["sh_size"] for header in kept if not header["sh_flags"] & _LOADED))
 
-    def read(self, key: str | int) -> bytes:
+    def read(self, key: str) -> bytes:
         """The bytes of a section."""
         return self.content[slice(*self.place(key))]
 
     def read_texts(self, key: str) -> Texts:
         """The texts that a section refers to."""
-        header = self.headers.get(key)
-        return Texts(self.read(header["sh_link"]) if header else b"")
+        number = header["sh_link"] if (header := self.found.get(key)) else len(self.headers)
+        if number >= len(self.headers):
+            return Texts(b"")
+        return Texts(self.content[slice(*self._place(self.headers[number], f"section {number}"))])
+
+    def _place(self, header: Container, name: str) -> tuple[int, int]:
+        if header["sh_flags"] & _COMPRESSED:
+            raise ValueError(f"its {name} is compressed")
+        start, end = header["sh_offset"], header["sh_offset"] + header["sh_size"]
+        if end > len(self.content):
+            raise ValueError(f"its {name} ends behind the end of the file")
+        return start, end

@@ -15,7 +15,7 @@ from wheelmill.wheel.dynamic import Symbol
 from wheelmill.wheel.elf import Budget, SharedObject, shared_objects_of
 
 SECTION_HEADER = {"sh_offset": (24, "<Q"), "sh_size": (32, "<Q"), "sh_link": (40, "<I"), "sh_info": (44, "<I")}
-SECTION_HEADER |= {"sh_flags": (8, "<Q"), "sh_entsize": (56, "<Q")}
+SECTION_HEADER |= {"sh_type": (4, "<I"), "sh_flags": (8, "<Q"), "sh_entsize": (56, "<Q")}
 """Where a field stands in a section's header, and its form."""
 
 
@@ -133,6 +133,17 @@ def test_no_more_is_left_to_strip_than_there_is(extension: Path, tmp_path: Path)
     (tmp_path / "lie.so").write_bytes(content := with_field(extension, ".shstrtab", "sh_size", 1 << 62))
     read = SharedObject.read(tmp_path / "lie.so", name="lie.so", budget=Budget())
     assert read.unloaded == len(content)
+
+
+@pytest.mark.parametrize("number_of", [".data", None])
+def test_a_type_that_nobody_knows_hides_no_section(number_of: str | None, extension: Path, tmp_path: Path) -> None:
+    """Such a type is a number, and may be that of a section."""
+    with extension.open("rb") as file:
+        number = (number_of and ELFFile(file).get_section_index(number_of)) or 99
+    (tmp_path / "odd.so").write_bytes(with_field(extension, ".comment", "sh_type", number))
+    odd, usual = (SharedObject.read(path, name="a.so", budget=Budget()) for path in (tmp_path / "odd.so", extension))
+    assert odd.unloaded == usual.unloaded > 0
+    assert odd.needed == usual.needed
 
 
 @pytest.mark.usefixtures("an_end")
