@@ -9,6 +9,7 @@ from wheelmill.release.manifest.listed import (
     ListedProvenance,
     ListedRelease,
     ListedRoom,
+    ListedSizes,
     ListedWheel,
 )
 from wheelmill.release.manifest.read import listed_of, manifest_from
@@ -26,6 +27,7 @@ __all__ = [
     "ListedProvenance",
     "ListedRelease",
     "ListedRoom",
+    "ListedSizes",
     "ListedWheel",
     "Manifest",
     "ManifestEntry",

@@ -196,6 +196,10 @@ class ListedSizes(_Part, frozen=True, kw_only=True):
     debug: Count
     other: Count
 
+    def __hash__(self) -> int:
+        """Of what has one: a dictionary has none."""
+        return hash((self.host_code, self.debug, self.other))
+
     def __str__(self) -> str:
         """As `Sizes` says it."""
         return str(Sizes(gpu_code=self.gpu_code, host_code=self.host_code, debug=self.debug, other=self.other))

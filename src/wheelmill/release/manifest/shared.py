@@ -26,11 +26,14 @@ class _First(dict[Any, Any]):
 
 
 class Shared:
-    """Equal parts of manifests as one object each, for as long as this lives."""
+    """Equal parts of manifests as one object each, for as long as this lives.
+
+    Sizes are equal when they read alike: for another Python a wheel has the same GPU code and some other bytes.
+    """
 
     def __init__(self) -> None:
         self._one_of: Final = _First()
-        self._gpu_code: Final[dict[tuple[tuple[str, int], ...], dict[str, int]]] = {}
+        self._sizes: Final[dict[str, ListedSizes]] = {}
 
     def release(self, release: ListedRelease) -> ListedRelease:
         """The same release, whose bytes and parts can be dropped."""
@@ -63,13 +66,8 @@ class Shared:
             clean_rooms=self._one_of[certificate.clean_rooms],
             provenance=self._provenance(made, sha256) if made else None,
             findings=self._one_of[certificate.findings],
-            sizes=self._sizes(certificate.sizes) if certificate.sizes else None,
+            sizes=self._sizes.setdefault(str(certificate.sizes), certificate.sizes) if certificate.sizes else None,
         )
-
-    def _sizes(self, sizes: ListedSizes) -> ListedSizes:
-        """GPU code is as large for every Python."""
-        same = self._gpu_code.setdefault(tuple(sizes.gpu_code.items()), sizes.gpu_code)
-        return replace(sizes, gpu_code=same)
 
     def _provenance(self, made: ListedProvenance, sha256: Sha256) -> ListedProvenance:
         one = self._one_of

@@ -38,19 +38,20 @@ def test_equal_parts_of_two_releases_are_one_object(tmp_path: Path) -> None:
     assert one.certificate.provenance.architectures is other.certificate.provenance.architectures
 
 
-def test_gpu_code_that_is_as_large_for_every_python_is_one_object(tmp_path: Path) -> None:
+def test_sizes_that_read_alike_are_one_object(tmp_path: Path) -> None:
     release = released(tmp_path)
-    sized = tuple(
-        replace(wheel, certificate=replace(wheel.certificate, sizes=sizes_with(host)))
-        for host, wheel in enumerate(release.wheels)
-    )
-    release = replace(release, wheels=sized)
-    shared = Shared().release(release)
-    assert shared == release
-    first, second = (wheel.certificate.sizes for wheel in shared.wheels)
-    assert first
-    assert second
-    assert first.gpu_code is second.gpu_code
+
+    def shared_of(*host_code: int) -> list[ListedSizes | None]:
+        sized = tuple(
+            replace(wheel, certificate=replace(wheel.certificate, sizes=sizes_with(number)))
+            for number, wheel in zip(host_code, release.wheels, strict=True)
+        )
+        return [wheel.certificate.sizes for wheel in Shared().release(replace(release, wheels=sized)).wheels]
+
+    one, other = shared_of(1_780_000, 1_780_007)
+    assert one == sizes_with(1_780_000)
+    assert one is other
+    assert shared_of(1_780_000, 1_980_000) == [sizes_with(1_780_000), sizes_with(1_980_000)]
 
 
 def sizes_with(host_code: int) -> ListedSizes:
