@@ -29,6 +29,7 @@ from wheelmill.release.manifest.listed import (
     ListedFit,
     ListedProvenance,
     ListedRoom,
+    ListedSizes,
     ListedWindow,
 )
 from wheelmill.wheel.name import WheelName
@@ -50,6 +51,12 @@ _WINDOW: Final = ListedWindow(
     symbols=148,
     cuda=True,
     torches=(ListedFit(torch="2.10", lacks=("_ZN3c106detail14torchCheckFailEPKcS2_jS2_",)), ListedFit(torch="2.11")),
+)
+_SIZES: Final = ListedSizes(
+    gpu_code={"sm_90": 8_900_000, "sm_100": 9_100_000, "sm_80": 7_400_000, "compute_120": 1_200_000},
+    host_code=1_780_000,
+    debug=338,
+    other=64_000,
 )
 
 
@@ -95,7 +102,11 @@ def _wheel(cell: Cell) -> IndexFile:
         uploaded_at=_WHEN,
         release=ReleaseTag("v2026-11-20"),
         certificate=ListedCertificate(
-            sha256=sha256, evidence=_evidence(policy, cell), clean_rooms=(_room(cell),), provenance=_made(cell, sha256)
+            sha256=sha256,
+            evidence=_evidence(policy, cell),
+            clean_rooms=(_room(cell),),
+            provenance=_made(cell, sha256),
+            sizes=_SIZES,
         ),
         attestation="https://github.com/example/wheels/releases/download/v2026-11-20/attestations.jsonl",
     )

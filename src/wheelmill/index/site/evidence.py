@@ -24,6 +24,7 @@ from wheelmill.release.manifest import (
     ListedFinding,
     ListedProvenance,
     ListedRoom,
+    ListedSizes,
 )
 from wheelmill.smoke.verdict import THIS_MACHINE
 from wheelmill.system.units import duration, size
@@ -200,8 +201,13 @@ def _certificate_rows(certificate: ListedCertificate) -> str:
     """What a certificate says of one wheel alone, each row in a line of its own."""
     made = certificate.provenance
     seconds = f"\n<tr><th>Compiled in<td>{duration(made.seconds)}" if made else ""
-    sizes = f"\n<tr><th>Unpacked<td>{escape(str(certificate.sizes))}" if certificate.sizes else ""
+    sizes = _size_row(certificate.sizes) if certificate.sizes else ""
     return f"{seconds}{sizes}{_tried_rows(certificate.clean_rooms)}{_finding_rows(certificate.findings)}"
+
+
+@lru_cache(maxsize=4096)
+def _size_row(sizes: ListedSizes) -> str:
+    return f"\n<tr><th>Unpacked<td>{escape(str(sizes))}"
 
 
 @lru_cache(maxsize=4096)

@@ -10,6 +10,7 @@ from wheelmill.index.render import site_templates
 from wheelmill.index.site.addresses import in_url, page_number, wheels_folder
 from wheelmill.index.site.installing import dependencies_of, install_command
 from wheelmill.index.site.packages import by_topic
+from wheelmill.index.site.sizes import size_rows
 from wheelmill.index.site.tables import SIGNS, WORDS, Trees, body_of
 from wheelmill.names import ProjectName
 from wheelmill.system.units import duration, size
@@ -39,6 +40,7 @@ def templates_for(trees: Trees, projects: Container[ProjectName]) -> Environment
         "in_url": in_url,
         "page": page_number,
         "size": size,
+        "size_rows": size_rows,
         "thousands": lambda number: f"{number:,}",
         "torch": words_for,
         "wheels_of": lambda exact, version: in_url(wheels_folder(version.number, exact)),

@@ -28,6 +28,7 @@ BESIDE_STUB = ListedRoom(python="3.11.7", place=IMAGE, skipped=(STUB,))
 WITHOUT_GPU = ListedRoom(python="3.11.7", skipped=("smoke script: this machine has no GPU",))
 ON_GPU = ListedRoom(python="3.11.7", skipped=(), gpus=("NVIDIA H200, driver 580.65.06",))
 EVERY = "Each was installed and imported before it was published."
+VERSION = "packages/demo/1.0/index.html"
 WHEELS = "packages/demo/1.0/cu130torch2.11/index.html"
 
 
@@ -79,6 +80,21 @@ def test_the_page_of_a_wheel_says_what_makes_it_large_where_that_is_known(releas
     page = pages_of(manifest, [with_certificate(certificate, sizes=sizes)])[WHEELS]
     assert "<th>Unpacked<td>sm_90 490 kB, host code 1.8 MB, other files 60.0 kB" in page
     assert "Unpacked" not in pages_of(manifest, [certificate])[WHEELS]
+
+
+def test_the_page_of_a_version_says_what_the_largest_wheel_of_a_label_holds(release: Release) -> None:
+    (manifest,) = release(EVERY_KIND[0], EVERY_KIND[0].replace("cp311", "cp312"))
+    small, large = (
+        ListedSizes(gpu_code={"sm_90": 490_000, "compute_120": 90_000}, host_code=host, debug=0, other=0)
+        for host in (1_000, 1_780_000)
+    )
+    one, other = manifest.wheels
+    sized = structs.replace(manifest, wheels=(structs.replace(one, size=1), structs.replace(other, size=817_059)))
+    certificates = [with_certificate(one.certificate, sizes=small), with_certificate(other.certificate, sizes=large)]
+    rows = re.findall(r'<tr><th scope="row">(<a.*)', pages_of(sized, certificates)[VERSION])
+    cells = ("Linux x86_64", "817 kB", "sm_90 490 kB, compute_120 90.0 kB", "1.8 MB")
+    assert rows == ["<td>".join(('<a href="cu130torch2.11/">cu130torch2.11</a>', *cells))]
+    assert 'id="size"' not in pages_of(manifest, [one.certificate, other.certificate])[VERSION]
 
 
 def test_the_page_of_a_wheel_says_where_it_was_tried_and_what_was_left_out(release: Release) -> None:
