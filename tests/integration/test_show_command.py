@@ -64,6 +64,26 @@ def test_a_file_and_its_url_say_the_same_but_for_the_hash(wheelmill: Command, wh
     assert there == here | {"sha256": None}
 
 
+def test_two_wheels_beside_each_other_say_what_makes_each_large(
+    wheelmill: Command, wheel: Path, tmp_path: Path
+) -> None:
+    other = write_wheel(tmp_path / "demo-2.0-py3-none-any.whl", files={"demo/data": b"#" * 12_000})
+    said = wheelmill("show", wheel, "--beside", other).stdout.splitlines()
+    assert said[:2] == [NAME, f"beside {other.name}"]
+    rows = {line[:20].strip(): line[20:].split("  ") for line in said[2:]}
+    told = {name: [cell.strip() for cell in cells if cell.strip()] for name, cells in rows.items()}
+    assert list(told) == ["wheel, packed", "sm_90", "host code", "debug information", "other files"]
+    assert told["sm_90"] == ["8 bytes", "-"]
+    assert told["other files"][1] == "12.4 kB"
+    both, one, alone = (
+        json.loads(wheelmill("show", *words, "--json").stdout)
+        for words in ((wheel, "--beside", other), (wheel,), (other,))
+    )
+    assert {"schema": one["schema"], **both.pop("beside")} == alone
+    assert both == one
+    wheelmill("show", wheel, "--beside", "nothing.whl", exit_code=2)
+
+
 def test_a_server_that_gives_no_pieces_is_told_with_what_to_do(
     wheelmill: Command, wheel: Path, server: PageServer
 ) -> None:

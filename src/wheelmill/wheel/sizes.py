@@ -27,15 +27,20 @@ class Sizes:
     other: int
     """All other files."""
 
-    def __str__(self) -> str:
-        """``sm_90 8.9 MB, host code 610 kB, other files 20 kB``, without what there is none of."""
+    @property
+    def parts(self) -> Mapping[str, int]:
+        """All of them by name, GPU code first, without what there is none of."""
         named = {
             **self.gpu_code,
             "host code": self.host_code,
             "debug information": self.debug,
             "other files": self.other,
         }
-        return ", ".join(f"{name} {size(number)}" for name, number in named.items() if number)
+        return {name: number for name, number in named.items() if number}
+
+    def __str__(self) -> str:
+        """``sm_90 8.9 MB, host code 610 kB, other files 20 kB``."""
+        return ", ".join(f"{name} {size(number)}" for name, number in self.parts.items())
 
 
 def sizes_of(members: Iterable[zipfile.ZipInfo], shared_objects: Iterable[SharedObject]) -> Sizes:

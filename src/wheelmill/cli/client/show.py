@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from wheelmill.cli.client.beside import lines_beside
 from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.client.choose.contents import Code, WheelContents, contents_at, contents_behind
 from wheelmill.client.variants.machine import property_text
@@ -29,6 +30,10 @@ _LARGEST: Final = 5
 def show(
     wheel: Annotated[str, typer.Argument(help="A wheel's file, or its URL.", metavar="WHEEL", show_default=False)],
     *,
+    beside: Annotated[
+        str | None,
+        typer.Option(help="Another wheel, file or URL: show how large each part of both is.", metavar="OTHER"),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what is in a wheel, anybody's, and what it says of itself; nothing of it is run.
@@ -36,8 +41,12 @@ def show(
     Of one on a server no more is read than that takes.
     """
     contents = _contents_of(wheel)
+    other = _contents_of(beside) if beside is not None else None
     if as_json:
-        print_json("wheelmill.show/1", **_content(contents))
+        print_json("wheelmill.show/1", **_content(contents), **({"beside": _content(other)} if other else {}))
+        return
+    if other:
+        print("\n".join(map(printable, lines_beside(contents, other))))  # noqa: T201 - the result
         return
     print(printable(f"{contents.name.project} {contents.name.version}"))  # noqa: T201 - the result
     for heading, text in _lines(contents):
