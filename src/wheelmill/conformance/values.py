@@ -8,7 +8,8 @@ from packaging.utils import NormalizedName, parse_sdist_filename
 from packaging.version import Version
 
 from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, split_label
+from wheelmill.wheel.variant_label import split_label
+from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 
 
 def parse_filename(filename: str) -> tuple[NormalizedName, Version, *tuple[object, ...]] | None:

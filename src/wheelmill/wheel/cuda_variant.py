@@ -15,8 +15,8 @@ from msgspec.json import encode
 
 from wheelmill.names import Architecture, CudaVersion
 from wheelmill.wheel.gpu_code import CARDS, is_for_one_gpu
+from wheelmill.wheel.variant_label import NULL, VariantLabel
 from wheelmill.wheel.variant_metadata import SCHEMA, Priorities, Properties, Provider, VariantMetadata
-from wheelmill.wheel.variant_name import NULL, VariantLabel
 
 NAMESPACE: Final = "nvidia"
 DRIVER: Final = "cuda_version_lower_bound"

@@ -17,6 +17,7 @@ from wheelmill.names import ProjectName, Sha256
 from wheelmill.system.files import MAX_FILENAME, sha256_of
 from wheelmill.wheel.label import BuiltFor, Label
 from wheelmill.wheel.limits import MAX_TAGS
+from wheelmill.wheel.variant_label import split_label
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +43,8 @@ class WheelName:
         try:
             project, version, build, tags = _parts_of(filename)
         except InvalidWheelFilename as error:
+            if split_label(filename)[1]:
+                raise UnreadableError(f"expected a plain wheel, not a variant wheel (PEP 825): {filename!r}") from None
             raise UnreadableError(str(error)) from None
         return cls(project=project, version=version, build=build, tags=tags)
 

@@ -25,8 +25,9 @@ from wheelmill.wheel.limits import MAX_METADATA
 from wheelmill.wheel.metadata import dist_info_of
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.record import record_of
+from wheelmill.wheel.variant_label import VariantLabel, split_label
 from wheelmill.wheel.variant_metadata import VARIANT_FILE, variant_metadata_bytes
-from wheelmill.wheel.variant_name import VariantLabel, VariantWheelName, split_label
+from wheelmill.wheel.variant_name import VariantWheelName
 
 PLAIN_FILE: Final = "wheelmill-plain.json"
 """Its name in ``.dist-info``: tells in an environment, too, which CUDA an installed variant is for."""

@@ -15,7 +15,7 @@ from msgspec.json import Decoder, encode
 from msgspec.json import format as indented
 
 from wheelmill.errors import UnreadableError
-from wheelmill.wheel.variant_name import NULL, is_label
+from wheelmill.wheel.variant_label import NULL, is_label
 
 VARIANT_FILE: Final = "variant.json"
 """Its name in ``.dist-info``."""

@@ -7,7 +7,8 @@ from wheelmill.client.sources.listing import tags_in, version_of
 from wheelmill.web.pages import Form, Link, Page, with_sound_links
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, VariantWheelName, is_label, split_label
+from wheelmill.wheel.variant_label import is_label, split_label
+from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, VariantWheelName
 
 NAMES = [
     "demo-1.0-py3-none-any.whl",

@@ -61,6 +61,12 @@ def test_other_names_are_refused(filename: str) -> None:
         WheelName.parse(filename)
 
 
+@pytest.mark.parametrize("filename", ["demo-1.0-py3-none-any-null.whl", "demo-1.0-1-py3-none-any-cu130.whl"])
+def test_a_variant_wheels_name_is_refused_as_that(filename: str) -> None:
+    with pytest.raises(UnreadableError, match="not a variant wheel"):
+        WheelName.parse(filename)
+
+
 def test_a_wheel_on_disk_is_measured(tmp_path: Path) -> None:
     path = tmp_path / "demo-1.0-py3-none-any.whl"
     path.write_bytes(b"content")

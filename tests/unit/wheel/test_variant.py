@@ -18,8 +18,8 @@ from wheelmill.wheel.metadata import metadata_bytes, read_metadata
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.record import check_record
 from wheelmill.wheel.variant import PLAIN_FILE, make_variant, unmake_variant, variant_name
+from wheelmill.wheel.variant_label import VariantLabel
 from wheelmill.wheel.variant_metadata import read_variant_metadata
-from wheelmill.wheel.variant_name import VariantLabel
 
 VERSION = "2.8.3+cu130torch2.11"
 METADATA = (

@@ -3,7 +3,8 @@ from packaging.version import Version
 
 from wheelmill.errors import UnreadableError
 from wheelmill.names import project_name
-from wheelmill.wheel.variant_name import NULL, VariantWheelName, is_label, split_label, variants_filename
+from wheelmill.wheel.variant_label import NULL, is_label, split_label
+from wheelmill.wheel.variant_name import VariantWheelName, variants_filename
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from packaging.utils import canonicalize_name
 
 from wheelmill.names import ProjectName
 from wheelmill.web.pages import Link
-from wheelmill.wheel.variant_name import VARIANTS_SUFFIX, split_label
+from wheelmill.wheel.variant_label import split_label
+from wheelmill.wheel.variant_name import VARIANTS_SUFFIX
 
 Written = TypeVar("Written")
 SUFFIX: Final = ".whl"

@@ -23,7 +23,7 @@ from wheelmill.web.github_pages import LARGEST
 from wheelmill.web.pages import Link, absolute
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.name import read_tags
-from wheelmill.wheel.variant_name import split_label
+from wheelmill.wheel.variant_label import split_label
 
 Accepts = Callable[["Place", LinkGroup], bool]
 
