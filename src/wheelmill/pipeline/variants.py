@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Final
 
 from packaging.tags import Tag
 from packaging.utils import BuildTag
@@ -24,6 +25,9 @@ from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.variant import make_variant, variant_name
+
+_TOGETHER: Final = 240
+"""Wheels of a release, where the store sets no limit: as many as a run that is killed makes again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +82,7 @@ def publish_variants(
     ]
     refused: list[RefusedWheel] = []
     deliveries = _made((each for each in wanted if each.variants), store, progress, refused.append)
-    publication = publish_each(variants, deliveries, now=datetime.now(UTC), progress=progress)
+    publication = publish_each(variants, deliveries, now=datetime.now(UTC), progress=progress, together=_TOGETHER)
     return replace(publication, refusals=(*refused, *publication.refusals))
 
 

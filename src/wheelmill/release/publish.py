@@ -35,6 +35,7 @@ def publish_each(
     now: datetime,
     progress: Progress = QUIET,
     until: float | None = None,
+    together: int | None = None,
 ) -> Publication:
     """Release the wheels that no release has yet.
 
@@ -44,6 +45,8 @@ def publish_each(
         now: the time of publication, in UTC.
         progress: shows the steps that take long.
         until: when no more wheels are taken, in seconds since the epoch; what arrived by then is published.
+        together: how many wheels make a release where the store sets no limit; by default those of one delivery do, so
+            that no later one can hold them up.
 
     Returns:
         The new releases, none when every wheel was published before, byte for byte; and the wheels that cannot be
@@ -68,7 +71,7 @@ def publish_each(
                 new, refused = _sort(store, wheels, there)
             done += Publication(refusals=refused)
             while publisher and new and not publisher.over:
-                most = store.quotas.wheels or len(new)
+                most = store.quotas.wheels or together or len(new)
                 room = most - publisher.count
                 done += Publication(refusals=publisher.add(new[:room]))
                 new = new[room:]

@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.github_server import GitHub, serving
 from tests.shared_objects import shared_object
 from tests.unit.release.conftest import NOW
 from tests.unit.release.github.conftest import FakeClock, store_on
 from tests.wheels import packed_wheel, write_wheel
 from wheelmill.names import ProjectName
-from wheelmill.pipeline import publish_variants
+from wheelmill.pipeline import publish_variants, variants
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.ledger.releases import published
 from wheelmill.release.publish import publish
@@ -43,12 +45,12 @@ def wheel(folder: Path, name: str, *sass: str, write: Write = packed_wheel) -> T
 
 def made(folder: Path, *wheels: TestedWheel, project: str = "demo") -> tuple[list[str], Publication, list[str]]:
     """The variant wheels of some wheels by their plain names, what was published now, and what was warned of."""
-    releases, variants = (DirectoryStore(directory=folder / name) for name in ("releases", "variants"))
+    releases, to = (DirectoryStore(directory=folder / name) for name in ("releases", "variants"))
     for each in wheels:
         publish(releases, [each], now=NOW)
     said: list[str] = []
-    done = publish_variants(releases, variants, {ProjectName(project)}, progress=QUIET, warn=said.append)
-    names = (name.removesuffix(".whl").split(f"-{TAGS}-") for name in published(variants, said.append).published)
+    done = publish_variants(releases, to, {ProjectName(project)}, progress=QUIET, warn=said.append)
+    names = (name.removesuffix(".whl").split(f"-{TAGS}-") for name in published(to, said.append).published)
     return sorted(f"{name} {label.partition('_')[0]}" for name, label in names), done, said
 
 
@@ -67,6 +69,19 @@ def test_the_oldest_cuda_is_the_null_variant_of_its_version_too(tmp_path: Path) 
         "demo-2.0+torch2.12 null",
     ]
     assert said == []
+
+
+def test_what_is_made_at_once_is_released_at_once_and_no_more_than_a_release_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, done, _ = made(tmp_path, *(wheel(tmp_path, name) for name in ("1.0+cu126", "1.0+cu128", "1.0+cu130")))
+    assert [len(release.wheels) for release in done.releases] == [4]
+
+    monkeypatch.setattr(variants, "_TOGETHER", 3)
+    _, done, _ = made(
+        tmp_path, wheel(tmp_path, "2.0+cu128"), wheel(tmp_path, "2.0+cu130"), wheel(tmp_path, "2.0+cu131")
+    )
+    assert [len(release.wheels) for release in done.releases] == [3, 1]
 
 
 def test_the_newest_build_is_taken_and_candidates_and_foreign_labels_are_not(tmp_path: Path) -> None:
@@ -117,11 +132,11 @@ def test_github_keeps_them_like_other_wheels(tmp_path: Path) -> None:
     releases = DirectoryStore(directory=tmp_path / "releases")
     publish(releases, [wheel(tmp_path, "1.0+cu130")], now=NOW)
     with serving(GitHub(now=clock.now)) as github:
-        variants = store_on(github, clock)
-        done = publish_variants(releases, variants, {ProjectName("demo")}, progress=QUIET, warn=print)
+        to = store_on(github, clock)
+        done = publish_variants(releases, to, {ProjectName("demo")}, progress=QUIET, warn=print)
         (release,) = done.releases
         assert not done.refusals
-        names = variants.assets()[release.tag]
+        names = to.assets()[release.tag]
     assert len(release.wheels) == 2
     assert all(name in names for each in release.wheels for name in (each.filename, f"{each.filename}.metadata"))
 
