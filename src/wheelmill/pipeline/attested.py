@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from wheelmill.errors import IntegrityError, ReleaseError, UnreadableError
 from wheelmill.names import Sha256
 from wheelmill.pipeline.gate import delivered_in, subjects_of
-from wheelmill.release.manifest import MANIFEST, ListedRelease, Manifest
+from wheelmill.release.manifest import MANIFEST, ListedRelease, ListedWheel, Manifest
+from wheelmill.release.store import Store
 from wheelmill.smoke.verdict import TestedWheel
 from wheelmill.system.files import sha256_of_bytes, write_bytes
+from wheelmill.system.folders import temporary_folder
 from wheelmill.system.record_files import record_bytes
 from wheelmill.web.pages import SIDECAR_SUFFIX
+from wheelmill.wheel.archive import open_archive
 from wheelmill.wheel.attestation import MAX_BUNDLE, WHEELS_WORKFLOW, Attested, Signer, verify_bundles
+from wheelmill.wheel.metadata import dist_info_of, metadata_bytes
+from wheelmill.wheel.record import check_record
+from wheelmill.wheel.variant import unmake_variant
+from wheelmill.wheel.variant_name import VariantWheelName
 
 
 def write_wheel_checksums(path: Path, wheels: Iterable[TestedWheel]) -> None:
@@ -67,3 +75,54 @@ def attested_part(
         else:
             warn(f"{manifest.tag}/{entry.filename} is not listed: {signer} does not attest it")
     return replace(manifest, wheels=tuple(wheels))
+
+
+def derived_part(
+    manifest: ListedRelease, store: Store, attested: Container[Sha256], warn: Callable[[str], None]
+) -> ListedRelease:
+    """Leave out the variant wheels of a release that are not what they say, attested wheels packed in another way.
+
+    Nobody attests a variant wheel itself, and its manifest may be forged: each is fetched and made into its plain wheel
+    again.
+
+    Args:
+        manifest: what the release says of itself.
+        store: the store that has it.
+        attested: the hashes of wheels that are attested.
+        warn: told of each wheel that is left out.
+
+    Raises:
+        NetworkError: a wheel cannot be had now.
+    """
+    wheels = []
+    for entry in manifest.wheels:
+        if entry.plain is None or entry.plain not in attested:
+            continue
+        try:
+            _check_derived(entry, manifest, store)
+        except (IntegrityError, ReleaseError, UnreadableError) as error:
+            warn(f"{manifest.tag}/{entry.filename} is not listed: {error}")
+        else:
+            wheels.append(entry)
+    return replace(manifest, wheels=tuple(wheels))
+
+
+def _check_derived(entry: ListedWheel, manifest: ListedRelease, store: Store) -> None:
+    """Make sure that the plain wheel comes out of a variant wheel that its manifest names.
+
+    Raises:
+        IntegrityError: another one comes out, or RECORD or its sidecar is not that of what is in it.
+        ReleaseError: its release does not have it, or has other bytes.
+        UnreadableError: it cannot be read.
+        NetworkError: it cannot be had now.
+    """
+    VariantWheelName.parse(entry.filename)  # no path
+    with temporary_folder() as folder:
+        file = store.fetch(manifest.tag, entry.filename, entry.sha256, folder).path
+        if unmake_variant(file, folder).sha256 != entry.plain:
+            raise IntegrityError("it was made of another wheel than its manifest says")
+        with file.open("rb") as opened, open_archive(opened) as archive:
+            if finding := next(check_record(archive, dist_info_of(archive)), None):  # unmaking writes it anew
+                raise IntegrityError(finding.detail)
+        if sha256_of_bytes(metadata_bytes(file)) != entry.metadata_sha256:
+            raise IntegrityError("its sidecar is not its METADATA")

@@ -30,7 +30,7 @@ from wheelmill.index.tree import Catalogue, Site
 from wheelmill.index.variants import VariantFile, pages_of_variants, variant_files
 from wheelmill.index.write import MAX_BYTES, SiteSize, write_site
 from wheelmill.names import ReleaseTag, Sha256
-from wheelmill.pipeline.attested import attested_part
+from wheelmill.pipeline.attested import attested_part, derived_part
 from wheelmill.plan.matrix import make_plan
 from wheelmill.plan.targets import Filters, KnownFailures
 from wheelmill.release.ledger.records import DownloadCount, LedgerRelease
@@ -163,11 +163,17 @@ def _site_of(
 def _variants_in(
     place: Mirror, site: Site, signer: Signer | None, warn: Callable[[str], None]
 ) -> tuple[VariantFile, ...]:
-    """The variant wheels of what a site lists; a release that cannot be read is told, and has none."""
+    """The variant wheels of what a site lists; a release that cannot be read is told, and has none.
+
+    Where wheels must be attested, `derived_part` says which variants of them are listed.
+    """
     store = place.store
     manifests = [*every_manifest(store, store.ledger.manifests(), warn, lambda _tag, faults: warn(faults))]
+    if signer:
+        attested = {file.sha256 for files in site.files.values() for file in files}
+        manifests = [derived_part(each, store, attested, warn) for each in manifests]
     return variant_files(
-        list(_attested(store, manifests, signer, warn)) if signer else manifests,
+        manifests,
         place.base_url,
         site,
         folders={} if store.folder_of(Sha256("")) is None else _folders_in(store, place.base_url, manifests),
