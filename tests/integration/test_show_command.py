@@ -1,6 +1,7 @@
 """``wheelmill show``: a wheel of anybody's, on disk and on a server."""
 
 import json
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -106,12 +107,25 @@ def test_a_file_that_is_no_wheel_is_refused(wheelmill: Command, tmp_path: Path) 
 
 
 def test_what_it_says_of_itself_reaches_no_terminal_raw(wheelmill: Command, tmp_path: Path) -> None:
-    bill = {**BILL, "components": [{"name": "\x1b[2J::error::x"}]}
+    bill = {**BILL, "components": [{"name": "\x1b[2J::error::x\n  licence  MIT"}, *[{"name": "x"}] * 100]}
     files = {f"{DIST_INFO}/sboms/x.json": json.dumps(bill).encode()}
     write_wheel(tmp_path / NAME, metadata=METADATA.replace("Adds", "\x1b[2J"), files=files)
     done = wheelmill("show", NAME)
     assert "\x1b" not in done.stdout
     assert "\\x1b[2J::error" in done.stdout
+    assert "\n  licence  MIT" not in done.stdout
+    assert " and 91 more; for the build: 0\n" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["demo/_C.so", "../_C.so", "demo/a\nb"])
+def test_a_wheel_that_installers_should_not_be_given_is_refused_on_a_server_too(
+    name: str, wheelmill: Command, wheel: Path, server: PageServer
+) -> None:
+    with zipfile.ZipFile(wheel, "a") as archive, warnings.catch_warnings(action="ignore"):
+        archive.writestr(name, archive.read("demo/_C.so"))
+    server.pages["/demo-1.0-py3-none-any.whl"] = in_pieces(wheel.read_bytes())
+    there = wheelmill("show", f"{server.url}/demo-1.0-py3-none-any.whl", exit_code=9)
+    assert there.stderr.startswith("error: demo-1.0-py3-none-any.whl: ")
 
 
 def test_facts_of_a_build_that_are_none_say_nothing(wheelmill: Command, wheel: Path, tmp_path: Path) -> None:

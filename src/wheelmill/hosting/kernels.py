@@ -117,8 +117,8 @@ def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
         architectures=_architectures_of(contents),
         version=version,
     )
-    places = Counter((*kernel.files.values(), *map(PurePosixPath, _OWN)))
-    twice = [str(path) for path, count in places.items() if count > 1]
+    places = Counter(kernel.files.values())
+    twice = [str(path) for path, count in places.items() if count > 1 or path.parts[0] in _OWN]
     if twice:
         raise UsageError(f"several files would lie at {some_of(twice)}")
     return kernel

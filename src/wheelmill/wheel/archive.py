@@ -105,16 +105,25 @@ def check_archive(path: Path) -> tuple[Finding, ...]:
     """
     try:
         with path.open("rb") as file, open_archive(file) as archive:
-            members = archive.infolist()
-            if refusals := tuple(islice(_refusals(path, members), MAX_FINDINGS)):
-                return refusals
-            check_members(file, members)
+            if findings := check_list(archive, path.stat().st_size):
+                return findings
+            check_members(file, archive.infolist())
     except (UnreadableError, OSError) as error:
         return (Finding(code=Code.ARCHIVE, detail=str(error)),)
     return ()
 
 
-def _refusals(path: Path, members: list[zipfile.ZipInfo]) -> Iterator[Finding]:
+def check_list(archive: zipfile.ZipFile, size: int) -> tuple[Finding, ...]:
+    """Say what the list of members of a wheel shows of that; of the members none is read.
+
+    Args:
+        archive: the wheel, here or on a server.
+        size: its bytes.
+    """
+    return tuple(islice(_refusals(archive.infolist(), size), MAX_FINDINGS))
+
+
+def _refusals(members: list[zipfile.ZipInfo], size: int) -> Iterator[Finding]:
     names = Counter(str(PurePosixPath(member.filename)) for member in members)
     for name, count in names.items():
         if count > 1:
@@ -125,7 +134,7 @@ def _refusals(path: Path, members: list[zipfile.ZipInfo]) -> Iterator[Finding]:
     for member in members:
         yield from _refusals_of(member)
     unpacked = sum(member.file_size for member in members)
-    if unpacked > MAX_UNPACKED or unpacked > MAX_RATIO * max(path.stat().st_size, 1 << 20):
+    if unpacked > MAX_UNPACKED or unpacked > MAX_RATIO * max(size, 1 << 20):
         yield Finding(code=Code.ARCHIVE, detail=f"unpacks to {unpacked} bytes, which looks like a zip bomb")
 
 

@@ -98,9 +98,8 @@ def bill_bytes(bill: Bill) -> bytes:
         components=[*contained, *used],
     )
     written.register_dependency(itself, contained)
-    with warnings.catch_warnings(
-        action="ignore", category=UserWarning
-    ):  # says that what has nothing in it lacks dependencies
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # says that what has nothing in it lacks dependencies
         return JsonV1Dot6(written).output_as_string(indent=2).encode() + b"\n"
 
 

@@ -19,13 +19,13 @@ SBOMS: Final = "sboms"
 """The folder in ``.dist-info``."""
 OWN_SBOM: Final = "wheelmill.cdx.json"
 """https://cyclonedx.org/specification/overview/#recognized-file-patterns"""
-MAX_SBOM: Final = 16 << 20
-"""Bytes. One of some hundred components has 100 kB."""
+MAX_SBOM: Final = 8 << 20
+"""Bytes, of one and of all in a wheel together. One of some hundred components has 100 kB."""
 _MOST: Final = 20
 """Of a wheel, that are read."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SbomComponent:
     """What is in a wheel, or took part in its build."""
 
@@ -73,9 +73,12 @@ def sboms_in(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Sbom]:
     """Read the bills of a wheel; of one that cannot be read it is said why."""
     folder = f"{dist_info}/{SBOMS}/"
     names = [name for name in archive.namelist() if name.startswith(folder) and not name.endswith("/")]
+    left = MAX_SBOM
     for name in sorted(names)[:_MOST]:
         try:
-            yield read_sbom(name, read_member(archive, name, MAX_SBOM))
+            content = read_member(archive, name, left)
+            left -= len(content)
+            yield read_sbom(name, content)
         except UnreadableError as error:
             yield Sbom(member=name, form="", fault=str(error))
 

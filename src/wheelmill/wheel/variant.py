@@ -6,6 +6,8 @@ Variants of one version share it, so the CUDA of the label is not in it: ``2.8.3
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -66,7 +68,7 @@ def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:
     """
     plain = WheelName.parse(wheel.filename)
     name = variant_name(plain, variant.label)
-    with temporary_folder(folder) as workspace:
+    with _workspace(folder, wheel.filename) as workspace:
         unpacked = _unpack(wheel.path, workspace / "wheel")
         dist_info = _rename(unpacked, plain.version, name.plain.version)
         said = metadata_of({variant.label: variant.properties})
@@ -90,10 +92,12 @@ def unmake_variant(wheel: Path, folder: Path) -> WheelFile:
     """
     name, plain = VariantWheelName.parse(wheel.name), plain_of(wheel)
     assert plain  # noqa: S101 - a name with a label
-    version = WheelName.parse(plain.filename).version
-    with temporary_folder(folder) as workspace:
+    plain_name = WheelName.parse(plain.filename)
+    if variant_name(plain_name, name.label) != name:
+        raise UnreadableError(f"{wheel.name} says that it was {plain.filename!r}, of which it would be another variant")
+    with _workspace(folder, wheel.name) as workspace:
         unpacked = _unpack(wheel, workspace / "wheel")
-        dist_info = _rename(unpacked, name.plain.version, version)
+        dist_info = _rename(unpacked, name.plain.version, plain_name.version)
         (dist_info / VARIANT_FILE).unlink(missing_ok=True)
         (dist_info / PLAIN_FILE).unlink()
         made = _pack(unpacked, dist_info, workspace / plain.filename)
@@ -113,11 +117,21 @@ def plain_of(wheel: Path) -> PlainWheel | None:
     try:
         with wheel.open("rb") as file, open_archive(file) as archive:
             return _decoder.decode(read_member(archive, f"{dist_info_of(archive)}/{PLAIN_FILE}", MAX_METADATA))
-    except DecodeError as error:
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableError(f"{wheel.name}: {PLAIN_FILE}: {error}") from None
 
 
 _decoder: Final = Decoder(PlainWheel)
+
+
+@contextmanager
+def _workspace(folder: Path, filename: str) -> Iterator[Path]:
+    """A folder for what is in a wheel; files and folders in each other's place are the wheel's fault."""
+    with temporary_folder(folder) as workspace:
+        try:
+            yield workspace
+        except (FileNotFoundError, IsADirectoryError) as error:
+            raise UnreadableError(f"{filename}: {Path(error.filename).name}: {error.strerror}") from None
 
 
 def _unpack(wheel: Path, folder: Path) -> Path:
@@ -130,7 +144,10 @@ def _unpack(wheel: Path, folder: Path) -> Path:
 def _rename(unpacked: Path, old: Version, new: Version) -> Path:
     """Give what is unpacked another version, in METADATA and the names of its folders; returns its ``.dist-info``."""
     for folder in (*unpacked.glob(f"*-{old}.dist-info"), *unpacked.glob(f"*-{old}.data")):
-        folder.rename(folder.with_name(folder.name.replace(f"-{old}.", f"-{new}.")))
+        renamed = folder.with_name(folder.name.replace(f"-{old}.", f"-{new}."))
+        if renamed.exists():
+            raise UnreadableError(f"it has both {folder.name} and {renamed.name}")
+        folder.rename(renamed)
     dist_infos = [*unpacked.glob(f"*-{new}.dist-info")]
     if len(dist_infos) != 1:
         raise UnreadableError(f"expected one folder *-{old}.dist-info")

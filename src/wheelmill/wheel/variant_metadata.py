@@ -106,13 +106,11 @@ _decoder: Final = Decoder(VariantMetadata)
 
 def _faults(metadata: VariantMetadata) -> Iterator[str]:
     namespaces = metadata.default_priorities.namespace
-    if len({*namespaces}) != len(namespaces):
+    known, properties = frozenset(namespaces), metadata.variants.values()
+    if len(known) != len(namespaces):
         yield "default-priorities.namespace names one twice"
-    properties = metadata.variants.values()
-    if (
-        sum(len(values) for each in properties for features in each.values() for values in features.values())
-        > MAX_VALUES
-    ):
+    values = (each for namespaced in properties for features in namespaced.values() for each in features.values())
+    if sum(map(len, values)) > MAX_VALUES:
         yield f"it has more than {MAX_VALUES} values"
     for label, namespaced in metadata.variants.items():
         if not is_label(label):
@@ -120,7 +118,7 @@ def _faults(metadata: VariantMetadata) -> Iterator[str]:
         if label == NULL and any(namespaced.values()):
             yield f"the variant {NULL!r} has properties"
         for namespace, features in namespaced.items():
-            if namespace not in namespaces:
+            if namespace not in known:
                 yield f"variants.{label} has properties of {namespace!r:.100}, which is not in default-priorities"
             yield from _faults_of_features(f"variants.{label}", namespace, features)
 

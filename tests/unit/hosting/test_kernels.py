@@ -114,6 +114,7 @@ def test_one_that_is_imported_from_elsewhere_is_not_taken_for_it(tmp_path: Path)
         (NAME.replace("demo", "x"), {}, "expected the name of a kernel"),
         (NAME.replace("demo", "other"), {"files": {"more.py": b""}}, "has no module other, but demo, more"),
         (NAME, {"files": {"metadata.json": b"{}"}}, "several files would lie at metadata.json"),
+        (NAME, {"files": {"__init__.py/x.py": b""}}, "several files would lie at __init__.py/x.py"),
         (
             NAME,
             {"files": {"demo-1.0+cu130.data/platlib/demo/__init__.py": b""}},

@@ -39,3 +39,12 @@ def test_one_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
         *broken, sound = sboms_in(archive, DIST_INFO)
     assert (sound.form, sound.fault) == ("SPDX-2.3", None)
     assert [each.fault is not None for each in broken] == [True, True]
+
+
+def test_many_take_no_more_together_than_one_may(tmp_path: Path) -> None:
+    large = b'{"spdxVersion": "SPDX-2.3"}'.ljust(MAX_SBOM * 2 // 3)
+    files = {f"{DIST_INFO}/sboms/{name}.json": large for name in "abc"}
+    with zipfile.ZipFile(write_wheel(tmp_path / "demo-1.0-py3-none-any.whl", files=files)) as archive:
+        found = list(sboms_in(archive, DIST_INFO))
+    assert [each.fault is None for each in found] == [True, False, False]
+    assert f"more than {MAX_SBOM - len(large)} bytes" in str(found[1].fault)

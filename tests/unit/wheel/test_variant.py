@@ -91,12 +91,21 @@ def test_a_wheel_without_our_label_is_refused() -> None:
         variant_name(WheelName.parse("demo-1.0-py3-none-any.whl"), VariantLabel("null"))
 
 
+def said_of(filename: str) -> bytes:
+    return json.dumps({"filename": filename, "sha256": ""}).encode()
+
+
 @pytest.mark.parametrize(
     ("said", "error", "fault"),
     [
         (b"[]", UnreadableError, PLAIN_FILE),
+        (b'{"filename": "\xff"}', UnreadableError, PLAIN_FILE),
+        (b"[" * 100_000, UnreadableError, PLAIN_FILE),
         (b'{"filename": "../../x.whl", "sha256": ""}', UnreadableError, "not a path"),
-        (b'{"filename": "demo-2.8.3-py3-none-any.whl", "sha256": ""}', IntegrityError, "not "),
+        (b'{"filename": "demo-2.8.3-py3-none-any.whl", "sha256": ""}', UnreadableError, "no label"),
+        (said_of("other-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"), UnreadableError, "another variant"),
+        (said_of("demo-2.8.3+cu130torch2.11-cp313-cp313-linux_x86_64.whl"), UnreadableError, "another variant"),
+        (said_of("demo-2.8.3+cu130torch2.11-cp312-cp312-linux_x86_64.whl"), IntegrityError, "not "),
     ],
 )
 def test_a_hostile_variant_wheel_gives_none(tmp_path: Path, said: bytes, error: type[Exception], fault: str) -> None:
@@ -109,3 +118,19 @@ def test_a_hostile_variant_wheel_gives_none(tmp_path: Path, said: bytes, error: 
     with pytest.raises(error, match=fault):
         unmake_variant(plain, tmp_path)
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("member", "fault"),
+    [
+        (f"demo-{VERSION}.dist-info/variant.json/x", "variant.json: Is a directory"),
+        (f"demo-{VERSION}.dist-info/{PLAIN_FILE}/x", f"{PLAIN_FILE}: Is a directory"),
+        ("demo-2.8.3+torch2.11.data/scripts/y", "it has both"),
+    ],
+)
+def test_a_wheel_with_something_in_the_place_of_ours_becomes_none(tmp_path: Path, member: str, fault: str) -> None:
+    files = {member: b"", f"demo-{VERSION}.data/scripts/x": b""}
+    wheel = write_wheel(tmp_path / f"demo-{VERSION}-cp312-cp312-linux_x86_64.whl", metadata=METADATA, files=files)
+    with pytest.raises(UnreadableError, match=fault):
+        make_variant(WheelFile.at(wheel), NULL_VARIANT, tmp_path)
+    assert list(tmp_path.iterdir()) == [wheel]

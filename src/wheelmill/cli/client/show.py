@@ -19,6 +19,7 @@ from wheelmill.system.output import printable
 from wheelmill.system.plain_records import plain_of
 from wheelmill.system.units import size
 from wheelmill.wheel.build_facts import BuildFacts, SourceFacts
+from wheelmill.wheel.findings import some_of
 from wheelmill.wheel.gpu_code import CARDS
 from wheelmill.wheel.sboms import Sbom
 from wheelmill.wheel.torch_need import torch_in_json, words_for
@@ -50,7 +51,7 @@ def show(
         return
     print(printable(f"{contents.name.project} {contents.name.version}"))  # noqa: T201 - the result
     for heading, text in _lines(contents):
-        print(printable(f"  {heading:<13} {text}"))  # noqa: T201
+        print(printable(f"  {heading:<13} {' '.join(text.splitlines())}"))  # noqa: T201 - no text makes lines of its own
 
 
 def _contents_of(wheel: str) -> WheelContents:
@@ -162,10 +163,8 @@ def _sbom_line(sbom: Sbom) -> str:
     if sbom.fault:
         return f"{sbom.member} cannot be read: {sbom.fault}"
     contained = [f"{each.name} {each.version or ''}".strip() for each in sbom.contained]
-    took_part = len(sbom.components) - len(contained)
-    return (
-        f"{sbom.member}: {sbom.form}; inside: {', '.join(contained) or 'nothing of others'}; for the build: {took_part}"
-    )
+    inside = some_of(contained) or "nothing of others"
+    return f"{sbom.member}: {sbom.form}; inside: {inside}; for the build: {len(sbom.components) - len(contained)}"
 
 
 def _content(contents: WheelContents) -> dict[str, object]:

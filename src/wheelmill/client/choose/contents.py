@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,9 +15,10 @@ from wheelmill.client.choose.resolve import read_facts
 from wheelmill.client.records import Inside
 from wheelmill.errors import NetworkError, UnreadableError, UsageError
 from wheelmill.names import Architecture, Sha256, TorchNeed
-from wheelmill.wheel.archive import check_archive, open_archive, read_member
+from wheelmill.wheel.archive import check_archive, check_list, open_archive, read_member
 from wheelmill.wheel.build_facts import BUILD_FACTS, MAX_BUILD_FACTS, BuildFacts, read_build_facts
 from wheelmill.wheel.elf import SharedObject, read_members
+from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.gpu_code import CARDS, code_for
 from wheelmill.wheel.libraries import is_bundled
 from wheelmill.wheel.licence import licence_files, licence_in
@@ -117,8 +118,7 @@ def contents_at(path: Path) -> WheelContents:
         UnreadableError: it is none, or none that installers should be given.
     """
     name = name_without_label(path.name)
-    if findings := check_archive(path):
-        raise UnreadableError(f"{path.name}: {'; '.join(finding.detail for finding in findings)}")
+    _refuse(path.name, check_archive(path))
     file = WheelFile.at(path)
     with path.open("rb") as opened, open_archive(opened) as archive:
         code = read_members(archive, archive.infolist())
@@ -131,7 +131,7 @@ def contents_behind(url: str, web: Web) -> WheelContents:
     Raises:
         UsageError: the URL is not that of a wheel.
         NetworkError: the server does not give what is asked for.
-        UnreadableError: it is no wheel.
+        UnreadableError: it is none, or none that installers should be given.
     """
     from wheelmill.web.ranges import RangeFile  # noqa: PLC0415 - asks a server
 
@@ -144,10 +144,16 @@ def contents_behind(url: str, web: Web) -> WheelContents:
     try:
         file = RangeFile(web, address, piece=_PIECE, budget=_MOST_READ)
         with open_archive(file) as archive:
+            _refuse(filename, check_list(archive, file.size))
             code = code_in(archive, most=_MOST_CODE)
             return _contents(archive, filename, name, code, sha256=None, size=file.size)
     except NetworkError as error:
         raise NetworkError(f"{address}: {error}", hint="download it, and show the file", status=error.status) from None
+
+
+def _refuse(filename: str, findings: Iterable[Finding]) -> None:
+    if details := "; ".join(finding.detail for finding in findings):
+        raise UnreadableError(f"{filename}: {details}")
 
 
 def _contents(

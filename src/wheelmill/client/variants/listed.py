@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from wheelmill.client.records import Mismatch, TargetEnvironment
 from wheelmill.client.variants.machine import Machine, machine_for, mismatches_of_properties
 from wheelmill.client.variants.nvidia import code_note
-from wheelmill.client.variants.order import Place, place_of
+from wheelmill.client.variants.order import Place, place_of, ranks_of
 from wheelmill.wheel.cuda_variant import DRIVER, GPU, NAMESPACE
 from wheelmill.wheel.variant_metadata import Properties, VariantMetadata
 
@@ -40,13 +40,14 @@ def compare_variants(metadata: VariantMetadata, target: TargetEnvironment, machi
         machine: what the target has of the namespaces that are known here.
     """
     own, found = machine_for(metadata, machine), {}
+    ranks = ranks_of(metadata.default_priorities, own)
     for label, properties in metadata.variants.items():
         against = tuple(mismatches_of_properties(properties, own))
         found[label] = ListedVariant(
             properties=properties,
             against=against,
             notes=tuple(_notes(properties, target, machine)),
-            place=() if against else place_of(properties, metadata.default_priorities, own),
+            place=() if against else place_of(properties, ranks),
         )
     return found
 

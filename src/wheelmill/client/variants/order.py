@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from wheelmill.client.variants.machine import Machine
@@ -16,20 +18,50 @@ _END: Final[Place] = (sys.maxsize, 0, 0)
 """Behind the last property: of two variants that are alike up to there, the one that asks for more comes first."""
 
 
-def place_of(properties: Properties, priorities: Priorities, machine: Machine) -> tuple[Place, ...]:
+@dataclass(frozen=True, kw_only=True)
+class Ranks:
+    """What counts most, by the priorities of a list: lower numbers do. A list may name as many as it has bytes for."""
+
+    namespaces: Mapping[str, int]
+    features: Mapping[str, Mapping[str, int]]
+    """By namespace."""
+    values: Mapping[tuple[str, str], Mapping[str, int]]
+    """Of those that the machine has, by namespace and feature."""
+
+
+def ranks_of(priorities: Priorities, machine: Machine) -> Ranks:
+    """Number what a list names, and behind that what the providers do.
+
+    Args:
+        priorities: of the list.
+        machine: what the machine has of each namespace of the list.
+    """
+    return Ranks(
+        namespaces=_numbered(priorities.namespace),
+        features={name: _numbered(priorities.feature.get(name, ()), each.values) for name, each in machine.items()},
+        values={
+            (name, feature): _numbered(
+                (value for value in priorities.property.get(name, {}).get(feature, ()) if value in values), values
+            )
+            for name, each in machine.items()
+            for feature, values in each.values.items()
+        },
+    )
+
+
+def place_of(properties: Properties, ranks: Ranks) -> tuple[Place, ...]:
     """Where a variant that fits stands; the lowest is taken.
 
     Args:
         properties: what it asks for.
-        priorities: of the list that has it.
-        machine: what the machine has of each namespace of the list.
+        ranks: those of the list that has it.
     """
     return (
         *sorted(
             (
-                priorities.namespace.index(name),
-                _features(name, priorities, machine).index(feature),
-                min(map(_values(name, feature, priorities, machine).index, _fitting(name, feature, values, machine))),
+                ranks.namespaces[name],
+                ranks.features[name][feature],
+                min(ranks.values[name, feature].get(value, sys.maxsize) for value in values),
             )
             for name, features in properties.items()
             for feature, values in features.items()
@@ -38,15 +70,5 @@ def place_of(properties: Properties, priorities: Priorities, machine: Machine) -
     )
 
 
-def _features(namespace: str, priorities: Priorities, machine: Machine) -> Sequence[str]:
-    """What the list says of their order, then the provider's."""
-    return list(dict.fromkeys((*priorities.feature.get(namespace, ()), *machine[namespace].values)))
-
-
-def _values(namespace: str, feature: str, priorities: Priorities, machine: Machine) -> Sequence[str]:
-    own = priorities.property.get(namespace, {}).get(feature, ())
-    return list(dict.fromkeys((*own, *machine[namespace].values[feature])))
-
-
-def _fitting(namespace: str, feature: str, values: Sequence[str], machine: Machine) -> Sequence[str]:
-    return [value for value in values if value in machine[namespace].values[feature]]
+def _numbered(*texts: Iterable[str]) -> Mapping[str, int]:
+    return {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}

@@ -18,7 +18,6 @@ from wheelmill.names import (
     Architecture,
     ProjectName,
     PythonVersion,
-    Sha256,
     TorchVersion,
     read_range,
     read_requirement,
@@ -207,17 +206,3 @@ def _faults_of_provenance(made: ListedProvenance, wheel: ListedWheel, name: Whee
             yield f"{key}.cell: it is the provenance of a wheel of {shown(cell.project)} {shown(version)}"
     except ValueError as error:
         yield f"{key}.cell: {error}"
-
-
-@lru_cache(maxsize=4096)  # wheels that were built alike have the same
-def _faults_of_build(
-    key: str, hashes: tuple[Sha256, ...], pythons: tuple[str, ...], architectures: tuple[str, ...]
-) -> tuple[str, ...]:
-    faults = []
-    if not all(map(_SHA256.fullmatch, hashes)):
-        faults.append(f"{key}: expected hashes of 64 hexadecimal digits, of the source and of patches")
-    if words := _strange(PythonVersion.parse, pythons):
-        faults.append(f"{key}.pythons: expected Pythons, not {', '.join(map(shown, words))}")
-    if words := _strange(Architecture.parse, architectures):
-        faults.append(f"{key}.architectures: expected GPU architectures, not {', '.join(map(shown, words))}")
-    return tuple(faults)

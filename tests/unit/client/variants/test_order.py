@@ -1,10 +1,11 @@
 """Variants that fit are ordered as PEP 825 says."""
 
+import time
 from itertools import pairwise
 
 from wheelmill.client.variants.machine import Machine
 from wheelmill.client.variants.namespace import Namespace
-from wheelmill.client.variants.order import place_of
+from wheelmill.client.variants.order import place_of, ranks_of
 from wheelmill.wheel.variant_metadata import Priorities, Properties
 
 MACHINE: Machine = {
@@ -15,7 +16,8 @@ BY_CPU = Priorities(namespace=("cpu", "blas"))
 
 
 def in_order(priorities: Priorities, *variants: Properties) -> bool:
-    places = [place_of(each, priorities, MACHINE) for each in variants]
+    ranks = ranks_of(priorities, MACHINE)
+    places = [place_of(each, ranks) for each in variants]
     return all(before < after for before, after in pairwise(places))
 
 
@@ -41,3 +43,20 @@ def test_a_list_can_name_another_order_of_features_and_values() -> None:
     values = Priorities(namespace=("cpu",), property={"cpu": {"level": ("v1",)}})
     assert in_order(features, {"cpu": {"aes": ("on",)}}, {"cpu": {"level": ("v3",)}})
     assert in_order(values, *({"cpu": {"level": (each,)}} for each in ("v1", "v3", "v2")))
+
+
+def test_what_the_machine_lacks_does_not_count_however_high_a_list_ranks_it() -> None:
+    values = Priorities(namespace=("cpu",), property={"cpu": {"level": ("v9", "v1")}})
+    assert in_order(values, {"cpu": {"level": ("v1",)}}, {"cpu": {"level": ("v9", "v3")}})
+
+
+def test_a_list_full_of_names_is_read_once_for_all_its_variants() -> None:
+    many = tuple(map(str, range(50_000)))
+    priorities = Priorities(
+        namespace=(*many, "cpu"), feature={"cpu": (*many, "level")}, property={"cpu": {"level": (*many, "v2")}}
+    )
+    ranks = ranks_of(priorities, {**dict.fromkeys(many, Namespace(values={}, says="")), **MACHINE})
+    began = time.process_time()
+    places = [place_of({"cpu": {"level": ("v2",)}}, ranks) for _ in range(5_000)]
+    assert time.process_time() - began < 2
+    assert places[0][0] == (50_000, 50_000, 0)
