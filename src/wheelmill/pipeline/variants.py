@@ -11,7 +11,7 @@ from packaging.tags import Tag
 from packaging.utils import BuildTag
 from packaging.version import Version
 
-from wheelmill.errors import IntegrityError, ReleaseError, SmokeError, UnreadableError
+from wheelmill.errors import IntegrityError, ReleaseError, SmokeError, UnreadableError, UsageError
 from wheelmill.names import Architecture, CudaVersion, ProjectName, ReleaseTag
 from wheelmill.release.ledger.releases import every_manifest, published
 from wheelmill.release.manifest import ListedWheel, faults_of_wheel
@@ -25,6 +25,7 @@ from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.variant import make_variant, variant_name
+from wheelmill.wheel.variant_name import split_label
 
 _TOGETHER: Final = 240
 """Wheels of a release, where the store sets no limit: as many as a run that is killed makes again."""
@@ -68,10 +69,15 @@ def publish_variants(
         warn: told of releases that cannot be read, and of wheels that are no variant.
 
     Raises:
+        UsageError: the store for variant wheels has plain ones: no index could be made of it.
         ReleaseError: a store cannot be read, or the variant wheels cannot be published.
         NetworkError: what is published cannot be had now.
     """
     there = published(variants, warn).published
+    if stranger := next((filename for filename in there if split_label(filename)[1] is None), None):
+        raise UsageError(
+            f"variant wheels need a store of their own, and that one has {stranger}", hint="name another one with --to"
+        )
     plain = _newest_builds(_plain_wheels(store, projects, warn))
     oldest: dict[object, CudaVersion] = {}
     for each in plain:

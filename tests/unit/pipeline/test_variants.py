@@ -10,6 +10,7 @@ from tests.shared_objects import shared_object
 from tests.unit.release.conftest import NOW
 from tests.unit.release.github.conftest import FakeClock, store_on
 from tests.wheels import packed_wheel, write_wheel
+from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName
 from wheelmill.pipeline import publish_variants, variants
 from wheelmill.release.directory import DirectoryStore
@@ -148,3 +149,13 @@ def test_a_manifest_that_says_what_cannot_be_is_told(tmp_path: Path) -> None:
     found, _, said = made(tmp_path)
     assert found == []
     assert f"demo-1.0+cu130-{TAGS}.whl: certificate.evidence.sass" in said[-1]
+
+
+def test_a_store_of_plain_wheels_gets_none(tmp_path: Path) -> None:
+    releases, link = tmp_path / "releases", tmp_path / "variants"
+    publish(DirectoryStore(directory=releases), [wheel(tmp_path, "1.0+cu130", "sm_90")], now=NOW)
+    link.symlink_to(releases)
+    before = sorted(releases.rglob("*"))
+    with pytest.raises(UsageError, match=rf"a store of their own, and that one has demo-1.0\+cu130-{TAGS}.whl"):
+        made(tmp_path)
+    assert sorted(releases.rglob("*")) == before

@@ -41,8 +41,6 @@ def variants(
     ]
     if not wanted:
         raise UsageError("no package of packages.yml has variants: true", hint="add that, or name packages")
-    if to == store:
-        raise UsageError("variant wheels need a store of their own", hint="name another one with --to")
     with progress() as shown:
         done = pipeline.publish_variants(store_at(store), store_at(to), wanted, progress=shown, warn=say_warning)
     tell(done)
