@@ -64,7 +64,7 @@ def test_variables_say_what_nobody_said_by_hand(facts: Compatibility, monkeypatc
     assert nvidia_of(own, facts).says.startswith("the driver knows CUDA 13.0 (as it says itself)")
 
 
-@pytest.mark.parametrize("text", ["new", "580.65.06", "12.8; rm", "9" * 5000])
+@pytest.mark.parametrize("text", ["new", "580.65.06", "12.8; rm", "9" * 5000, "12.9999999999"])
 def test_a_variable_without_a_cuda_is_an_error(
     text: str, facts: Compatibility, monkeypatch: pytest.MonkeyPatch
 ) -> None:
