@@ -71,9 +71,7 @@ def test_a_variable_that_is_no_cuda_is_refused(explain: Command) -> None:
     assert "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION: expected a version such as 12.8" in done.stderr
 
 
-def test_what_a_wheel_says_moves_nothing_on_a_terminal(
-    wheelmill: Command, server: PageServer, tmp_path: Path
-) -> None:
+def test_what_a_wheel_says_moves_nothing_on_a_terminal(wheelmill: Command, server: PageServer, tmp_path: Path) -> None:
     serve_variants(server, tmp_path, {"null": {}}, requires="Requires-Dist: \x1b[2J::error::x\n")
     for words in (("--variants",), ()):
         done = wheelmill("explain", *words, "demo", *TARGET, "--source", f"simple:{server.url}/simple/")

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wheelmill.errors import UsageError, WheelmillError
 from wheelmill.names import Architecture, Gpu
@@ -32,8 +32,10 @@ def driver_version() -> tuple[str | None, str]:
     if named := os.environ.get("UV_CUDA_DRIVER_VERSION"):
         try:
             return str(Version(named)) and named, "UV_CUDA_DRIVER_VERSION"
-        except InvalidVersion:
-            raise UsageError(f"UV_CUDA_DRIVER_VERSION: expected a version such as 580.65.06, not {named!r}") from None
+        except ValueError:  # not only packaging's own: Python makes no number of thousands of digits
+            raise UsageError(
+                f"UV_CUDA_DRIVER_VERSION: expected a version such as 580.65.06, not {named!r:.80}"
+            ) from None
     for path in (_SYSFS, _PROCFS):
         try:
             text = path.read_text(encoding="utf-8")
@@ -41,8 +43,10 @@ def driver_version() -> tuple[str | None, str]:
             continue
         if version := next(filter(_is_driver_version, text.split()), None):
             return version, str(path)
-    rows = _nvidia_smi("driver_version")
-    return (rows[0][0], "nvidia-smi") if rows else (None, "no NVIDIA driver found")
+    for (word,) in _nvidia_smi("driver_version"):
+        if _is_driver_version(word):  # not "[N/A]"
+            return word, "nvidia-smi"
+    return None, "no NVIDIA driver found"
 
 
 def find_gpus() -> tuple[Gpu, ...]:
@@ -85,4 +89,4 @@ def _nvidia_smi(query: str) -> list[list[str]]:
 def _is_driver_version(word: str) -> bool:
     """``580.65.06``, and not the ``12.2.0`` of the compiler on the next line, which comes later."""
     parts = word.split(".")
-    return len(parts) > 1 and all(part.isdigit() for part in parts)
+    return len(parts) > 1 and all(part.isascii() and part.isdigit() for part in parts)
