@@ -25,7 +25,7 @@ from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant
 from wheelmill.wheel.label import Label
 from wheelmill.wheel.name import WheelFile, WheelName
 from wheelmill.wheel.variant import make_variant, variant_name
-from wheelmill.wheel.variant_name import split_label
+from wheelmill.wheel.variant_label import split_label
 
 _TOGETHER: Final = 240
 """Wheels of a release, where the store sets no limit: as many as a run that is killed makes again."""
