@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from wheelmill.index.rows import escape
 from wheelmill.index.site.addresses import in_url, wheels_folder
-from wheelmill.index.site.coverage import platform_title
+from wheelmill.index.site.coverage import platform_order, platform_title
 from wheelmill.index.site.wheels import Kind, WheelGroup
 from wheelmill.release.manifest import ListedSizes
 from wheelmill.system.units import size
@@ -20,8 +20,9 @@ MAX_ROWS: Final = 60
 
 
 def size_rows(groups: Iterable[WheelGroup]) -> Markup:
-    """The rows of a version's wheels, the newest torch first; nothing where no certificate says what they hold."""
-    rows = (_row(group.kind, *largest) for group in groups if (largest := max(_known(group), default=None, key=_first)))
+    """The rows of a version: Linux, and of it the newest torch, first; nothing where no certificate has sizes."""
+    listed = sorted(groups, key=lambda group: platform_order(group.kind.platform))
+    rows = (_row(group.kind, *largest) for group in listed if (largest := max(_known(group), default=None, key=_first)))
     return Markup("\n".join(islice(rows, MAX_ROWS)))  # noqa: S704 - escaped
 
 
