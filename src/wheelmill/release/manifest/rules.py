@@ -60,6 +60,10 @@ def faults_of_wheel(wheel: ListedWheel, name: WheelName) -> list[str]:
     if certificate.sha256 != wheel.sha256:
         faults.append(f"certificate.sha256: it is the certificate of other bytes, {shown(certificate.sha256)}")
     faults += _faults_of_evidence(certificate.evidence)
+    codes = tuple(certificate.sizes.gpu_code) if certificate.sizes else ()
+    if strange := _strange(Architecture.of_code, codes):
+        words = ", ".join(map(shown, strange))
+        faults.append(f"certificate.sizes.gpu_code: expected a GPU architecture, not {words}")
     for key, urls in _external(wheel):
         faults += [f"external.{key}: expected a DepURL, not {shown(url)}" for url in urls if not _is_dep_url(url)]
     if certificate.provenance:

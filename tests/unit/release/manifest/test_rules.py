@@ -10,7 +10,7 @@ from tests.unit.build.conftest import PROVENANCE
 from tests.unit.release.conftest import NOW, certified_wheel
 from wheelmill.names import ReleaseTag, Sha256
 from wheelmill.release.directory import DirectoryStore
-from wheelmill.release.manifest import ListedWheel, entry_of, faults_of_wheel, listed_of, manifest_of
+from wheelmill.release.manifest import ListedSizes, ListedWheel, entry_of, faults_of_wheel, listed_of, manifest_of
 from wheelmill.release.publish import publish
 from wheelmill.wheel.name import WheelName
 
@@ -99,6 +99,10 @@ WRONG: list[tuple[str, object, str]] = [
         "certificate.evidence.sass: expected a GPU architecture, not 'sm_5'",
     ),
     ("certificate.evidence.ptx", ("junk",), "certificate.evidence.ptx: expected a GPU architecture, not 'junk'"),
+    (
+        *("certificate.sizes", ListedSizes(gpu_code={"sm_90": 1, "junk": 1}, host_code=0, debug=0, other=0)),
+        "certificate.sizes.gpu_code: expected a GPU architecture, not 'junk'",
+    ),
     ("certificate.evidence.glibc", "new", "certificate.evidence.glibc: expected a version, not 'new'"),
     (
         *("certificate.provenance.sha256", OTHER),
