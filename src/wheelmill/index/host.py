@@ -68,6 +68,11 @@ class Files(SimpleHTTPRequestHandler):
         for sent in range(0, len(self._span), _PIECE):
             outputfile.write(source.read(min(_PIECE, len(self._span) - sent)))
 
+    def send_header(self, keyword: str, value: str) -> None:
+        """Leave out when a file changed where that is now: in this second it may change again (RFC 9110, 8.8.2.1)."""
+        if keyword != "Last-Modified" or value != self.date_time_string():
+            super().send_header(keyword, value)
+
     def end_headers(self) -> None:
         """Say that spans can be had."""
         self.send_header("Accept-Ranges", "bytes")

@@ -1,6 +1,9 @@
 """Serving a folder to real clients."""
 
+import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,6 +25,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "site" / "simple").mkdir(parents=True)
     (folder / "site" / "simple" / "index.html").write_bytes(b"the list")
     (folder / "site" / NAME).write_bytes(b"the wheel")
+    os.utime(folder / "site" / NAME, (0, 1_000_000_000))
     with serve_folder(folder / "site") as url:
         yield url
 
@@ -109,6 +113,18 @@ def test_one_span_of_a_file_is_served(asked: str, status: int, content: bytes, u
     assert (answer.status, answer.content) == (status, content)
     assert answer.headers["Accept-Ranges"] == "bytes"
     assert answer.headers["Content-Length"] == str(len(content))
+
+
+def test_a_file_that_may_change_again_in_its_second_has_no_time(tmp_path: Path) -> None:
+    (tmp_path / NAME).touch()
+    with serve_folder(tmp_path) as url:
+        os.utime(tmp_path / NAME, (0, 1_000_000_000))
+        assert ask(f"{url}{NAME}").headers["Last-Modified"] == "Sun, 09 Sep 2001 01:46:40 GMT"
+        (tmp_path / NAME).touch()
+        changed = datetime.fromtimestamp(int((tmp_path / NAME).stat().st_mtime), UTC)
+        answer = ask(f"{url}{NAME}")
+        is_past = changed < parsedate_to_datetime(answer.headers["Date"])
+        assert ("Last-Modified" in answer.headers) == is_past
 
 
 def test_a_span_of_a_file_that_changed_is_not_served(url: str) -> None:

@@ -168,7 +168,7 @@ class Pages:
             base=page.base,
             following=_next_page(answer),
             etag=answer.headers.get("ETag"),
-            modified=answer.headers.get("Last-Modified"),
+            modified=_last_change(answer),
             lifetime=lifetime,
             groups=page.groups,
         )
@@ -177,6 +177,21 @@ class Pages:
 def _answer(web: Web, url: str, page: CachedPage | None) -> Answer:
     accept = _GITHUB if url.startswith(github_api()) else _SIMPLE
     return web.get(url, accept=accept, etag=page.etag if page else None, modified=page.modified if page else None)
+
+
+def _last_change(answer: Answer) -> str | None:
+    """When a page changed, if the server answered in a later second: else it may have changed again in that one.
+
+    https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.2
+    """
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - not for what is fresh
+
+    modified = answer.headers.get("Last-Modified", "")
+    try:
+        is_past = parsedate_to_datetime(modified) < parsedate_to_datetime(answer.headers.get("Date", ""))
+    except (ValueError, TypeError):  # none, or one without a zone
+        return None
+    return modified if is_past else None
 
 
 def _next_page(answer: Answer) -> str | None:

@@ -1,7 +1,9 @@
 """Pages of every form, asked for once, kept, and asked again whether they changed."""
 
 import json
+import time
 from collections.abc import Mapping
+from email.utils import formatdate
 
 import pytest
 from packaging.requirements import Requirement
@@ -127,6 +129,25 @@ def test_a_page_that_did_not_change_is_not_sent_again(server: PageServer) -> Non
     assert [headers.get("If-None-Match") for _, headers in server.asked] == [None, '"1"', '"1"']
     server.with_tag("/wheels/", links_page(WHEEL, OTHER), '"2"')
     assert chosen(find(source)) == OTHER
+
+
+@pytest.mark.parametrize(("age", "asked_again_with"), [(0, False), (5, True)])
+def test_the_time_of_a_change_counts_where_no_other_came_in_its_second(
+    age: int, server: PageServer, *, asked_again_with: bool
+) -> None:
+    page = links_page(WHEEL)
+
+    def answer(_: Mapping[str, str]) -> Answer:
+        modified = formatdate(time.time() - age, usegmt=True)
+        return Answer(
+            page, headers={"Content-Type": "text/html", "Cache-Control": "no-cache", "Last-Modified": modified}
+        )
+
+    server.pages["/wheels/"] = answer
+    for _ in range(2):
+        assert chosen(find(f"find-links:{server.url}/wheels/")) == WHEEL
+    _, headers = server.asked[-1]
+    assert ("If-Modified-Since" in headers) == asked_again_with
 
 
 def test_the_cache_stands_in_for_a_server_that_fails(server: PageServer) -> None:
