@@ -65,6 +65,18 @@ def test_others_say_what_they_passed_over_and_choose_the_plain_wheel(explain: Co
     assert "7 variant wheels" in explain("available", "demo").stderr
 
 
+def test_a_package_that_has_variants_alone_is_no_package_without_wheels(
+    explain: Command, server: PageServer, tmp_path: Path
+) -> None:
+    serve_variants(server, tmp_path / "alone", SEVEN, project="alone", plain=False)
+    why = "sources have 7 variant wheels of it (PEP 825) and no plain one, which is what is chosen here"
+    hint = "hint: 'wheelmill explain --variants alone' says which this machine gets"
+    for command in ("resolve", "available"):
+        said = explain(command, "alone", exit_code=8).stderr
+        assert f"alone: {why}\n" in said
+        assert hint in said
+
+
 def test_a_variable_that_is_no_cuda_is_refused(explain: Command) -> None:
     forced = {"NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION": "newest"}
     done = explain("explain", "--variants", "demo", exit_code=2, **forced)

@@ -257,3 +257,16 @@ def test_the_site_keeps_every_rule(place: Place) -> None:
     done = place.run("wheelmill", "index", "check", f"{place.url}{WIDE}", "--all-files")
     assert (done.returncode, done.stdout) == (0, "")
     assert "findings: 0" in done.stderr
+
+
+def test_our_client_says_what_to_name_in_the_place_of_an_alias(place: Place) -> None:
+    (place.folder / "pyproject.toml").write_text('[project]\nname = "own"\nversion = "1"\n')
+    source = ("--python-path", place.python, "--source", f"simple:{place.url}{WIDE}", "--no-cache")
+    for command in ("install", "add"):
+        done = place.run("wheelmill", command, "demo-cu13", *source)
+        assert done.returncode == 8, done.stderr
+        assert "demo-cu13: is an alias of demo: its wheel demo_cu13-1.0+cu130torch2.11-py3-none-any.whl" in done.stderr
+        assert "name demo, whose wheel is chosen here, or 'demo==1.0+cu130torch2.11' for that one" in done.stderr
+    assert "demo" not in place.installed
+    assert place.run("wheelmill", "install", "demo==1.0+cu130torch2.11", *source).returncode == 0
+    assert place.installed["demo"] == "1.0+cu130torch2.11"

@@ -6,18 +6,19 @@ again, an alias has the hash that lock files have.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from packaging.tags import Tag
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from wheelmill.names import ProjectName
-from wheelmill.wheel.archive import pack_members
+from wheelmill.names import ProjectName, read_requirement
 from wheelmill.wheel.name import WheelName
-from wheelmill.wheel.record import record_of_members
 
-_EVERYWHERE: Final = frozenset({Tag("py3", "none", "any")})
+EVERYWHERE: Final = frozenset({Tag("py3", "none", "any")})
+"""The tags of every alias."""
 _WHEEL: Final = b"Wheel-Version: 1.0\nGenerator: wheelmill\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -35,7 +36,7 @@ class AliasWheel:
     @property
     def name(self) -> WheelName:
         """Of its file."""
-        return WheelName(project=self.project, version=self.version, build=(), tags=_EVERYWHERE)
+        return WheelName(project=self.project, version=self.version, build=(), tags=EVERYWHERE)
 
     @property
     def metadata(self) -> bytes:
@@ -54,6 +55,25 @@ class AliasWheel:
     @property
     def content(self) -> bytes:
         """Its bytes."""
+        from wheelmill.wheel.archive import pack_members  # noqa: PLC0415 - not for clients, which look at aliases alone
+        from wheelmill.wheel.record import record_of_members  # noqa: PLC0415 - the same
+
         dist_info = f"{self.project.replace('-', '_')}-{self.version}.dist-info"
         members = {f"{dist_info}/METADATA": self.metadata, f"{dist_info}/WHEEL": _WHEEL}
         return pack_members({**members, f"{dist_info}/RECORD": record_of_members(members, f"{dist_info}/RECORD")})
+
+
+def stands_for(version: str, requires_dist: Sequence[str]) -> ProjectName | None:
+    """The project that a wheel is an alias of: it requires that very version of it, and nothing else.
+
+    Args:
+        version: of the wheel, with its label: ``1.0+cu130``.
+        requires_dist: as its METADATA has it.
+    """
+    if "+" not in version or len(requires_dist) != 1:
+        return None
+    try:
+        required = read_requirement(requires_dist[0])
+    except ValueError:
+        return None
+    return canonicalize_name(required.name) if str(required.specifier) == f"=={version}" else None

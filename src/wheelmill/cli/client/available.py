@@ -44,9 +44,10 @@ def available(
             _print_table(name, offer.combinations, platform)
     if missing := [name for name, offer in found.items() if not offer.combinations]:
         for name in missing:
-            say(f"{name}: no source has a wheel of it for {platform}")
-            if meant := found[name].name_meant:
-                say(f"    hint: {meant}")
+            absence = found[name].absence
+            say(f"{name}: {absence.reason}")
+            if absence.suggestion:
+                say(f"    hint: {absence.suggestion}")
             print_outcomes(found[name].sources)
         raise absence_error(missing, outcomes)
 

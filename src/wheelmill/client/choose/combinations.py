@@ -8,7 +8,7 @@ from typing import Final
 
 from wheelmill.client.choose.inspection import look_into_all
 from wheelmill.client.choose.resolve import Search, open_finder
-from wheelmill.client.records import Candidate, Inside, TargetEnvironment
+from wheelmill.client.records import Candidate, Inside, TargetEnvironment, Unresolved
 from wheelmill.client.source_records import SourceOutcome
 from wheelmill.client.sources.listing import candidates_of
 from wheelmill.client.sources.page_cache import PageCache
@@ -42,8 +42,8 @@ class Offer:
     warnings: tuple[str, ...]
     sources: tuple[SourceOutcome, ...]
     """What became of each source that was looked in."""
-    name_meant: str | None
-    """Which names the project's may be a slip of."""
+    absence: Unresolved
+    """What to say where it has none."""
 
 
 def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvironment, search: Search) -> Offer:
@@ -54,11 +54,13 @@ def find_offer(project: ProjectName, platform: Platform, environment: TargetEnvi
         if search.look:
             candidates = _with_ranges(candidates, found.pages.cache, search)
         outcomes = tuple(found.outcomes(project))
+        reason = f"no source has a wheel of it for {platform}"
+        absence = Unresolved(project=project, reason=reason, suggestion=None)
         return Offer(
             combinations=_combine(candidates),
             warnings=(*found.warnings(outcomes), *found.variants_passed_over(project)),
             sources=outcomes,
-            name_meant=found.name_meant(project),
+            absence=found.told_better(absence),
         )
 
 

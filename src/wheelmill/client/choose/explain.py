@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -84,7 +84,7 @@ def explain(requirement: Requirement, environment: TargetEnvironment, search: Se
         return Explanation(
             environment=target,
             verdicts=(*fit, *others),
-            absence=absence and replace(absence, suggestion=found.name_meant(project) or absence.suggestion),
+            absence=absence and found.told_better(absence),
             warnings=(*found.warnings(outcomes), *found.variants_passed_over(project)),
             sources=outcomes,
         )

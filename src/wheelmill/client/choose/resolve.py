@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from platformdirs import user_cache_path
 
+from wheelmill.client.choose.alias import without_aliases
 from wheelmill.client.choose.choice import choose, targets_of
 from wheelmill.client.choose.fit import group_fits
 from wheelmill.client.choose.inspection import Looks, inspect, with_looks
 from wheelmill.client.choose.torch_place import TorchPlace
-from wheelmill.client.records import Candidate, Resolution, TargetEnvironment
+from wheelmill.client.records import Candidate, Resolution, TargetEnvironment, Unresolved
 from wheelmill.client.source_records import Outcome, Source, SourceOutcome
 from wheelmill.client.sources.links import LinkGroup
 from wheelmill.client.sources.listing import Place, candidates_of, outcomes_of, places_of
@@ -31,6 +33,8 @@ from wheelmill.names import ProjectName, words_like
 from wheelmill.system import resources
 from wheelmill.system.plain_records import record_of
 from wheelmill.system.progress import QUIET, Progress
+
+_EXPLAINED: Final = "'wheelmill explain --variants {}' says which this machine gets"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,15 +131,12 @@ def resolve(requirements: Sequence[Requirement], environment: TargetEnvironment,
             if search.look
             else None
         )
-        resolution = look.resolution if look else choose_with({})
+        resolution = without_aliases(look.resolution) if look else choose_with({})
         outcomes = tuple(each for name in projects for each in found.outcomes(name))
         passed_over = (each for name in projects for each in found.variants_passed_over(name))
         return replace(
             _with_torch_place(resolution, found.facts),
-            unresolved={
-                name: replace(each, suggestion=found.name_meant(name) or each.suggestion)
-                for name, each in resolution.unresolved.items()
-            },
+            unresolved={name: found.told_better(each) for name, each in resolution.unresolved.items()},
             warnings=(*found.warnings(outcomes), *passed_over, *resolution.warnings),
             sources=outcomes,
         )
@@ -212,11 +213,23 @@ class Finder:
         of_sources = filter(None, (each.warning for each in outcomes))
         return tuple(dict.fromkeys((*self.pages.warnings, *of_sources)))
 
+    def told_better(self, absence: Unresolved) -> Unresolved:
+        """Why a project has no wheel, where that is not for its plain wheels: it has variants alone, or is a slip."""
+        project = absence.project
+        if (count := self._variants(project)) and not self.all_candidates(project):
+            reason = (
+                f"sources have {count} variant wheels of it (PEP 825) and no plain one, which is what is chosen here"
+            )
+            return replace(absence, reason=reason, suggestion=_EXPLAINED.format(project))
+        return replace(absence, suggestion=self.name_meant(project) or absence.suggestion)
+
     def variants_passed_over(self, project: ProjectName) -> tuple[str, ...]:
         """What to say of variant wheels, none of which is ever a candidate; nothing where there are none."""
-        count = count_variant_wheels(project, self.places(project), self.pages)
-        hint = f"'wheelmill explain --variants {project}' says which this machine gets"
+        count, hint = self._variants(project), _EXPLAINED.format(project)
         return (f"{project}: {count} variant wheels (PEP 825) are passed over; {hint}",) if count else ()
+
+    def _variants(self, project: ProjectName) -> int:
+        return count_variant_wheels(project, self.places(project), self.pages)
 
     def _fits(self, place: Place, group: LinkGroup) -> bool:
         key = place.source.torch, place.source.gpus, place.built_for, group.local, group.tags

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from wheelmill.errors import ProcessError, UsageError
-from wheelmill.names import ProjectName, TorchNeed, project_name, read_requirement
+from wheelmill.names import ProjectName, TorchNeed, project_name
 from wheelmill.system import process
+from wheelmill.wheel.alias import stands_for
 from wheelmill.wheel.label import BuiltFor
 from wheelmill.wheel.limits import MAX_DISTRIBUTIONS, MAX_METADATA
 from wheelmill.wheel.metadata import read_fields
@@ -36,14 +36,8 @@ class Distribution:
 
     @property
     def stands_for(self) -> ProjectName | None:
-        """The project that it is an alias of: it requires that very version of it, and nothing else."""
-        if "+" not in self.version or len(self.requires_dist) != 1:
-            return None
-        try:
-            required = read_requirement(self.requires_dist[0])
-        except ValueError:
-            return None
-        return canonicalize_name(required.name) if str(required.specifier) == f"=={self.version}" else None
+        """The project that it is an alias of."""
+        return stands_for(self.version, self.requires_dist)
 
     @property
     def label(self) -> BuiltFor:

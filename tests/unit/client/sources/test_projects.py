@@ -31,7 +31,7 @@ def test_a_slip_is_answered_with_a_name_on_the_pages_that_were_read(server: Page
     assert absence
     assert absence.suggestion == "did you mean flash-attn?"
     offer = find_offer(project_name("flash_attention"), TARGET.platform, TARGET, search)
-    assert offer.name_meant == "did you mean flash-attn?"
+    assert offer.absence.suggestion == "did you mean flash-attn?"
 
 
 def test_nothing_is_meant_by_a_name_that_is_like_no_other(server: PageServer) -> None:

@@ -1,0 +1,36 @@
+"""Aliases (docs/index.md): wheels without files that require another one, under a name that says its CUDA."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from wheelmill.client.records import Choice, Resolution, Unresolved
+from wheelmill.wheel.alias import EVERYWHERE, stands_for
+
+_REASON: Final = "is an alias of {0}: its wheel {1} has no files and requires {2}"
+_SUGGESTION: Final = "name {0}, whose wheel is chosen here, or '{1}' for that one"
+
+
+def without_aliases(resolution: Resolution) -> Resolution:
+    """A resolution in which aliases have no wheel: who installs one needs an index that has what it requires."""
+    aliases = {name: absence for name, choice in resolution.choices.items() if (absence := _absence_of(choice))}
+    return replace(
+        resolution,
+        choices={name: choice for name, choice in resolution.choices.items() if name not in aliases},
+        unresolved={**resolution.unresolved, **aliases},
+    )
+
+
+def _absence_of(choice: Choice) -> Unresolved | None:
+    """What to say of an alias; None for any other wheel."""
+    wheel, requires_dist = choice.candidate, choice.requires_dist or ()
+    project = stands_for(str(wheel.version), requires_dist) if wheel.tags == EVERYWHERE else None
+    if project is None:
+        return None
+    (required,) = requires_dist
+    return Unresolved(
+        project=choice.project,
+        reason=_REASON.format(project, wheel.filename, required),
+        suggestion=_SUGGESTION.format(project, required),
+    )
