@@ -9,6 +9,7 @@ kernels 0.17.2 asks for.
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from collections import Counter
@@ -198,16 +199,32 @@ def write_kernels(kernels: Sequence[Kernel], output: Path) -> list[Path]:
         if count > 1:
             raise UsageError(f"{count} wheels are for {variant}; expected one")
         if (builds / variant).exists():
-            raise UsageError(f"{builds / variant} is there already", hint="remove it, or choose another folder")
+            raise _there_already(builds / variant)
     builds.mkdir(parents=True, exist_ok=True)
     with temporary_folder(builds) as folder:
         for kernel in kernels:
             _write(kernel, folder / kernel.variant)
-        return [(folder / kernel.variant).rename(builds / kernel.variant) for kernel in kernels]
+        return [_moved(folder / kernel.variant, builds / kernel.variant) for kernel in kernels]
+
+
+def _moved(folder: Path, place: Path) -> Path:
+    try:
+        return folder.rename(place)
+    except OSError as error:
+        if error.errno != errno.ENOTEMPTY:
+            raise
+        raise _there_already(place) from None  # by another export, since that was looked at
+
+
+def _there_already(folder: Path) -> UsageError:
+    return UsageError(f"{folder} is there already", hint="remove it, or choose another folder")
 
 
 def _write(kernel: Kernel, folder: Path) -> None:
-    with kernel.contents.file.path.open("rb") as file, open_archive(file) as archive:
+    wheel = kernel.contents.file
+    if WheelFile.at(wheel.path) != wheel:
+        raise UnreadableError(f"{wheel.filename} was changed since it was looked at")
+    with wheel.path.open("rb") as file, open_archive(file) as archive:
         for member, path in kernel.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             with open_member(archive, member) as source, (folder / path).open("xb") as target:

@@ -131,7 +131,7 @@ def _workspace(folder: Path, filename: str) -> Iterator[Path]:
         try:
             yield workspace
         except (FileNotFoundError, IsADirectoryError) as error:
-            raise UnreadableError(f"{filename}: {Path(error.filename).name}: {error.strerror}") from None
+            raise UnreadableError(f"{filename}: {Path(str(error.filename)).name}: {error.strerror}") from None
 
 
 def _unpack(wheel: Path, folder: Path) -> Path:

@@ -1,7 +1,6 @@
 """Wheels as Hugging Face's kernels loads them: what is laid out where, and what is refused."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ import pytest
 from tests.shared_objects import shared_object
 from tests.wheels import NOTHING, write_wheel
 from wheelmill.errors import UnreadableError, UsageError
+from wheelmill.hosting import kernels
 from wheelmill.hosting.kernels import Kernel, kernel_of, write_kernels
 
 NAME = "demo-1.0+cu130-cp311-abi3-manylinux_2_28_x86_64.whl"
@@ -171,10 +171,24 @@ def test_nothing_is_written_where_something_is_or_where_two_are_for_one_place(tm
     assert len(write_kernels([other], tmp_path / "hub")) == 1, "another one goes beside it"
 
 
+def test_what_another_export_wrote_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, others = kernel(tmp_path), tmp_path / "hub" / "build" / VARIANT / "other.txt"
+    write = kernels._write  # noqa: SLF001 - what takes long
+
+    def write_slowly(*arguments: Any) -> None:
+        write(*arguments)
+        others.parent.mkdir(parents=True)
+        others.touch()
+
+    monkeypatch.setattr(kernels, "_write", write_slowly)
+    with pytest.raises(UsageError, match="is there already"):
+        write_kernels([found], tmp_path / "hub")
+    assert [*others.parent.parent.rglob("*")] == [others.parent, others]
+
+
 def test_a_wheel_that_was_changed_since_leaves_nothing(tmp_path: Path) -> None:
     found = kernel(tmp_path)
-    wheel(tmp_path, files={"demo/_C.abi3.so": b""})
-    os.truncate(found.contents.file.path, 2000)
-    with pytest.raises(UnreadableError):
+    wheel(tmp_path, files={"demo/more.py": b""})
+    with pytest.raises(UnreadableError, match="was changed since"):
         write_kernels([found], tmp_path / "hub")
     assert list((tmp_path / "hub" / "build").iterdir()) == []

@@ -44,7 +44,7 @@ def nvidia_of(target: TargetEnvironment, facts: Compatibility) -> Namespace:
     if gpu is None:
         return Namespace(values=values, says=f"{says}, and no GPU is known, which --gpu gives")
     if gpu >= _OLDEST_GPU:
-        real = (f"{gpu.major}{minor}_real" for minor in range(gpu.minor, -1, -1))
+        real = (f"{gpu.major}{minor}_real" for minor in range(min(gpu.minor, 9), -1, -1))  # of one digit, as in sm_90
         values[GPU] = (*real, f"{gpu.major}0_virtual")
     several = ", the newest of several that differ" if len({*gpus}) > 1 else ""
     return Namespace(values=values, says=f"{says}, and the GPU is {gpu.sm}{several}")

@@ -48,6 +48,10 @@ def test_without_a_driver_a_machine_has_nothing_and_without_a_gpu_no_architectur
     assert "sm_arch" not in nvidia_of(machine("580.65.06", "3.5"), facts).values
 
 
+def test_a_minor_part_that_no_gpu_has_makes_no_million_values(facts: Compatibility) -> None:
+    assert len(nvidia_of(machine("580.65.06", "9.9999999"), facts).values["sm_arch"]) == 11
+
+
 def test_of_several_gpus_the_newest_counts_and_that_is_said(facts: Compatibility) -> None:
     found = nvidia_of(machine("580.65.06", "8.0", "9.0"), facts)
     assert found.values["sm_arch"] == ("90_real", "90_virtual")
