@@ -21,7 +21,7 @@ from wheelmill.index.collect import Folders
 from wheelmill.index.render import Page, site_templates, tree_pages
 from wheelmill.index.rules import contradictions, faults_of_entry
 from wheelmill.index.tree import VARIANTS, IndexFile, Site, Tree, VersionFiles
-from wheelmill.names import Architecture, ProjectName, ReleaseTag, Sha256, TorchVersion
+from wheelmill.names import ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant, metadata_of
@@ -80,10 +80,8 @@ def variant_files(
                 wrong = [str(error)]
             else:
                 file = _file_of(entry, manifest, posixpath.join(elsewhere, quote(entry.filename)), made_of)
-                if (
-                    found.setdefault(entry.filename, VariantFile(file=file, variant=variant)).file.sha256
-                    != entry.sha256
-                ):
+                first = found.setdefault(entry.filename, VariantFile(file=file, variant=variant))
+                if first.file.sha256 != entry.sha256:
                     wrong = [*wrong, "another release has it with other bytes"]
             faults += [f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong]
     if faults:
@@ -115,8 +113,8 @@ def _variant_of(entry: ListedWheel, plain: IndexFile) -> Variant:
     if label is None or variant_name(plain.name, name.label).filename != entry.filename:
         raise UnreadableError(f"it is no variant of {plain.filename}, which it was made of")
     evidence = entry.certificate.evidence
-    sass, ptx = (map(Architecture.of_code, code) for code in (evidence.sass, evidence.ptx))
-    variant = NULL_VARIANT if name.label == NULL_VARIANT.label else Variant.of(label.cuda, sass, ptx)
+    own = Variant.of_code(label.cuda, evidence.sass, evidence.ptx)
+    variant = NULL_VARIANT if name.label == NULL_VARIANT.label else own
     if variant is None or variant.label != name.label:
         raise UnreadableError("its label is not that of the GPU code in it")
     return variant

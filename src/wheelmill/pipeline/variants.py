@@ -12,7 +12,7 @@ from packaging.utils import BuildTag
 from packaging.version import Version
 
 from wheelmill.errors import IntegrityError, ReleaseError, SmokeError, UnreadableError, UsageError
-from wheelmill.names import Architecture, CudaVersion, ProjectName, ReleaseTag
+from wheelmill.names import CudaVersion, ProjectName, ReleaseTag
 from wheelmill.release.ledger.releases import every_manifest, published
 from wheelmill.release.manifest import ListedWheel, faults_of_wheel
 from wheelmill.release.publish import publish_each
@@ -126,8 +126,7 @@ def _lacking(
 ) -> tuple[Variant, ...]:
     """The variants of a wheel that are not published."""
     evidence = wheel.entry.certificate.evidence
-    sass, ptx = (map(Architecture.of_code, code) for code in (evidence.sass, evidence.ptx))
-    own = Variant.of(wheel.cuda, sass, ptx)
+    own = Variant.of_code(wheel.cuda, evidence.sass, evidence.ptx)
     if own is None:
         warn(f"{wheel.entry.filename} is no variant of its own: no words say which GPUs its code is for")
     wanted = (own, NULL_VARIANT if is_null else None)

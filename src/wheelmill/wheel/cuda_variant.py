@@ -60,6 +60,15 @@ class Variant:
         digest = hashlib.sha256(encode(features, order="sorted")).hexdigest()
         return cls(label=VariantLabel(f"{cuda.tag}_{digest[:_DIGITS]}"), properties={NAMESPACE: features})
 
+    @classmethod
+    def of_code(cls, cuda: CudaVersion, sass: Iterable[str], ptx: Iterable[str]) -> Self | None:
+        """The same, of the words in a wheel's evidence: ``sm_90``, ``compute_120``.
+
+        Raises:
+            ValueError: one of them is no GPU architecture.
+        """
+        return cls.of(cuda, *(map(Architecture.of_code, code) for code in (sass, ptx)))
+
 
 NULL_VARIANT: Final = Variant(label=NULL, properties={})
 """What a machine takes that can take no other: one without a driver, such as where an image is made."""
