@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from packaging.requirements import Requirement
 from tests.page_server import Answer, PageServer, in_pieces, links_page
 from tests.real.conftest import Command
 from tests.unit.client.conftest import TARGET
-from tests.variant_index import SEVEN, Properties, gpu, serve_variants
+from tests.variant_index import PROVIDERS, SEVEN, Properties, gpu, serve_variants
 from tests.wheels import write_wheel
 from wheelmill.client.choose.resolve import Search
 from wheelmill.client.variants.explain import VariantExplanation, explain_variants
@@ -40,6 +41,14 @@ BETWEEN: dict[str, dict[str, Properties]] = {
     "alike": {"b": gpu("90_real"), "a": gpu("90_real"), "null": {}},
 }
 """Projects with several that fit: which is taken shows their order."""
+FIRST: Properties = {"nvidia": {"cuda_version_lower_bound": ["11"]}, "x86_64": {"level": ["v1"]}}
+REQUIRED = {
+    f"required{number}": (namespace, [f"{PROVIDERS[namespace]['requires'][0].partition('>')[0]}{each}"])
+    for number, (namespace, each) in enumerate(
+        product(FIRST, ["", "==0.0.1", "<0.0.1", ">0.0.1,<1", "==0.2.1", ">0.2.1", "<0.2.1", ">=1.0.0"])
+    )
+}
+"""Projects whose lists require certain versions of a provider."""
 MACHINES = [
     ("13.0", "12.0"),
     ("13.0", "12.1"),
@@ -61,7 +70,13 @@ def projects(server: PageServer, tmp_path: Path) -> list[str]:
         serve_variants(server, tmp_path / name, {"it": properties, "null": {}}, project=name, plain=False)
     for name, variants in BETWEEN.items():
         serve_variants(server, tmp_path / name, variants, project=name)
-    return [*SINGLE, *BETWEEN]
+    for name, (namespace, required) in REQUIRED.items():
+        providers = {namespace: {**PROVIDERS[namespace], "requires": required}}
+        properties = {namespace: FIRST[namespace]}
+        serve_variants(
+            server, tmp_path / name, {"it": properties, "null": {}}, project=name, plain=False, providers=providers
+        )
+    return [*SINGLE, *BETWEEN, *REQUIRED]
 
 
 def taken_by_uv(projects: list[str], server: PageServer, folder: Path) -> dict[str, str | None]:

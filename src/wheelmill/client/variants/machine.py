@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from wheelmill.client.records import Aspect, Mismatch, TargetEnvironment
 from wheelmill.client.variants.namespace import Namespace
@@ -21,10 +22,12 @@ from wheelmill.wheel.variant_metadata import Properties, Provider, VariantMetada
 Machine = Mapping[str, Namespace]
 """Namespaces by their name."""
 
-_BUILT_IN: Final = PROVIDERS | {
-    "x86_64": Provider(requires=("x86-64-variant-provider",), plugin_api="x86_64_variant_provider")
+_BUILT_IN: Final = {
+    NAMESPACE: ("nvidia-variant-provider", Version("0.0.1"), PROVIDERS[NAMESPACE].plugin_api),
+    "x86_64": ("x86-64-variant-provider", Version("0.2.1"), "x86_64_variant_provider"),
 }
-"""Providers that uv 0.13 stands in for, where a list names them like this. Others it passes over, and so do we."""
+"""Providers that uv 0.13 stands in for, and the version of each that it has: lists that require another one it passes
+over, and so do we."""
 _ABI_DEPENDENCY: Final = "abi_dependency"
 _SHOWN: Final = 12
 """Values of a feature, in text."""
@@ -67,16 +70,14 @@ def property_text(namespace: str, feature: str, values: tuple[str, ...]) -> str:
 
 
 def _is_built_in(namespace: str, provider: Provider | None) -> bool:
-    known = _BUILT_IN.get(namespace)
-    if known is None or provider is None or provider.optional or provider.plugin_api != known.plugin_api:
+    if namespace not in _BUILT_IN or provider is None or provider.optional or not provider.requires:
         return False
+    project, version, plugin_api = _BUILT_IN[namespace]
     with suppress(ValueError):
-        return _names(known) == _names(provider)
+        required = [*map(read_requirement, provider.requires)]
+        fits = all(canonicalize_name(each.name) == project and version in each.specifier for each in required)
+        return fits and provider.plugin_api == plugin_api
     return False
-
-
-def _names(provider: Provider) -> set[str]:
-    return {canonicalize_name(read_requirement(text).name) for text in provider.requires}
 
 
 def _why_unknown(namespace: str, provider: Provider | None) -> str:

@@ -154,6 +154,7 @@ def test_a_draft_that_is_not_known_is_read_with_a_warning(server: PageServer, tm
         ({"requires": ["nvidia-variant-provider"]}, "nvidia-variant-provider, is neither uv's nor ours"),
         ({**PROVIDERS["nvidia"], "optional": True}, "its provider is optional"),
         ({**PROVIDERS["nvidia"], "requires": ["evil"]}, "is neither uv's nor ours"),
+        ({**PROVIDERS["nvidia"], "requires": ["nvidia-variant-provider>=1.0.0"]}, "is neither uv's nor ours"),
         ({**PROVIDERS["nvidia"], "requires": ["; \n"]}, r"; \n"),
         ({"requires": ["e"], "plugin-api": "\x1b[2J"}, r"\x1b[2J"),
         (None, "names no provider"),
