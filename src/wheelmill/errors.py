@@ -20,6 +20,7 @@ Only the command line catches these; a traceback is a bug.
     +- IntegrityError        9   bytes are not what their hash says
     +- UnreadableError       9   bytes or text from elsewhere break the rules of their format, or a limit
     +- NetworkError         10   a server did not answer, or not with what was asked for
+       +- SlowServerError  10   it took longer than a request may
 
     AbsentError, SameError and TakenError are answers of an object store, which its own code catches.
     TimeIsOver, no Exception, stops whatever runs; whoever set the limit says `TimeOverError`.

@@ -75,6 +75,15 @@ def test_the_manifest_says_what_each_wheel_is(store: DirectoryStore, tmp_path: P
         "attested": False,
         "provenance": False,
         "plain": None,
+        "external": {
+            "build_requires": [
+                "dep:virtual/compiler/cxx",
+                "dep:virtual/compiler/cuda",
+                "dep:generic/cuda-toolkit@13.0.2",
+            ],
+            "host_requires": [],
+            "dependencies": ["dep:generic/cuda-toolkit@>=13,<14"],
+        },
     }
     assert certificate["sha256"] == entry["sha256"]
     assert certificate["provenance"]["cell"]["cuda"] == "13.0"
