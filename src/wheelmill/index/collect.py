@@ -86,9 +86,7 @@ def site_of_releases(
         if wrong := faults_of_entry(entry, name, absent.get(manifest.tag, ())):
             faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
         else:
-            elsewhere = folders.get((entry.filename, entry.sha256)) if folders else None
-            folder = _folder(base_url, manifest.tag) if elsewhere is None else _folder(elsewhere)
-            files.append(_file_of(entry, name, manifest, folder, listing))
+            files.append(_file_of(entry, name, manifest, folder_of(entry, manifest, base_url, folders), listing))
     released = {entry.filename for manifest in manifests for entry in manifest.wheels}
     gone = {filename: sha256 for filename, sha256 in deployed.items() if filename not in released}
     faults.extend(vanished(gone, listing))
@@ -100,7 +98,7 @@ def _file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folde
     return IndexFile(
         name=name,
         filename=entry.filename,
-        url=folder + _quote_name(entry.filename),
+        url=folder + quote_name(entry.filename),
         sha256=entry.sha256,
         size=entry.size,
         requires_python=entry.requires_python,
@@ -110,7 +108,7 @@ def _file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folde
         release=manifest.tag,
         certificate=entry.certificate,
         attestation=entry.attestation or (f"{folder}{ATTESTATIONS}" if entry.attested and "://" in folder else None),
-        provenance=f"{folder}{_quote_name(entry.filename)}{PROVENANCE_SUFFIX}"
+        provenance=f"{folder}{quote_name(entry.filename)}{PROVENANCE_SUFFIX}"
         if entry.provenance and is_secure(folder)
         else None,
         yanked=listing.yank_reason(entry.filename, name.project, name.version),
@@ -163,7 +161,7 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
     return IndexFile(
         name=name,
         filename=path.name,
-        url=_folder(base_url) + _quote_name(path.name),
+        url=_folder(base_url) + quote_name(path.name),
         sha256=file.sha256,
         size=file.size,
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
@@ -180,6 +178,22 @@ def _lack_of(name: WheelName) -> str:
     return f"a label for {named}" if named.other_accelerator else str(named)
 
 
+def folder_of(entry: ListedWheel, release: ListedRelease, base_url: str, folders: Folders) -> str:
+    """The URL of the folder that a wheel lies in, with a slash at its end.
+
+    Args:
+        entry: the wheel.
+        release: the release that has it.
+        base_url: what lies above the releases' folders; absolute, or relative to the root of the site.
+        folders: where wheels are that lie elsewhere.
+
+    Raises:
+        SiteError: nothing can be below that URL.
+    """
+    elsewhere = folders.get((entry.filename, entry.sha256)) if folders else None
+    return _folder(base_url, release.tag) if elsewhere is None else _folder(elsewhere)
+
+
 @lru_cache(maxsize=4096)
 def _folder(url: str, name: str = "") -> str:
     """What stands before the names of files: the URL of a folder, or of one below it, with a slash at its end.
@@ -189,10 +203,10 @@ def _folder(url: str, name: str = "") -> str:
     """
     if "?" in url or "#" in url:
         raise SiteError(f"expected the URL of a folder, without ? or #, not {url!r}")
-    return posixpath.join(url, _quote_name(name), "")
+    return posixpath.join(url, quote_name(name), "")
 
 
-def _quote_name(name: str) -> str:
+def quote_name(name: str) -> str:
     """A file name in a URL; ``+`` becomes ``%2B``, which object stores would take for a space."""
     return "%2B".join(map(_quote_part, name.split("+")))
 

@@ -6,18 +6,16 @@ Torch is in their address, as ``torch2.11/variants/simple``, since uv passes ove
 
 from __future__ import annotations
 
-import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from operator import attrgetter
-from urllib.parse import quote
 
 from packaging.version import Version
 
 from wheelmill.errors import SiteError, UnreadableError
-from wheelmill.index.collect import Folders
+from wheelmill.index.collect import Folders, folder_of, quote_name
 from wheelmill.index.render import Page, site_templates, tree_pages
 from wheelmill.index.rules import contradictions, faults_of_entry
 from wheelmill.index.tree import VARIANTS, IndexFile, Site, Tree, VersionFiles
@@ -25,6 +23,7 @@ from wheelmill.names import ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel
 from wheelmill.system.files import sha256_of_bytes
 from wheelmill.wheel.cuda_variant import NULL_VARIANT, Variant, metadata_of
+from wheelmill.wheel.name import WheelName
 from wheelmill.wheel.variant import variant_name
 from wheelmill.wheel.variant_metadata import variant_metadata_bytes
 from wheelmill.wheel.variant_name import VariantWheelName, variants_filename
@@ -70,16 +69,15 @@ def variant_files(
         for entry in manifest.wheels:
             if entry.plain is None or (made_of := listed.get(entry.plain)) is None:
                 continue
-            elsewhere = folders.get((entry.filename, entry.sha256), posixpath.join(base_url, quote(manifest.tag)))
             try:
-                variant = _variant_of(entry, made_of)
-                wrong = faults_of_entry(
-                    entry, VariantWheelName.parse(entry.filename).plain, absent.get(manifest.tag, ())
-                )
+                name = VariantWheelName.parse(entry.filename)
+                variant = _variant_of(name, entry, made_of)
+                wrong = faults_of_entry(entry, name.plain, absent.get(manifest.tag, ()))
             except ValueError as error:
                 wrong = [str(error)]
             else:
-                file = _file_of(entry, manifest, posixpath.join(elsewhere, quote(entry.filename)), made_of)
+                folder = folder_of(entry, manifest, base_url, folders)
+                file = _file_of(name.plain, entry, manifest, folder + quote_name(entry.filename), made_of)
                 first = found.setdefault(entry.filename, VariantFile(file=file, variant=variant))
                 if first.file.sha256 != entry.sha256:
                     wrong = [*wrong, "another release has it with other bytes"]
@@ -103,13 +101,13 @@ def _agreeing(wheels: Iterable[VariantFile], warn: Callable[[str], None]) -> Seq
     return of_version
 
 
-def _variant_of(entry: ListedWheel, plain: IndexFile) -> Variant:
+def _variant_of(name: VariantWheelName, entry: ListedWheel, plain: IndexFile) -> Variant:
     """The variant that a wheel is, by its name and by the GPU code in it.
 
     Raises:
         UnreadableError: the two differ, or it has the name of another wheel's variant.
     """
-    name, label = VariantWheelName.parse(entry.filename), plain.name.label
+    label = plain.name.label
     if label is None or variant_name(plain.name, name.label).filename != entry.filename:
         raise UnreadableError(f"it is no variant of {plain.filename}, which it was made of")
     evidence = entry.certificate.evidence
@@ -120,9 +118,9 @@ def _variant_of(entry: ListedWheel, plain: IndexFile) -> Variant:
     return variant
 
 
-def _file_of(entry: ListedWheel, manifest: ListedRelease, url: str, plain: IndexFile) -> IndexFile:
+def _file_of(name: WheelName, entry: ListedWheel, manifest: ListedRelease, url: str, plain: IndexFile) -> IndexFile:
     return IndexFile(
-        name=VariantWheelName.parse(entry.filename).plain,
+        name=name,
         filename=entry.filename,
         url=url,
         sha256=entry.sha256,
@@ -161,7 +159,7 @@ def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
     return content, IndexFile(
         name=replace(name, build=(), tags=frozenset()),
         filename=filename,
-        url=f"{VARIANTS}/{name.project}/{quote(filename)}",
+        url=f"{VARIANTS}/{name.project}/{quote_name(filename)}",
         sha256=Sha256(sha256_of_bytes(content)),
         size=len(content),
         requires_python=None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 from http import HTTPStatus
 from typing import Final
 
@@ -16,6 +17,8 @@ from wheelmill.web.client import Web
 
 BUDGET: Final = 16 << 20
 """Bytes of a file that are asked for in all. The central directory of the largest CUDA wheels has 3 MB."""
+SECONDS: Final = 1_800
+"""For all requests of a file together: each has a limit of its own, and a server may take all of it every time."""
 _PIECE: Final = 64 << 10
 """Bytes of a request at least: the list of a zip's members is at its end, and mostly shorter."""
 _CONTENT_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
@@ -29,11 +32,11 @@ class RangeFile(io.RawIOBase):
         url: of the file.
         size: of the file in bytes; None asks the server for it, along with the file's end.
         piece: bytes of a request at least, but for the one that asks for the size.
-        budget: bytes that are asked for in all.
+        budget: bytes that are asked for in all, within `SECONDS`.
 
     Raises:
         NetworkError: the server does not answer, or not with exactly the range that was asked for, or with one of
-            another file than before, or more bytes are needed than the budget has. Reading raises it too.
+            another file than before, or more bytes or time are needed than there are. Reading raises it too.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class RangeFile(io.RawIOBase):
     ) -> None:
         super().__init__()
         self._web, self._url, self._piece, self._budget = web, url, piece, budget
+        self._until = time.monotonic() + SECONDS
         self._validator: str | None = None
         self._at, self._start, self._held = 0, 0, b""
         if size is None:
@@ -96,6 +100,8 @@ class RangeFile(io.RawIOBase):
         self._budget -= most
         if self._budget < 0:
             raise NetworkError("the list of the file's members is too large")
+        if time.monotonic() > self._until:
+            raise NetworkError(f"what is read of the file takes longer than {SECONDS} s")
         answer = self._web.get(self._url, span=span, if_range=self._validator, limit=most)
         if answer.status == HTTPStatus.OK:
             raise NetworkError("the file changed while it was read" if self._validator else "the server ignores ranges")

@@ -1,5 +1,6 @@
 """A wheel is read by ranges of its bytes; a server that gives other bytes than those is found out."""
 
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from tests.simple_server import Answer, Server, serving
 from tests.wheels import write_wheel
 from wheelmill.errors import NetworkError
+from wheelmill.web import ranges
 from wheelmill.web.client import Web
 from wheelmill.web.ranges import RangeFile
 
@@ -116,3 +118,14 @@ def test_no_more_is_read_than_the_budget() -> None:
         file = RangeFile(web, URL, size=len(CONTENT), budget=200_000)
         with pytest.raises(NetworkError, match="too large"):
             file.read()
+
+
+def test_a_server_that_is_slow_again_and_again_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = RangeFile(answering(unchanged), URL)
+    file.seek(0)
+    assert file.read(3) == CONTENT[:3]
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + ranges.SECONDS + 1)
+    file.seek(200_000)
+    with pytest.raises(NetworkError, match="takes longer than 1800 s"):
+        file.read(3)

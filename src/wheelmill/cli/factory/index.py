@@ -114,14 +114,10 @@ def build(
         catalogue=pipeline.catalogue_of(own, state.failures, state.downloads) if own else None,
         sources=_sources_in(place_at(config)),
         site_url=address,
-        on_github_pages=place != previous or _host_of(address or "").endswith(".github.io"),
+        on_github_pages=place != previous or (urlsplit(address or "").hostname or "").endswith(".github.io"),
         warn=say_warning,
     )
     say(f"{output}: {size}")
-
-
-def _host_of(url: str) -> str:
-    return url.partition("://")[2].partition("/")[0]
 
 
 def _mirror_at(text: str, site: Path) -> Mirror:
