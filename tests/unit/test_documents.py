@@ -5,11 +5,16 @@ import dataclasses
 import itertools
 import re
 import shlex
+from functools import cache
 from pathlib import Path
+from urllib.parse import urldefrag
 
 import pytest
 import typer
 import yaml
+from markdown_it import MarkdownIt
+from mdit_py_plugins.anchors import anchors_plugin
+from myst_parser.mdit_to_docutils.base import default_slugify
 
 from wheelmill import errors
 from wheelmill.cli import application
@@ -57,11 +62,13 @@ RUN_BY = {
     "wheelmill release variants --store dir:releases --to dir:variants": "integration/test_variant_clients.py",
     "wheelmill index build --store dir:releases --variants dir:variants"
     " --output site": "integration/test_variant_clients.py",
+    ".venv/bin/sphinx-build --fail-on-warning docs out/docs": "integration/test_rendered_documents.py",
     "uv pip install --preview-features wheel-variants --index-url https://HOST/torch2.11/variants/simple/ --no-deps"
     " flash-attn": "integration/test_variant_clients.py",
 }
 
 UNTESTED = {
+    ".venv/bin/sphinx-build --builder linkcheck docs out/links": "no test runs the second: it asks servers of others",
     "hf upload OWNER/NAME DIR . --type kernel --revision v1": "no test runs it: it takes an account there",
     "benchmarks/catalogue.py": "no test runs it: it compiles for hours",
     "benchmarks/ledger.py": "no test runs it: it takes six minutes",
@@ -84,6 +91,13 @@ def inline_commands(program: str) -> set[str]:
     """What stands between backticks in sentences and tables and begins with a program."""
     text = "\n".join(re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL) for path in DOCUMENTS)
     return {" ".join(found.split()) for found in re.findall(rf"`({program}\s[^`]*)`", text)}
+
+
+@cache
+def anchors_of(document: Path) -> frozenset[str]:
+    """What GitHub gives the headings of a document, and Sphinx here."""
+    tokens = MarkdownIt().use(anchors_plugin, max_level=6, slug_func=default_slugify).parse(document.read_text())
+    return frozenset(str(token.attrs["id"]) for token in tokens if token.type == "heading_open")
 
 
 def test_every_key_of_packages_yml_is_explained() -> None:
@@ -116,8 +130,10 @@ def test_the_test_that_runs_it_exists(path: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(document: Path) -> None:
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", document.read_text()) if "://" not in link]
-    assert [link for link in links if not (document.parent / link).exists()] == []
+    found = [urldefrag(link) for link in re.findall(r"\]\(([^)]+)\)", document.read_text()) if "://" not in link]
+    links = [(document.parent / url if url else document, anchor) for url, anchor in found]
+    assert [str(path) for path, _ in links if not path.exists()] == []
+    assert [(path.name, anchor) for path, anchor in links if anchor and anchor not in anchors_of(path)] == []
 
 
 @pytest.mark.parametrize("command", sorted(inline_commands("wheelmill")))

@@ -1,8 +1,8 @@
 """Aliases of wheels: small wheels of the index's own, which name a CUDA major in their project or in an extra.
 
 ``demo-cu13`` has the versions of the wheels for CUDA 13, stands in the trees that they stand in, and requires each by
-its label. ``demo-gpu`` has an extra for each CUDA major, which requires the former. docs/index.md says what they can't
-do.
+its label. ``demo-gpu`` has an extra for each CUDA major, which requires the former. docs/what-an-index-has.md says what
+they can't do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""One wheel as ``wheels.json`` has it, for programs; docs/index.md describes every key. None is what is not known."""
+"""One wheel as ``wheels.json`` has it, for programs. None is what is not known.
+
+docs/what-an-index-has.md describes every key.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 HTML is PEP 503 at repository version 1.4, where its specification is frozen (PEP 833); JSON is PEP 691 at API version
 1.4. https://packaging.python.org/en/latest/specifications/simple-repository-api/
-Beside them ``wheels.json``: everything that an index lists, for programs. docs/index.md describes every key.
+Beside them ``wheels.json``: everything that an index lists, for programs; docs/what-an-index-has.md describes its keys.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What an index must not list, because installers would refuse it, or would not agree about it.
 
-What pip and uv do with each was tried on them; see docs/index.md.
+What pip and uv do with each was tried on them; see docs/what-an-index-has.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Aliases (docs/index.md): wheels without files that require another one, under a name that says its CUDA."""
+"""Aliases: wheels without files that require another one, under a name that says its CUDA.
+
+docs/what-an-index-has.md says what they can't do.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What may be said of a wheel in a manifest. A release asks before it publishes, an index before it lists.
 
-What pip and uv do with each was tried on them; see docs/index.md.
+What pip and uv do with each was tried on them; see docs/what-an-index-has.md.
 """
 
 from __future__ import annotations

@@ -1,0 +1,47 @@
+"""How Sphinx renders these pages: `sphinx-build --fail-on-warning docs out/docs`. _toc.yml is the navigation."""
+
+import os
+from importlib import metadata
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.addnodes import download_reference, pending_xref
+from sphinx.application import Sphinx
+
+project = "wheelmill"
+release = metadata.version(project)
+language = "en"
+extensions = ["myst_parser", "sphinx_external_toc"]
+myst_heading_anchors = 4  # the anchors that GitHub gives
+nitpicky = True
+
+html_theme = "furo"
+html_title = f"{project} {release}"
+html_favicon = "../index/static/icon.svg"
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+html_use_index = False
+
+FILES = os.environ.get("WHEELMILL_FILES")
+"""The address of the repository's files at this commit, with a slash at its end; without it nothing links to them."""
+
+
+def link_to_repository(app: Sphinx, doctree: nodes.document) -> None:
+    """Let links to files outside of this folder lead to the repository: only pages of this folder are rendered."""
+    root, page = app.srcdir.parent, Path(doctree["source"])
+    for link in [*doctree.findall(download_reference), *doctree.findall(pending_xref)]:
+        path = Path(os.path.normpath(page.parent / link["reftarget"]))
+        if path.is_relative_to(app.srcdir):
+            continue
+        path = path if path.exists() else path.with_suffix(".md")  # Sphinx names a page without its suffix
+        if not path.exists():
+            continue  # which is a warning of Sphinx's
+        anchor = f"#{link['reftargetid']}" if link.get("reftargetid") else ""
+        address = f"{FILES}{path.relative_to(root).as_posix()}{anchor}"
+        link.replace_self(nodes.reference("", "", *link.children, refuri=address) if FILES else link.children)
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("doctree-read", link_to_repository, priority=100)  # before Sphinx copies such files
