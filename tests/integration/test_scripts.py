@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,47 @@ def test_build_wheel_shows_its_usage(arguments: tuple[str, ...]) -> None:
     done = run("build_wheel.sh", *arguments)
     assert done.returncode == 2
     assert done.stderr.startswith("usage: scripts/build_wheel.sh PACKAGE VERSION PYTHON CUDA [TORCH]\n")
+
+
+CHANGELOG = """# Changelog
+
+## [Unreleased]
+
+- not yet
+
+## [1.2.0] - 2026-12-01
+
+### Added
+
+- this
+
+```
+## [1.1.0] is only shown
+```
+
+## 1.1.0
+
+- that
+
+## [1.0.0]
+"""
+NOTES = {"1.2.0": "### Added\n\n- this\n\n```\n## [1.1.0] is only shown\n```", "1.1.0": "- that"}
+
+
+def test_the_notes_of_a_release_are_its_section_of_the_changelog(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "release_notes.py", tmp_path / "scripts")
+    (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
+
+    def notes(version: str, tag: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n')
+        argv = [sys.executable, str(tmp_path / "scripts" / "release_notes.py"), tag]
+        return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+    for version, expected in NOTES.items():
+        assert notes(version, f"wheelmill-{version}").stdout == f"{expected}\n"
+    for version in ("1.0.0", "1.2", "3.0"):
+        done = notes(version, f"wheelmill-{version}")
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"error: CHANGELOG.md says nothing of {version}, ")
+    assert "so the tag is wheelmill-1.2.0, not wheelmill-1.1.0" in notes("1.2.0", "wheelmill-1.1.0").stderr

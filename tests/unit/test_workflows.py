@@ -39,6 +39,9 @@ WRITES: dict[tuple[str, str], set[str]] = {
     ("wheels", "index"): {"pages", "id-token"},
     ("wheels", "resume"): {"actions"},
     ("index", "deploy"): {"pages", "id-token"},
+    ("release", "attest"): {"id-token", "attestations"},
+    ("release", "publish"): {"id-token"},  # by which the package index knows it
+    ("release", "announce"): {"contents"},
     ("downloads", "count"): {"contents"},  # writes to the ledger
     ("downloads", "index"): {"pages", "id-token"},  # calls index
     ("request-comment", "comment"): {"pull-requests"},
