@@ -1,6 +1,7 @@
 """How Sphinx renders these pages: `sphinx-build --fail-on-warning docs out/docs`. _toc.yml is the navigation."""
 
 import os
+import shutil
 from importlib import metadata
 from pathlib import Path
 
@@ -14,6 +15,7 @@ language = "en"
 extensions = ["myst_parser", "sphinx_external_toc"]
 myst_heading_anchors = 4  # the anchors that GitHub gives
 nitpicky = True
+highlight_language = "none"  # of blocks that name no language
 
 html_theme = "furo"
 html_title = f"{project} {release}"
@@ -42,6 +44,13 @@ def link_to_repository(app: Sphinx, doctree: nodes.document) -> None:
         link.replace_self(nodes.reference("", "", *link.children, refuri=address) if FILES else link.children)
 
 
+def name_first_page(app: Sphinx, error: Exception | None) -> None:
+    """Give the first page the name that hosts look for, too; GitHub looks for the other."""
+    if app.builder.format == "html" and not error:
+        shutil.copyfile(app.outdir / "README.html", app.outdir / "index.html")
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("build-finished", name_first_page, priority=100)  # before sphinx_external_toc makes one that redirects
     app.connect("doctree-read", link_to_repository, priority=100)  # before Sphinx copies such files

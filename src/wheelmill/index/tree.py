@@ -28,6 +28,11 @@ ALIASES: Final = "aliases"
 VARIANTS: Final = "variants"
 """The folder of trees of variant wheels, and of the lists of variants."""
 
+DOCUMENTS: Final = "docs"
+"""The folder of a site with wheelmill's documents."""
+INVENTORY: Final = "objects.inv"
+"""What every folder has that Sphinx has rendered, and no other."""
+
 SOURCES: Final = "sources.yml"
 """Other people's wheels that clients of this index know; see `SOURCES_HASH`."""
 SOURCES_HASH: Final = f"{SOURCES}.sha256"

@@ -18,7 +18,7 @@ from typing import Final
 
 from wheelmill.errors import SiteError
 from wheelmill.index.page_file import write_page
-from wheelmill.index.tree import ALIASES, VARIANTS, WHEELS_JSON
+from wheelmill.index.tree import ALIASES, DOCUMENTS, INVENTORY, VARIANTS, WHEELS_JSON
 from wheelmill.system.files import exchange, link_or_copy
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.locks import hold, wait_silently
@@ -128,11 +128,12 @@ def _swap(new: Path, directory: Path) -> None:
     if not directory.exists():
         new.rename(directory)
         return
-    if (new / VARIANTS).exists() and (directory / VARIANTS).exists() and not _is_tree(directory / VARIANTS):
-        raise SiteError(
-            f"{directory / VARIANTS} is no part of a site, and would be replaced by one",
-            hint="keep the store of variant wheels elsewhere",
-        )
+    for name, what in ((VARIANTS, "the store of variant wheels"), (DOCUMENTS, "documents of your own")):
+        there = directory / name
+        if (new / name).exists() and there.exists() and not (_is_tree(there) or (there / INVENTORY).exists()):
+            raise SiteError(
+                f"{there} is no part of a site, and would be replaced by one", hint=f"keep {what} elsewhere"
+            )
     foreign = [entry for entry in directory.iterdir() if not _is_of_a_site(entry, new)]
     replaced = sorted({entry.name for entry in directory.iterdir()} - {entry.name for entry in foreign})
     if replaced and WHEELS_JSON not in replaced:

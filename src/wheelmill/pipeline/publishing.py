@@ -71,6 +71,7 @@ def build_index(
     catalogue: Catalogue | None = None,
     sources: bytes | None = None,
     site_url: str | None = None,
+    documents: Path | None = None,
     on_github_pages: bool = False,
     warn: Callable[[str], None] = lambda _text: None,
 ) -> SiteSize:
@@ -90,6 +91,7 @@ def build_index(
         catalogue: what else is known of packages; without it, pages for people show only what is built.
         sources: the ``sources.yml`` that clients of this site take.
         site_url: where people will read the site; None where nobody knows yet.
+        documents: a folder with wheelmill's documents as Sphinx renders them, which the site gets, too.
         on_github_pages: whether GitHub Pages will publish it, so that one that is too large for that is refused.
         warn: told of manifests that cannot be read, of wheels that nothing attests, which are not listed, and of a site
             that GitHub Pages would not publish.
@@ -108,7 +110,7 @@ def build_index(
         aliased = with_aliases(site, catalogue.packages if catalogue else {})
         files = ((path, [content]) for path, content in aliased.files.items())
         listed = pages_of_sources(sources) if sources is not None else ()
-        people = site_pages(site, catalogue, site_url=address)
+        people = site_pages(site, catalogue, site_url=address, documents=documents)
         yield from itertools.chain(pages_of(site, aliased.site), files, pages_of_hashes(site), listed, people)
         if variants:
             yield from pages_of_variants(_variants_in(variants, site, signer, warn), site)

@@ -219,6 +219,27 @@ def test_what_stands_beside_a_site_is_kept(release: Release, tmp_path: Path) -> 
     assert set(files_in(tmp_path / "site")) == foreign | set(rendered(site))
 
 
+def test_documents_take_the_place_of_older_ones_and_outlive_a_site_without_them(tmp_path: Path) -> None:
+    def documents(name: str) -> Page:
+        return f"docs/{name}", [b""]
+
+    write_site([*PAGES, documents("objects.inv"), documents("old.html")], tmp_path / "site")
+    write_site([*PAGES, documents("objects.inv"), documents("new.html")], tmp_path / "site")
+    both = WRITTEN | {"docs/objects.inv": b"", "docs/new.html": b""}
+    assert files_in(tmp_path / "site") == both
+    write_site(PAGES, tmp_path / "site")
+    assert files_in(tmp_path / "site") == both
+
+
+def test_documents_of_others_are_not_written_over(tmp_path: Path) -> None:
+    write_site(PAGES, tmp_path / "site")
+    (tmp_path / "site" / "docs").mkdir()
+    (tmp_path / "site" / "docs" / "own.md").touch()
+    with pytest.raises(SiteError, match=r"site/docs is no part of a site, and would be replaced by one"):
+        write_site([*PAGES, ("docs/objects.inv", [b""])], tmp_path / "site")
+    assert files_in(tmp_path / "site") == WRITTEN | {"docs/own.md": b""}
+
+
 def test_a_folder_that_is_no_site_keeps_what_it_has(tmp_path: Path) -> None:
     (tmp_path / "packages").mkdir()
     (tmp_path / "README.md").touch()

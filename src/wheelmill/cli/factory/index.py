@@ -89,6 +89,15 @@ def build(
             envvar="WHEELMILL_SITE_URL",
         ),
     ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(
+            "--docs",
+            help="A folder with wheelmill's documents as Sphinx renders them, which the site gets below docs/.",
+            metavar="DIR",
+            envvar="WHEELMILL_DOCS",
+        ),
+    ] = None,
     require_attestation: RequiredSignerOption = None,
 ) -> None:
     """Generate the site of all releases in a store."""
@@ -114,6 +123,7 @@ def build(
         catalogue=pipeline.catalogue_of(own, state.failures, state.downloads) if own else None,
         sources=_sources_in(place_at(config)),
         site_url=address,
+        documents=documents,
         on_github_pages=place != previous or (urlsplit(address or "").hostname or "").endswith(".github.io"),
         warn=say_warning,
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 
 from wheelmill.index.render import Page
 from wheelmill.index.site.addresses import package_folder
 from wheelmill.index.site.badges import badge_of
 from wheelmill.index.site.coverage import planned_coverage
+from wheelmill.index.site.documents import pages_of_documents
 from wheelmill.index.site.failures import failures_of
 from wheelmill.index.site.finder import finder_data
 from wheelmill.index.site.first_pages import first_pages
@@ -20,11 +22,13 @@ from wheelmill.index.site.sitemap import with_sitemap
 from wheelmill.index.site.templates import templates_for
 from wheelmill.index.site.wheel_pages import WheelPages
 from wheelmill.index.site.wheels import wheel_groups
-from wheelmill.index.tree import Catalogue, Site
+from wheelmill.index.tree import DOCUMENTS, Catalogue, Site
 from wheelmill.system import resources
 
 
-def site_pages(site: Site, catalogue: Catalogue | None = None, *, site_url: str | None = None) -> Iterator[Page]:
+def site_pages(
+    site: Site, catalogue: Catalogue | None = None, *, site_url: str | None = None, documents: Path | None = None
+) -> Iterator[Page]:
     """Render the pages for people, one at a time.
 
     Args:
@@ -32,12 +36,13 @@ def site_pages(site: Site, catalogue: Catalogue | None = None, *, site_url: str 
         catalogue: what else is known of packages; without it, pages show only what is built.
         site_url: where the site is, with a slash at its end; without it, feeds have relative links and there is no list
             of pages for those who search the web.
+        documents: a folder with wheelmill's documents as Sphinx renders them, which the site gets, too.
     """
-    pages = _pages(site, catalogue, site_url)
+    pages = _pages(site, catalogue, site_url, documents)
     return with_sitemap(pages, site_url) if site_url else pages
 
 
-def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None) -> Iterator[Page]:
+def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None, documents: Path | None) -> Iterator[Page]:
     projects = sorted({*site.projects, *(catalogue.packages if catalogue else ())})
     coverage = planned_coverage(catalogue)
     groups = {
@@ -51,6 +56,7 @@ def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None) -> Ite
     badges = {project: badge_of(project, groups, site.torches) for project in projects}
     templates = templates_for(site.torches, frozenset(projects))
     templates.globals |= {"failed": failures.keys(), "histories": histories, "badges": badges}
+    templates.globals["documents"] = f"{DOCUMENTS}/" if documents else ""
     yield from first_pages(packages, files, site.torches, finder_data(groups, site.torches, catalogue), templates)
     wheel_pages = WheelPages(templates, projects)
     for package in packages:
@@ -63,3 +69,5 @@ def _pages(site: Site, catalogue: Catalogue | None, site_url: str | None) -> Ite
         yield f"{package_folder(project)}history.svg", [history.svg]
     for file in sorted((resources.INDEX / "static").iterdir()):
         yield f"static/{file.name}", [file.read_bytes()]
+    if documents:
+        yield from pages_of_documents(documents)
