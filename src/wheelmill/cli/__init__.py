@@ -18,22 +18,25 @@ from wheelmill.cli.shared.output import say
 from wheelmill.errors import ConfigurationError, UsageError, WheelmillError
 
 COMMANDS: Final = {
-    "environment": ("client.environment", "Show what wheels are chosen for: Python, torch, CUDA, driver, GPUs."),
+    "environment": (
+        "client.environment",
+        "Show what wheels are chosen to fit: Python, torch, CUDA, driver, GPUs.",
+    ),
     "resolve": ("client.resolve", "Choose wheels for a target and print a pyproject.toml with them."),
-    "search": ("client.search", "List the sources that are looked in."),
+    "search": ("client.search", "List the sources where wheels are looked for."),
     "available": ("client.available", "Show the CUDA, torch and Python releases that packages have wheels for."),
-    "explain": ("client.explain", "Show which wheels of a package are nearest, and what speaks against them."),
-    "show": ("client.show", "Show what is in a wheel, and what it says of itself: a file, or a URL."),
+    "explain": ("client.explain", "Show which wheels of a package come nearest, and every reason against them."),
+    "show": ("client.show", "Show what is in a wheel, a file or a URL, and what it says about itself."),
     "add": ("client.add", "Add wheels to a project: its pyproject.toml, its lock and its environment."),
     "remove": ("client.add", "Take packages out of a project and its environment."),
-    "update": ("client.add", "Choose wheels of a project anew, within what was asked for."),
+    "update": ("client.add", "Choose a project's wheels again, within what was asked for."),
     "lock": ("client.lock", "Lock everything that environments get, as pylock.toml (PEP 751)."),
     "install": ("client.install", "Install wheels into an environment, or what a lock holds."),
     "sync": ("client.install", "Make an environment hold what a lock holds, and nothing else."),
     "list": ("client.installed", "List installed wheels and what they were built for."),
     "test": ("client.installed", "Import installed wheels, and launch kernels where there is a GPU."),
     "doctor": ("client.doctor", "Examine an environment, its project and its lock, and mend what is wrong."),
-    "cache": ("client.cache", "Show and clean what was read and downloaded."),
+    "cache": ("client.cache", "Show and clean the cache of what was read and downloaded."),
     "config": ("factory.config", "Check, lock and update the files that say what is built."),
     "init": ("factory.init", "Write the files with which a package's own repository builds its wheels."),
     "plan": ("factory.plan", "List the wheels that would be built, and why the others would not."),
@@ -44,7 +47,7 @@ COMMANDS: Final = {
     "export": ("factory.export", "Lay wheels out for other places: Hugging Face's Hub."),
     "run": ("factory.run", "Plan, build, smoke, release and index."),
     "github": ("factory.github", "Check the settings of the repository that a factory runs in."),
-    "summary": ("factory.summary", "Tell what became of a plan that many jobs worked on."),
+    "summary": ("factory.summary", "Say what became of a plan that many jobs worked on."),
 }
 """For each the module here that has it, and what help says.
 

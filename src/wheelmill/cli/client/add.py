@@ -51,7 +51,7 @@ def add(
 ) -> None:
     """Add wheels to a project: choose them, write them into its pyproject.toml, and install them.
 
-    --python and --platform take several values, with commas; then each has its wheel behind a marker.
+    --python and --platform take several values, separated by commas; each then gets its own wheel, behind a marker.
     """
     asked, found = requirements_of(requirements), project_of(project, target)
     with alone(found.root):
@@ -82,7 +82,7 @@ def update(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Choose wheels of a project anew, within what was asked for when they were added."""
+    """Choose a project's wheels again, within what was asked for when they were added."""
     found = project_of(project, target)
     with alone(found.root):
         again = _asked_again(found, projects)

@@ -26,7 +26,7 @@ def available(
     search: SearchOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the CUDA, torch and Python releases that packages have wheels for, and where. Exits with 8 for none."""
+    """Show the CUDA, torch and Python releases that packages have wheels for, and where. Exits with 8 without any."""
     environment = target.detect()
     platform = environment.platform
     found: dict[ProjectName, Offer] = {}

@@ -11,7 +11,7 @@ from wheelmill.cli.shared.output import JsonOption, print_json
 from wheelmill.client.install.cache import clean_cache, measure_cache
 from wheelmill.errors import UsageError
 
-app = typer.Typer(no_args_is_help=True, help="Show and clean what was read and downloaded.")
+app = typer.Typer(no_args_is_help=True, help="Show and clean the cache of what was read and downloaded.")
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -42,12 +42,12 @@ def clean(
     *,
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", help="Only what was not used for 30m, 12h, 7d or 4w.", metavar="AGE"),
+        typer.Option("--older-than", help="Only what was last used this long ago: 30m, 12h, 7d, 4w.", metavar="AGE"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete what the cache holds, and what killed commands left."""
+    """Delete what the cache holds, and what killed commands left behind."""
     done = clean_cache(_age(older_than) if older_than else None, dry_run=dry_run)
     if as_json:
         print_json("wheelmill.cache-clean/1", files=done.files, bytes=done.size, leftovers=done.leftovers)

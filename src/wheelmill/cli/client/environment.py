@@ -29,14 +29,16 @@ def environment(
     target: TargetOptions,
     as_json: JsonOption = False,
     shell: Annotated[
-        bool, typer.Option("--shell", help="Print variables for building by hand, for a shell's eval.")
+        bool, typer.Option("--shell", help="Print variables for building by hand, for a shell to evaluate.")
     ] = False,
     conda: Annotated[
         bool,
-        typer.Option("--conda", help="Print what conda and pixi are to take for this machine, for a shell's eval."),
+        typer.Option(
+            "--conda", help="Print the variables that tell conda and pixi about this machine, for a shell to evaluate."
+        ),
     ] = False,
 ) -> None:
-    """Show what wheels are chosen for: Python, torch, CUDA, driver, GPUs."""
+    """Show what wheels are chosen to fit: Python, torch, CUDA, driver, GPUs."""
     if [as_json, shell, conda].count(True) > 1:
         raise UsageError("--json, --shell and --conda are three forms; give one of them")
     found = target.detect()

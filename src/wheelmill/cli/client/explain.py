@@ -30,8 +30,8 @@ def explain(
     *,
     target: TargetOptions,
     search: SearchOptions,
-    fitting: Annotated[bool, typer.Option("--fitting", help="Only wheels that fit, all of them.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Every wheel, and not the nearest ten alone.")] = False,
+    fitting: Annotated[bool, typer.Option("--fitting", help="Show all wheels that fit, and no others.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show every wheel, not only the nearest ten.")] = False,
     variants: Annotated[
         bool, typer.Option("--variants", help="Variant wheels (PEP 825, a draft): which this machine gets, and why.")
     ] = False,
@@ -39,7 +39,7 @@ def explain(
 ) -> None:
     """Show the ten wheels of a package that are nearest to the target, with every reason against them.
 
-    Those that fit come first, the best at the front; then those that take the smallest change. --json has all of them.
+    Wheels that fit come first, the best at the top; then those that need the smallest change. --json has all of them.
     """
     (wanted,) = requirements_of([requirement])
     if variants:

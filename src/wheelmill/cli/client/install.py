@@ -29,7 +29,7 @@ from wheelmill.errors import FindingsError, UsageError
 from wheelmill.wheel.name import WheelName
 
 LockOption = Annotated[
-    Path | None, typer.Option("--lock", help="A pylock.toml, of any program (PEP 751).", metavar="FILE")
+    Path | None, typer.Option("--lock", help="A pylock.toml, written by any tool (PEP 751).", metavar="FILE")
 ]
 
 
@@ -89,7 +89,7 @@ def sync(
     lock: LockOption = None,
     project: ProjectOption = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with 9 if it holds anything else; change nothing.")
+        bool, typer.Option("--check", help="Change nothing; exit with 9 if the environment differs from the lock.")
     ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,

@@ -81,7 +81,7 @@ def _print_trial(trial: Trial) -> None:
 def list(  # noqa: A001 - the command's name
     projects: ProjectsArgument = None, *, target: TargetOptions, as_json: JsonOption = False
 ) -> None:
-    """List installed wheels that name a CUDA or a torch, and what they were built for."""
+    """List installed wheels whose version names a CUDA or a torch, and what they were built for."""
     settle(target)
     selected = _select_packages(projects, installed_in(interpreter_of(target.detect())))
     packages = []

@@ -56,13 +56,15 @@ def lock(
     project: ProjectOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="pylock.toml, or requirements.txt, by default.", metavar="FILE"),
+        typer.Option(
+            "-o", "--output", help="File to write; pylock.toml or requirements.txt by default.", metavar="FILE"
+        ),
     ] = None,
     form: Annotated[
         LockFormat, typer.Option("--format", help="PEP 751, or requirements with hashes.")
     ] = LockFormat.PYLOCK,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with 9 if the lock is another one; write nothing.")
+        bool, typer.Option("--check", help="Write nothing; exit with 9 if the lock would change.")
     ] = False,
     dry_run: DryRunOption = False,
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Take newer versions than the earlier lock.")] = False,
@@ -71,7 +73,7 @@ def lock(
 ) -> None:
     """Lock everything that environments get, as pylock.toml (PEP 751).
 
-    --python and --platform take several values, with commas: one lock then serves all of them.
+    --python and --platform take several values, separated by commas: one lock then serves all of them.
     """
     from wheelmill.client.lock.files import merge  # noqa: PLC0415 - only what makes a lock
     from wheelmill.system.files import write_if_new  # noqa: PLC0415 - the same

@@ -27,7 +27,7 @@ ProjectOption = Annotated[
     Path | None,
     typer.Option(
         "--project",
-        help="Project: its file, folder or environment; the nearest, else a new one here.",
+        help="The project: its file, folder or environment; by default the nearest, else a new one here.",
         metavar="PATH",
     ),
 ]

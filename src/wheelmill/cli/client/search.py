@@ -24,17 +24,21 @@ class SearchOptions:
 
     source: Annotated[
         list[str] | None,
-        _option("--source", "Look here only: a file, a URL, github:OWNER/REPOSITORY ... Repeatable.", "SOURCE"),
+        _option("--source", "Look only here: a file, a URL, github:OWNER/REPOSITORY ... Repeatable.", "SOURCE"),
     ] = None
     extra_source: Annotated[list[str] | None, _option("--extra-source", "Look here first. Repeatable.", "SOURCE")] = (
         None
     )
-    offline: Annotated[bool, _option("--offline", "Use what the cache has.")] = False
-    refresh: Annotated[bool, _option("--refresh", "Read every page again, fresh or not.")] = False
+    offline: Annotated[bool, _option("--offline", "Use only what is in the cache.")] = False
+    refresh: Annotated[bool, _option("--refresh", "Read every page again, even if the cached one is fresh.")] = False
     no_cache: Annotated[bool, _option("--no-cache", "Neither read nor write the cache.")] = False
-    no_look: Annotated[bool, _option("--no-look", "Choose by names, without looking into wheels.")] = False
+    no_look: Annotated[bool, _option("--no-look", "Choose by file names alone, without looking inside wheels.")] = False
     allow_other_torch: Annotated[
-        bool, _option("--allow-other-torch", "Take a wheel for another torch if the target's has its symbols.")
+        bool,
+        _option(
+            "--allow-other-torch",
+            "Take a wheel built for another torch if the target's torch has the symbols it needs.",
+        ),
     ] = False
 
     def search(self) -> Search:
@@ -79,13 +83,13 @@ def package_argument(text: str, metavar: str) -> Any:  # noqa: ANN401 - as typer
 def search(
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="Only sources with all of these in a name or description.", metavar="[WORD...]"),
+        typer.Argument(help="Only sources with all of these words in their name or description.", metavar="[WORD...]"),
     ] = None,
     *,
     where: SearchOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """List the sources that are looked in: packages, descriptions and places."""
+    """List the sources where wheels are looked for: their packages, descriptions and addresses."""
     from wheelmill.wheel.findings import some_of  # noqa: PLC0415 - not for commands that take the options alone
 
     options = where.search()

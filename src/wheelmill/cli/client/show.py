@@ -37,9 +37,9 @@ def show(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is in a wheel, anybody's, and what it says of itself; nothing of it is run.
+    """Show what is in a wheel, whoever made it, and what it says about itself; nothing in it is run.
 
-    Of one on a server no more is read than that takes.
+    Of a wheel on a server, only the parts that are needed for this are downloaded.
     """
     contents = _contents_of(wheel)
     other = _contents_of(beside) if beside is not None else None

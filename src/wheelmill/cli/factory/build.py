@@ -35,10 +35,14 @@ def build(
     output: Annotated[Path, typer.Option(help="Folder for the wheels.", metavar="DIR")] = Path("out/wheels"),
     here: Annotated[
         bool,
-        typer.Option("--here", help="For the project's Python and torch and this machine's GPUs; kept here."),
+        typer.Option(
+            "--here",
+            help="Build for the project's Python and torch, and for the GPUs of this machine.",
+        ),
     ] = False,
     gpu: Annotated[
-        list[str] | None, typer.Option("--gpu", help="With --here: GPUs, 9.0 or sm_90.", metavar="X")
+        list[str] | None,
+        typer.Option("--gpu", help="With --here: for these GPUs instead, 9.0 or sm_90.", metavar="X"),
     ] = None,
     part: Annotated[
         str | None,

@@ -53,7 +53,7 @@ def check(
         typer.Argument(help=f"{CONFIGURATION}.", metavar="[DIR_OR_FILE]", envvar=CONFIG_VARIABLE),
     ] = None,
 ) -> None:
-    """Read every file and name every fault: file, line, column, key. Exits with 2 when there is one."""
+    """Read every file and name every fault by file, line, column and key. Exits with 2 when there is one."""
     config = config_at(directory)
     for name, package in config.packages.items():
         if waiting := [version for version in package.versions if config.lock.lacks_commit(package, version)]:
@@ -74,7 +74,7 @@ def lock(
 ) -> None:
     """Look up sources and build requirements of packages.yml and write their hashes to packages.lock.
 
-    A package that fails keeps what is locked of it; the others are written, and the exit code is that of the failure.
+    A package that fails keeps its earlier lock; the others are written, and the exit code is that of the failure.
     """
     with hold_config(directory) as config:
         with use_clones(clone):
@@ -135,7 +135,7 @@ def drift(
     directory: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare what the files say of torch, and of names, with the package index. Exits with 9 when they differ."""
+    """Compare what the files say about torch and names with the package index. Exits with 9 when they differ."""
     config = config_to_change(directory) if write else config_at(directory)
     if write:
         _refuse_to_create(config.directory / COMPATIBILITY)
@@ -174,11 +174,11 @@ _TO_LOOK_UP: Final = """\
 @app.command()
 def symbols(
     *,
-    write: Annotated[bool, typer.Option("--write", help="Read the torches that it lacks from the index.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Read the missing ones from the package index.")] = False,
     directory: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the torches whose symbols are known. Exits with 9 when one of compatibility.yml is not among them."""
+    """List the torches whose symbols are known. Exits with 9 when one that compatibility.yml lists is missing."""
     config = config_to_change(directory) if write else config_at(directory)
     path = config.directory / TABLE
     if write:  # a table of its own would begin with gigabytes of torch
@@ -231,7 +231,7 @@ def images(
     directory: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the base images of Docker builds. With --refresh, exits with 9 when a tag has another digest by now."""
+    """List the base images of Docker builds. With --refresh, exits with 9 when a tag now has another digest."""
     if write and not refresh:
         raise UsageError("--write needs --refresh")
     config = config_to_change(directory) if write else config_at(directory)

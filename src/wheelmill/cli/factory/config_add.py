@@ -33,7 +33,9 @@ def add(
     issue: Annotated[
         Path | None,
         typer.Option(
-            "--from-issue", help="Instead: the text of an issue that answers the request form.", metavar="FILE"
+            "--from-issue",
+            help="Read the text of an issue that answers the request form, instead of a project.",
+            metavar="FILE",
         ),
     ] = None,
     subdirectory: Annotated[
@@ -41,11 +43,14 @@ def add(
     ] = None,
     version: Annotated[
         str | None,
-        typer.Option(help="This version; of a repository whose source does not say its own, that.", metavar="VERSION"),
+        typer.Option(
+            help="This version; for a repository whose source does not state one, the version that it has.",
+            metavar="VERSION",
+        ),
     ] = None,
     clone: CloneOption = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Write over the entry that is there.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the entry and write nothing.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the existing entry.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the entry, and write nothing.")] = False,
     directory: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:

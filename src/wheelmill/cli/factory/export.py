@@ -23,7 +23,10 @@ def _export() -> None:
 def kernels(
     wheels: Annotated[list[Path], typer.Argument(help="Wheel files.", metavar="WHEEL...", exists=True, dir_okay=False)],
     *,
-    output: Annotated[Path, typer.Option(help="Gets a folder for each wheel, below build.", metavar="DIR")],
+    output: Annotated[
+        Path,
+        typer.Option(help="Folder to write to; below its build each wheel gets a folder.", metavar="DIR"),
+    ],
     kernel_version: Annotated[int, typer.Option(help="Version of the kernel on the Hub.", metavar="N", min=1)] = 1,
     module: Annotated[
         str | None, typer.Option(help="What is imported, where a wheel has several modules.", metavar="NAME")

@@ -35,11 +35,16 @@ class FilterOptions:
     cuda: Annotated[Texts, _list_option("--cuda", "CUDA releases: 13.0, cu130.")] = None
     torch: Annotated[Texts, _list_option("--torch", "torch minor releases and candidates: 2.11, 2.16rc1.")] = None
     channel: Annotated[
-        Channel, typer.Option("--channel", help="rc: release candidates of torch, where --torch names none.")
+        Channel, typer.Option("--channel", help="rc takes release candidates of torch, where --torch names none.")
     ] = Channel.STABLE
     platform: Annotated[Texts, _list_option("--platform", "Platforms: linux_x86_64.")] = None
     force: Annotated[
-        bool, typer.Option("--force", help="Build again what is published, passed or failed.", envvar="WHEELMILL_FORCE")
+        bool,
+        typer.Option(
+            "--force",
+            help="Build again what was published, passed or failed before.",
+            envvar="WHEELMILL_FORCE",
+        ),
     ] = False
 
     def of(self, projects: Sequence[str]) -> Filters:

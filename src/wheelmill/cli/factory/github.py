@@ -12,7 +12,7 @@ from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import FindingsError
 from wheelmill.system.output import printable
 
-app = typer.Typer(no_args_is_help=True, help="Look at the repository that a factory runs in.")
+app = typer.Typer(no_args_is_help=True, help="Look at the settings of the repository that a factory runs in.")
 
 
 @app.callback()

@@ -189,7 +189,7 @@ def _sources_in(folder: Path) -> bytes | None:
 @app.command()
 def upload(
     site: Annotated[Path, typer.Argument(help="A site, as 'index build' writes it.", metavar="DIR", exists=True)],
-    place: Annotated[str, typer.Argument(help="The bucket, and what the keys begin with.", metavar="s3:BUCKET/PREFIX")],
+    place: Annotated[str, typer.Argument(help="The bucket, and the prefix of its keys.", metavar="s3:BUCKET/PREFIX")],
 ) -> None:
     """Send a site to a bucket, with the types and cache headers of its files, and remove what it no longer has."""
     kind, _, name = place.partition(":")

@@ -54,8 +54,8 @@ def check(
     all_files: Annotated[
         bool, typer.Option("--all-files", help="Read all pages and all bytes of all files, not a sample.")
     ] = False,
-    rate: Annotated[float, typer.Option(help="Requests per second, at most.", metavar="N", min=0.1)] = 20,
-    connections: Annotated[int, typer.Option(help="Connections, at most.", metavar="N", min=1, max=64)] = 8,
+    rate: Annotated[float, typer.Option(help="At most this many requests per second.", metavar="N", min=0.1)] = 20,
+    connections: Annotated[int, typer.Option(help="At most this many connections.", metavar="N", min=1, max=64)] = 8,
     form: Annotated[
         Format, typer.Option("--format", help="What is printed on stdout; SARIF and JUnit are for CI services.")
     ] = Format.TEXT,

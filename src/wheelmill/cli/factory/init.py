@@ -46,8 +46,12 @@ def init(
             metavar="OWNER/REPO@REF",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The package's name, where its source computes it.")] = None,
-    version: Annotated[str | None, typer.Option(help="Its version, where its source computes it.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The package's name, where its source computes it.", metavar="NAME")
+    ] = None,
+    version: Annotated[
+        str | None, typer.Option(help="Its version, where its source computes it.", metavar="VERSION")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the files, and write nothing.")] = False,
 ) -> None:
     """Write wheelmill.yml, its lock and a workflow, with which a package's own repository builds its wheels."""

@@ -22,7 +22,9 @@ from wheelmill.system import git, locks, resources
 if TYPE_CHECKING:
     from wheelmill.release.github import JobArtifacts
 
-CONFIGURATION: Final = f"Configuration: a folder, or a package's own file; ./{OWN}, else ./config, else what ships"
+CONFIGURATION: Final = (
+    f"Configuration: a folder, or a package's own file; by default ./{OWN}, else ./config, else the one that ships"
+)
 ConfigOption = Annotated[
     Path | None,
     typer.Option(
@@ -43,7 +45,7 @@ CloneOption = Annotated[
     list[str] | None,
     typer.Option(
         "--clone",
-        help="Take a git source, or a submodule of one, from a clone on this disk; the commit stays. Repeatable.",
+        help="Take a git source, or a submodule of one, from a clone on this disk, at the same commit. Repeatable.",
         metavar="URL=FOLDER",
     ),
 ]

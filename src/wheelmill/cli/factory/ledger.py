@@ -18,11 +18,11 @@ def ledger(
     *,
     store: StoreOption,
     again: Annotated[
-        bool, typer.Option("--rebuild", help="Make it again from the tags and manifests that there are.")
+        bool, typer.Option("--rebuild", help="Make it again from the existing tags and manifests.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what the ledger says of releases, failed builds and work that goes on. Exits with 9 on findings."""
+    """Show what the ledger says about releases, failed builds and work in progress. Exits with 9 on findings."""
     findings: list[str] = []
     releases = store_at(store, must_exist=True)
     if again:

@@ -43,7 +43,7 @@ class PartOptions:
     since: Annotated[
         str | None,
         typer.Option(
-            "--changed-since", help="Only packages that differ from this commit, branch or tag.", metavar="REF"
+            "--changed-since", help="Only packages that have changed since this commit, branch or tag.", metavar="REF"
         ),
     ] = None
     sample: Annotated[
@@ -67,11 +67,11 @@ class ChainOptions:
 
     run: Annotated[
         str | None,
-        typer.Option("--run", help="Claim the groups for this run, so that no other one builds them.", metavar="N"),
+        typer.Option("--run", help="Claim the groups for this run, so that no other run builds them.", metavar="N"),
     ] = None
     continues: Annotated[
         str | None,
-        typer.Option("--continue", help="Go on with what this run left, with its filters.", metavar="N"),
+        typer.Option("--continue", help="Continue with what this run left, with its filters.", metavar="N"),
     ] = None
 
     def record(self, releases: Store) -> LedgerRun | None:
@@ -121,7 +121,8 @@ def plan(
     config: ConfigOption = None,
     store: StoreOption = DEFAULT_STORE,
     runners: Annotated[
-        int | None, typer.Option(min=1, help="Machines to estimate the hours for; one per job by default.", metavar="N")
+        int | None,
+        typer.Option(min=1, help="Machines to estimate the hours for; one per job by default.", metavar="N"),
     ] = None,
     wheels: Annotated[bool, typer.Option("--wheels", help="List what would be built.")] = False,
     skips: Annotated[bool, typer.Option("--skips", help="List every reason for what would not.")] = False,
@@ -130,7 +131,7 @@ def plan(
         bool, typer.Option("--matrix", help="Print job matrices as JSON, each of as many wheels as one release takes.")
     ] = False,
 ) -> None:
-    """Say what would be built, a line a package, and why the rest would not."""
+    """Say what would be built, one line per package, and why the rest would not."""
     configuration = config_at(config)
     releases = store_at(store)
     before = chain.record(releases)

@@ -53,7 +53,7 @@ class GateOptions:
     require_gpu: Annotated[
         str | None,
         typer.Option(
-            help="Only wheels for this platform, or for others, that passed 'wheelmill smoke --gpu'.",
+            help="Release wheels for this platform only if they passed 'wheelmill smoke --gpu'.",
             metavar="PLATFORM",
             envvar="WHEELMILL_REQUIRE_GPU",
         ),
@@ -98,7 +98,7 @@ class ReleaseCommands(CommandsWithDefault):
 
 app = typer.Typer(
     cls=ReleaseCommands,
-    help="Publish tested wheels under a new date tag; 'publish' need not be said.",
+    help="Publish tested wheels under a new date tag; 'publish' may be left out.",
     no_args_is_help=True,
 )
 
@@ -116,7 +116,7 @@ def publish(
     run: Annotated[
         list[str] | None,
         typer.Option(
-            help="Instead of a folder: what the jobs of this run made of the plan, group by group, and of earlier "
+            help="Instead of a folder: release what the jobs of this run built, group by group, and those of earlier "
             "runs that the plan names.",
             metavar="ID",
         ),
@@ -130,13 +130,13 @@ def publish(
     checksums: Annotated[
         Path | None,
         typer.Option(
-            help="Publish nothing: write what is to be attested of wheels that may be released, as sha256sum does.",
+            help="Publish nothing; write checksums of the wheels that may be released, to be attested, to this file.",
             metavar="FILE",
         ),
     ] = None,
     manifests: Annotated[
         Path | None,
-        typer.Option(help="Gets the checksums of the new manifests, as sha256sum writes them.", metavar="FILE"),
+        typer.Option(help="Write the checksums of the new manifests to this file, as sha256sum does.", metavar="FILE"),
     ] = None,
     attestation: Annotated[
         str | None, typer.Option(help="The address of the attestation of these wheels.", metavar="URL")
@@ -187,10 +187,10 @@ def drafts(
     store: StoreOption,
     *,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Remove those of more than a day ago, if nobody publishes now.")
+        bool, typer.Option("--remove", help="Remove those older than a day, unless somebody is publishing now.")
     ] = False,
 ) -> None:
-    """List what publications left that broke off, with its age: drafts, or a bucket's wheels that no release names."""
+    """List what interrupted publications left, with its age: drafts, or a bucket's wheels that no release names."""
     releases = store_at(store)
     with progress() as shown:
         left = releases.left_drafts(remove=remove, progress=shown)

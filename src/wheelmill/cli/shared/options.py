@@ -23,8 +23,8 @@ def attestation_option(variable: str | None = None) -> Any:  # noqa: ANN401 - as
     """The option that says whose attestations are required; the factory's jobs name it in a variable, too."""
     return typer.Option(
         "--require-attestation",
-        help="Only wheels that this repository's own workflow attests, on this branch; main by default. Of a package "
-        "that calls package.yml: its repository and, behind a colon, that of the workflow.",
+        help="Take only wheels that this repository's own workflow attested, on this branch (main by default). For a "
+        "package that calls package.yml: its repository, a colon, and the repository of the workflow.",
         metavar="OWNER/REPO[@BRANCH]",
         envvar=variable,
     )

@@ -36,7 +36,7 @@ Value = TypeVar("Value")
 
 
 def _option(name: str, text: str, metavar: str, callback: Callable[..., object] | None = None) -> object:
-    panel = "Target, found out where not given"
+    panel = "Target, detected where not given"
     return typer.Option(name, help=text, metavar=metavar, callback=callback, rich_help_panel=panel)
 
 
@@ -64,8 +64,8 @@ class TargetOptions:
         ),
     ] = None
     python: Annotated[str | None, _option("--python", "Python: 3.12, 3.13t.", "X")] = None
-    torch: Annotated[str | None, _option("--torch", "torch: 2.11, or what it calls itself: 2.11.0+cu130.", "X")] = None
-    cuda: Annotated[str | None, _option("--cuda", "CUDA: 13.0, 130 or cu130; 13 for any 13.", "X")] = None
+    torch: Annotated[str | None, _option("--torch", "torch: 2.11, or its full version, 2.11.0+cu130.", "X")] = None
+    cuda: Annotated[str | None, _option("--cuda", "CUDA: 13.0, 130 or cu130; 13 for any 13.x.", "X")] = None
     platform: Annotated[str | None, _option("--platform", "Platform: linux_x86_64, win_amd64.", "X")] = None
     libc: Annotated[str | None, _option("--libc", "C library: 2.28, 'musl 1.2'.", "X")] = None
     cxx11_abi: Annotated[str | None, _option("--cxx11-abi", "C++11 ABI of torch: true or false.", "X")] = None
