@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -11,6 +11,8 @@ import pytest
 
 from tests.commands import ROOT, Done, Start, anew_at_first, forks
 from tests.page_server import PageServer
+from tests.reference.exits import check_exit
+from tests.reference.schemas import check_output
 from tests.tls_hosts import Hosts, tls_hosts
 
 Command = Callable[..., Done]
@@ -27,7 +29,20 @@ OF_THIS_MACHINE = {
 def start(pytestconfig: pytest.Config) -> Iterator[Start]:
     """How Python is started."""
     with forks() as fork:
-        yield anew_at_first(fork) if pytestconfig.getoption("--real") else fork
+        yield as_documented(anew_at_first(fork) if pytestconfig.getoption("--real") else fork)
+
+
+def as_documented(start: Start) -> Start:
+    """Hold every command to docs/reference: its exit code, and what it prints as JSON."""
+
+    def run(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done:
+        done = start(words, cwd=cwd, env=env)
+        if [*words[:2]] == ["-m", "wheelmill"]:
+            check_exit(words[2:], done)
+            check_output(done.stdout)
+        return done
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -91,7 +91,7 @@ def test_a_project(run: Callable[..., Done], project: Path) -> None:
     assert "next: 'wheelmill test'" in done.stderr
 
     before = content_of(project)
-    assert "- would be removed: demo-gpu 1.1" in run("remove", "demo-gpu", "--dry-run", *given).stderr
+    assert "- would be removed: demo-gpu 1.1" in run("remove", "demo-gpu", "--dry-run", "--json", *given).stderr
     assert content_of(project) == before
 
 
@@ -100,7 +100,7 @@ def test_locks(run: Callable[..., Done], project: Path) -> None:
     lock = project / "pylock.toml"
     run("lock", "demo-gpu==1.0", "--check", *TARGET, *given, exit_code=9)
     assert not lock.exists()
-    run("lock", "demo-gpu==1.0", *TARGET, *given)
+    run("lock", "demo-gpu==1.0", "--json", *TARGET, *given)
     run("lock", "demo-gpu==1.0", "--check", *TARGET, *given)
     before = lock.read_bytes()
     done = run("lock", "demo-gpu", "--upgrade", "--check", *TARGET, *given, exit_code=9)
@@ -111,9 +111,11 @@ def test_locks(run: Callable[..., Done], project: Path) -> None:
     done = run("sync", "--check", "--lock", str(lock), exit_code=9)
     assert "+ would be installed: demo-gpu 1.0+cu130torch2.11" in done.stderr
     assert content_of(project) == before_sync
-    assert "+ installed: demo-gpu" in run("sync", "--lock", str(lock)).stderr
+    assert "+ installed: demo-gpu" in run("sync", "--lock", str(lock), "--json").stderr
+    assert [each["project"] for each in json.loads(run("list", "--json").stdout)["packages"]] == ["demo-gpu"]
+    assert [each["failure"] for each in json.loads(run("test", "--json").stdout)["packages"]] == [None]
     run("sync", "--check", "--lock", str(lock))
-    done = run("install", "demo-gpu", "--dry-run")
+    done = run("install", "demo-gpu", "--dry-run", "--json")
     assert "~ would be upgraded: demo-gpu 1.0+cu130torch2.11 -> 1.1+cu130torch2.11" in done.stderr
     assert content_of(project) != before_sync
 

@@ -9,6 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from tests.reference.schemas import check_output
 from tests.registry_server import Registry, serving
 from wheelmill.cli.factory import config
 from wheelmill.config.load import load_images
@@ -71,6 +72,7 @@ def images(folder: Path) -> Images:
     def run(*options: str, exit_code: int) -> Result:
         result = CliRunner().invoke(app, ["--config", str(folder), *options])
         assert result.exit_code == exit_code, result.output
+        check_output(result.stdout)
         return result
 
     return run

@@ -14,7 +14,8 @@ from wheelmill.cli.shared.output import JsonOption, print_json, say, say_warning
 from wheelmill.cli.shared.terminal import progress
 from wheelmill.errors import SmokeError
 from wheelmill.release.ledger.releases import published
-from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX, Verdict, certify, kernels_in
+from wheelmill.smoke.verdict import GPU_SUFFIX, SUFFIX, Evidence, Verdict, certify, kernels_in
+from wheelmill.system.plain_records import plain_of
 from wheelmill.wheel.findings import Finding
 from wheelmill.wheel.name import WheelFile
 
@@ -27,7 +28,7 @@ def smoke(
     store: Annotated[
         str | None,
         typer.Option(
-            help="Has wheels that these require: dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX.",
+            help="Where to find wheels that these require: dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX.",
             metavar="STORE",
             envvar="WHEELMILL_STORE",
         ),
@@ -83,6 +84,10 @@ def _finding_content(finding: Finding) -> dict[str, str]:
     return content | ({} if finding.reason is None else {"allowed": finding.reason})
 
 
+def _evidence_content(evidence: Evidence) -> dict[str, object]:
+    return asdict(evidence) | {"torch_window": plain_of(evidence.torch_window)}
+
+
 def verdict_content(verdict: Verdict) -> dict[str, object]:
     """A verdict as the JSON of the contract."""
     return {
@@ -91,7 +96,7 @@ def verdict_content(verdict: Verdict) -> dict[str, object]:
         "ok": verdict.ok,
         "findings": [_finding_content(finding) for finding in verdict.findings if finding.refuses],
         "warnings": [_finding_content(finding) for finding in verdict.findings if not finding.refuses],
-        "evidence": asdict(verdict.evidence) if verdict.evidence else None,
+        "evidence": _evidence_content(verdict.evidence) if verdict.evidence else None,
         "sizes": asdict(verdict.sizes) if verdict.sizes else None,
         "kernels": kernels_in(verdict.clean_rooms) if verdict.ok else None,
     }

@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.reference.schemas import strict_validator
 from tests.wheels import write_wheel
-from wheelmill.cli.factory.smoke import smoke
+from wheelmill.cli.factory.smoke import smoke, verdict_content
 from wheelmill.errors import SmokeError
+from wheelmill.names import TorchVersion
 from wheelmill.release.github import store
 from wheelmill.release.store import Quotas
+from wheelmill.smoke.verdict import Evidence, Verdict
+from wheelmill.wheel.name import WheelFile
+from wheelmill.wheel.torch_window import TorchFit, TorchWindow
 
 
 def test_what_github_would_not_take_is_refused(
@@ -22,3 +27,23 @@ def test_what_github_would_not_take_is_refused(
     (verdict,) = json.loads(capsys.readouterr().out)["wheels"]
     assert [finding["code"] for finding in verdict["findings"]] == ["size"]
     assert verdict["kernels"] is None  # nothing was tried
+
+
+def test_a_torch_is_written_as_everywhere_else(tmp_path: Path) -> None:
+    window = TorchWindow(symbols=1, cuda=False, torches=(TorchFit(torch=TorchVersion(2, 11), lacks=("_Z1f",)),))
+    evidence = Evidence(
+        policy="manylinux_2_28_x86_64",
+        needed=("libc10.so",),
+        glibc="2.28",
+        glibcxx=None,
+        cuda_major=None,
+        sass=(),
+        ptx=(),
+        undefined_symbols=1,
+        torch_window=window,
+    )
+    file = WheelFile.at(write_wheel(tmp_path / "demo-1.0-py3-none-any.whl"))
+    verdict = Verdict(file=file, provenance=None, findings=(), evidence=evidence, clean_rooms=(), sizes=None)
+    printed = json.loads(json.dumps(verdict_content(verdict)))
+    strict_validator("wheelmill.smoke/1").validate({"schema": "wheelmill.smoke/1", "wheels": [printed]})
+    assert printed["evidence"]["torch_window"]["torches"] == [{"torch": "2.11", "lacks": ["_Z1f"]}]

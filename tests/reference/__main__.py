@@ -1,0 +1,45 @@
+"""``python -m tests.reference --write`` makes the pages and the schemas; without it, it says what is not current."""
+
+import json
+import sys
+
+from tests.commands import ROOT
+from tests.reference.commands import commands_page
+from tests.reference.formats import json_page, manifest_page
+from tests.reference.schemas import broken_promises, content_of, file_of, outputs, schema_of
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def generated() -> dict[str, str]:
+    """The content of every file that is made, by its path below docs/reference."""
+    pages = {"commands.md": commands_page(), "json.md": json_page(), "manifest.md": manifest_page()}
+    return pages | {f"schemas/{file_of(name)}": content_of(name) for name in outputs()}
+
+
+def broken() -> dict[str, list[str]]:
+    """The published promises that the schemas of now do not keep, by name."""
+    found = {}
+    for name in outputs():
+        path = REFERENCE / "schemas" / file_of(name)
+        if path.exists() and (lost := broken_promises(json.loads(path.read_text()), schema_of(name))):
+            found[name] = lost
+    return found
+
+
+def stale() -> dict[str, str]:
+    """The content of the files that are missing or not current."""
+    paths = {name: REFERENCE / name for name in generated()}
+    return {
+        name: text for name, text in generated().items() if not paths[name].exists() or paths[name].read_text() != text
+    }
+
+
+if __name__ == "__main__":
+    if promises := broken():
+        sys.exit("\n".join(f"{name}: {', '.join(lost)}: give it another number" for name, lost in promises.items()))
+    for name, text in stale().items():
+        if sys.argv[1:] == ["--write"]:
+            (REFERENCE / name).parent.mkdir(parents=True, exist_ok=True)
+            (REFERENCE / name).write_text(text)
+        print(name)  # noqa: T201 - the result

@@ -1,0 +1,407 @@
+"""What the client's commands print with ``--json``."""
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from tests.reference.outputs.parts import Changed, PackageChange, Refusal, SourceLooked, TorchNeed, TorchRange
+from wheelmill.client.environment.trial import Trial
+from wheelmill.client.records import Inside
+from wheelmill.client.source_records import SourceKind
+from wheelmill.wheel.build_facts import BuildFacts
+from wheelmill.wheel.sboms import Sbom
+from wheelmill.wheel.sizes import Sizes
+from wheelmill.wheel.torch_window import TorchWindow
+
+
+class Gpu(TypedDict):
+    """A GPU of a target."""
+
+    name: str | None
+    capability: str
+    """``9.0``"""
+
+
+class Environment(TypedDict):
+    """What wheels are chosen to fit; null is what is not known."""
+
+    schema: Literal["wheelmill.environment/1"]
+    python: str
+    """``3.12``, ``3.13t``"""
+    python_release: str | None
+    """``3.12.1``"""
+    free_threaded: bool
+    interpreter: str | None
+    platform: str
+    libc: str | None
+    """``glibc 2.36``"""
+    torch: str | None
+    """``2.11``"""
+    torch_release: str | None
+    """``2.11.0+cu130``"""
+    cuda: str | None
+    """Of torch: ``13.0``."""
+    cuda_major: int | None
+    cpu_only: bool
+    """Whether torch is one without CUDA."""
+    cxx11_abi: bool | None
+    """The C++ ABI of torch."""
+    driver: str | None
+    """``580.65.06``"""
+    driver_cuda: str | None
+    """The newest CUDA that the driver knows."""
+    gpus: list[Gpu]
+    tags: list[str]
+    """Those of wheels that may be installed, the best first."""
+    origins: dict[str, str]
+    """Where each value is from, by its key."""
+
+
+class ResolvedFor(TypedDict):
+    """The target."""
+
+    python: str
+    platform: str
+    torch: str | None
+    cuda: str | None
+
+
+class Chosen(TorchNeed):
+    """A wheel that was chosen."""
+
+    version: str
+    filename: str
+    url: str
+    sha256: str | None
+    """Null where the source does not say it."""
+    size: int | None
+    """Bytes."""
+    source: str
+    notes: list[str]
+
+
+class Resolution(TypedDict):
+    """The wheels for one target."""
+
+    environment: ResolvedFor
+    resolved: dict[str, Chosen]
+    """By project."""
+    unresolved: dict[str, str]
+    """Why a project has none."""
+    suggestions: dict[str, str | None]
+    """What may help, for each of them."""
+    warnings: list[str]
+    sources: list[SourceLooked]
+
+
+class Resolve(Resolution):
+    """The wheels that were chosen."""
+
+    schema: Literal["wheelmill.resolve/1"]
+
+
+class KnownSource(TypedDict):
+    """A home of wheels."""
+
+    name: str
+    kind: SourceKind
+    url: str
+    projects: list[str]
+    """Empty where it may have any."""
+    description: str
+    gpus: list[str]
+    """The only ones that its wheels are for; empty where it does not say."""
+
+
+class Search(TypedDict):
+    """The sources in which wheels are looked for."""
+
+    schema: Literal["wheelmill.search/1"]
+    sources: list[KnownSource]
+
+
+class Offered(TypedDict):
+    """A combination that there are wheels for."""
+
+    cuda: str | None
+    torch: str
+    """``2.11``; of a range ``2.9+``; empty for none."""
+    torch_abi: TorchRange | None
+    pythons: list[str]
+    """``cp312``, ``abi3``"""
+    sources: list[str]
+    smallest: int | None
+    """Bytes of the smallest wheel."""
+    largest: int | None
+
+
+class Available(TypedDict):
+    """The combinations that packages have wheels for."""
+
+    schema: Literal["wheelmill.available/1"]
+    platform: str
+    projects: dict[str, list[Offered]]
+    sources: list[SourceLooked]
+
+
+class Candidate(TorchNeed):
+    """A wheel, compared with the target."""
+
+    filename: str
+    url: str
+    source: str
+    fits: bool
+    refusals: list[Refusal]
+    inside: Inside | None
+    """What the wheel itself says; null where nobody looked."""
+    note: str | None
+    """Why nobody could look."""
+
+
+class Explain(TypedDict):
+    """The wheels of a package, the nearest first."""
+
+    schema: Literal["wheelmill.explain/1"]
+    namesake: bool
+    """Whether the package index has another project of this name."""
+    environment: str
+    candidates: list[Candidate]
+    suggestion: str | None
+    sources: list[SourceLooked]
+
+
+class VariantWheel(TypedDict):
+    """A wheel with or without a variant, compared with the target."""
+
+    filename: str
+    url: str
+    source: str
+    version: str
+    variant: str | None
+    """Its label; null for a plain wheel."""
+    properties: dict[str, dict[str, list[str]]] | None
+    """By namespace and feature."""
+    fits: bool
+    refusals: list[Refusal]
+    notes: list[str]
+
+
+class ExplainVariants(TypedDict):
+    """The variant wheels of a package. Experimental, as PEP 825 is a draft."""
+
+    schema: Literal["wheelmill.explain-variants/1"]
+    environment: str
+    machine: dict[str, str]
+    """What it is to each provider of variants."""
+    wheels: list[VariantWheel]
+    gets: str | None
+    """The file that this machine gets."""
+    uv_takes: str | None
+    """The file that uv would take."""
+    command: str | None
+    """What installs it."""
+    warnings: list[str]
+    sources: list[SourceLooked]
+
+
+class OnGpu(TypedDict):
+    """How a wheel runs on GPUs of one compute capability."""
+
+    runs: str
+    cards: list[str]
+
+
+class CodeInside(TypedDict):
+    """The compiled code of a wheel."""
+
+    shared_objects: int
+    sass: list[str]
+    """Machine code for: ``9.0``."""
+    ptx: list[str]
+    """Portable assembly for: ``12.0``."""
+    gpus: dict[str, OnGpu]
+    needed: list[str]
+    """Libraries from outside."""
+    glibc: str | None
+    cuda_major: int | None
+    cxx11_abi: bool | None
+    torch_window: TorchWindow | None
+    holds_cuda_runtime: bool
+    compilers: list[str]
+
+
+class WheelShown(TorchNeed):
+    """What is in a wheel, and what it says of itself."""
+
+    filename: str
+    sha256: str | None
+    """Null for a wheel on a server, which is read in parts."""
+    size: int
+    project: str
+    version: str
+    build: str | None
+    tags: list[str]
+    cuda: str | None
+    cuda_major: int | None
+    driver: str | None
+    """The oldest that loads its code."""
+    summary: str | None
+    requires_python: str | None
+    requires_dist: list[str]
+    licence: str | None
+    licence_files: list[str]
+    code: CodeInside | None
+    """Null where it was not read."""
+    bundled: list[str]
+    """Libraries of others that lie in it."""
+    variants: dict[str, Any]
+    built: BuildFacts | None
+    """How wheelmill built it."""
+    sboms: list[Sbom]
+    sizes: Sizes | None
+    files: dict[str, int]
+    """Bytes of each, unpacked."""
+
+
+class Show(WheelShown):
+    """A wheel, and with ``--beside`` another one."""
+
+    schema: Literal["wheelmill.show/1"]
+    beside: NotRequired[WheelShown]
+
+
+class Add(Changed):
+    """What was added to a project, or chosen again for it: ``update`` prints this, too."""
+
+    schema: Literal["wheelmill.add/1"]
+    project: str
+    """The file."""
+    changed: bool
+    notes: list[str]
+    environments: list[Resolution]
+    """One for each target."""
+
+
+class Remove(Changed):
+    """What was taken out of a project."""
+
+    schema: Literal["wheelmill.remove/1"]
+    project: str
+    removed: list[str]
+
+
+class LockedPackage(TypedDict):
+    """A package of a lock."""
+
+    name: str
+    version: str
+
+
+class Lock(TypedDict):
+    """What was locked."""
+
+    schema: Literal["wheelmill.lock/1"]
+    lock: str
+    """The file."""
+    changed: bool
+    packages: list[LockedPackage]
+
+
+class InstalledWheel(TypedDict):
+    """A file that was installed."""
+
+    filename: str
+    sha256: str
+    size: int
+
+
+class Installation(TypedDict):
+    """What was installed and removed."""
+
+    installed: dict[str, InstalledWheel]
+    removed: list[str]
+    packages: list[PackageChange]
+    dry_run: NotRequired[Literal[True]]
+    diff: NotRequired[dict[str, str]]
+
+
+class Install(Installation):
+    """What was installed."""
+
+    schema: Literal["wheelmill.install/1"]
+
+
+class Sync(Installation):
+    """What was installed and removed, so that an environment holds what its lock does."""
+
+    schema: Literal["wheelmill.sync/1"]
+
+
+class Listed(TorchNeed):
+    """An installed wheel."""
+
+    project: str
+    version: str
+    cuda: str | None
+
+
+class List(TypedDict):
+    """The installed wheels that were built for a CUDA or a torch."""
+
+    schema: Literal["wheelmill.list/1"]
+    packages: list[Listed]
+
+
+class Test(TypedDict):
+    """Whether installed wheels import and run."""
+
+    schema: Literal["wheelmill.test/1"]
+    packages: list[Trial]
+
+
+class Fault(TypedDict):
+    """Something that is wrong."""
+
+    code: str
+    subject: str
+    """What is at fault, such as a package."""
+    detail: str
+    mended_by: list[str]
+    """Commands, one after the other."""
+
+
+class Doctor(TypedDict):
+    """What is wrong with an environment, its project and its lock."""
+
+    schema: Literal["wheelmill.doctor/1"]
+    faults: list[Fault]
+    looked_at: dict[str, str]
+
+
+class CacheInfo(TypedDict):
+    """What the cache holds."""
+
+    schema: Literal["wheelmill.cache-info/1"]
+    folder: str
+    files: int
+    bytes: int
+    oldest: str | None
+    """When the oldest was last used (ISO 8601)."""
+    leftovers: int
+    """Bytes that killed commands left."""
+
+
+class CacheClean(TypedDict):
+    """What was deleted from the cache."""
+
+    schema: Literal["wheelmill.cache-clean/1"]
+    files: int
+    bytes: int
+    leftovers: int
+    """Bytes that killed commands left."""
+
+
+OUTPUTS = (
+    *(Environment, Resolve, Search, Available, Explain, ExplainVariants, Show, Add, Remove, Lock, Install, Sync),
+    *(List, Test, Doctor, CacheInfo, CacheClean),
+)

@@ -1,0 +1,356 @@
+"""What the factory's commands print with ``--json``."""
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from tests.reference.outputs.parts import Planned, TorchNeed, VerdictOf
+from wheelmill.conformance.violation import Observation, Severity
+from wheelmill.hosting.wrong import SettingCode
+from wheelmill.plan.estimate import Estimate
+from wheelmill.release.store import RefusedWheel
+from wheelmill.wheel.torch_symbols import TableSummary
+
+
+class Guess(TypedDict):
+    """What a source says of a key."""
+
+    key: str | None
+    """Null for what no key says."""
+    file: str | None
+    line: int | None
+    says: str
+
+
+class ConfigAdd(TypedDict):
+    """The entry that was made for a project."""
+
+    schema: Literal["wheelmill.config-add/1"]
+    project: str
+    entry: dict[str, Any]
+    """As packages.yml has it."""
+    guesses: list[Guess]
+
+
+class TorchDiffers(TypedDict):
+    """A fact about a torch, as compatibility.yml and the package index have it."""
+
+    torch: str
+    fact: Literal["missing", "release", "python", "default_cuda"]
+    file: Any
+    index: Any
+
+
+class NameDiffers(TypedDict):
+    """What packages.yml says of a name."""
+
+    project: str
+    file: Literal["same", "absent"]
+    alias_of: str | None
+    index: str
+
+
+class ConfigDrift(TypedDict):
+    """What differs between the configuration and the package index."""
+
+    schema: Literal["wheelmill.config-drift/1"]
+    differences: list[TorchDiffers]
+    names: list[NameDiffers]
+    unknown: list[str]
+    """What could not be compared."""
+
+
+class ConfigSymbols(TypedDict):
+    """The torches whose symbols are known."""
+
+    schema: Literal["wheelmill.config-symbols/1"]
+    table: TableSummary | None
+    missing: list[str]
+
+
+class CudaImages(TypedDict):
+    """The base images for a CUDA."""
+
+    toolkit: str
+    devel: str
+    runtime: str
+
+
+class ConfigImages(TypedDict):
+    """The base images of Docker builds."""
+
+    schema: Literal["wheelmill.config-images/1"]
+    manylinux: dict[str, str]
+    """By platform."""
+    plain: str
+    """The one without CUDA."""
+    cuda: dict[str, CudaImages]
+    missing: list[str]
+    """CUDA releases without images."""
+
+
+class ImageDiffers(TypedDict):
+    """A value of images.yml."""
+
+    key: str
+    file: str | None
+    registry: str | dict[str, str] | None
+    """Null where the registry no longer has the tag."""
+
+
+class ConfigImagesRefresh(TypedDict):
+    """What ``config images --refresh`` found."""
+
+    schema: Literal["wheelmill.config-images-refresh/1"]
+    differences: list[ImageDiffers]
+    unknown: list[str]
+
+
+class MissingPackage(TypedDict):
+    """A package that others require and nobody has built."""
+
+    project: str
+    requires: str
+    targets: list[str]
+
+
+class Plan(Planned):
+    """What would be built, and why the rest would not."""
+
+    schema: Literal["wheelmill.plan/1"]
+    missing: list[MissingPackage]
+    estimate: Estimate
+
+
+class Part(TypedDict):
+    """A part of a source that one of several jobs compiles."""
+
+    number: int
+    part: str
+    """``2/4``"""
+
+
+class PlannedGroup(TorchNeed):
+    """What one job builds."""
+
+    project: str
+    version: str
+    cuda: str
+    platform: str
+    group: str
+    pythons: str
+    """With commas between them."""
+    wheels: int
+    runner: str
+    parts: list[Part]
+    run: str
+    """The run that has built them; empty where nothing is built yet."""
+    ledger: NotRequired[str]
+    """The state of the ledger that was planned with."""
+
+
+class Shard(TypedDict):
+    """One matrix of jobs."""
+
+    include: list[PlannedGroup]
+
+
+class Load(TypedDict):
+    """What a shard is thought to be."""
+
+    wheels: int
+    size: int
+    """Bytes."""
+    machine_hours: float
+
+
+class PlanMatrix(TypedDict):
+    """Job matrices."""
+
+    schema: Literal["wheelmill.plan-matrix/1"]
+    shards: list[Shard]
+    loads: list[Load]
+    """One for each shard."""
+    waiting: list[str]
+    """Groups for a later run."""
+    force: bool
+
+
+class Smoke(TypedDict):
+    """What examined wheels are."""
+
+    schema: Literal["wheelmill.smoke/1"]
+    wheels: list[VerdictOf]
+
+
+class Failure(TypedDict):
+    """A wheel that was not made."""
+
+    id: str
+    stage: Literal["build", "smoke", "release"]
+    message: str
+    compiler: str | None
+    """The compiler's own error."""
+
+
+class CompilerCache(TypedDict):
+    """Where the objects of a build came from."""
+
+    id: str
+    found: int
+    compiled: int
+
+
+class Run(Planned):
+    """What became of a plan on one machine."""
+
+    schema: Literal["wheelmill.run/1"]
+    wheels: list[VerdictOf]
+    releases: list[str]
+    """Tags."""
+    failures: list[Failure]
+    compiler_cache: list[CompilerCache]
+    left: list[str]
+    """What the time was not enough for."""
+
+
+class Release(TypedDict):
+    """What was published."""
+
+    schema: Literal["wheelmill.release/1"]
+    tags: list[str]
+    refused: list[RefusedWheel]
+
+
+class LedgerRelease(TypedDict):
+    """A published release."""
+
+    tag: str
+    published_at: str
+    manifest: str
+    """The sha256 of its ``manifest.json``."""
+    wheels: list[str]
+
+
+class KnownFailure(TypedDict):
+    """A build that is not tried again."""
+
+    id: str
+    failed_at: str
+    reason: str
+
+
+class ReleaseLedger(TypedDict):
+    """What the ledger says."""
+
+    schema: Literal["wheelmill.release-ledger/1"]
+    releases: list[LedgerRelease]
+    failures: list[KnownFailure]
+    claims: dict[str, str]
+    """The run that builds a group."""
+    leases: dict[str, str]
+    """Since when a publication goes on."""
+    downloads: dict[str, dict[str, int]]
+    """By day and project."""
+    changes: int
+    """In the last hour."""
+    findings: list[str]
+
+
+class ReleaseDownloads(TypedDict):
+    """How often each package was downloaded, ever."""
+
+    schema: Literal["wheelmill.release-downloads/1"]
+    day: str
+    projects: dict[str, int]
+
+
+class Effect(TypedDict):
+    """What installers do about a broken rule."""
+
+    pip: str
+    uv: str
+
+
+class Example(TypedDict):
+    """One of the places of a finding."""
+
+    url: str
+    message: str
+
+
+class IndexFinding(TypedDict):
+    """A rule that an index breaks."""
+
+    rule: str
+    """``PEP 658``"""
+    number: str
+    """As docs/index-check.md numbers it."""
+    url: str
+    severity: Severity
+    message: str
+    effect: Effect
+    count: int
+    """How many places there are."""
+    examples: list[Example]
+
+
+class IndexCheck(TypedDict):
+    """What an index breaks."""
+
+    schema: Literal["wheelmill.index-check/1"]
+    findings: list[IndexFinding]
+    projects: int
+    pages: int
+    files: int
+    examined: int
+    """Files whose bytes were looked at."""
+    observations: list[Observation]
+
+
+class WrongSetting(TypedDict):
+    """A setting that the workflows cannot do with."""
+
+    code: SettingCode
+    what: str
+    why: str
+    remedy: list[str]
+    """Commands."""
+
+
+class UnseenSetting(TypedDict):
+    """A setting that the token may not see."""
+
+    what: str
+    needs: str
+
+
+class GithubCheck(TypedDict):
+    """What is wrong with the settings of a repository."""
+
+    schema: Literal["wheelmill.github-check/1"]
+    findings: list[WrongSetting]
+    unseen: list[UnseenSetting]
+
+
+class Summary(TypedDict):
+    """What became of a plan that many jobs worked on."""
+
+    schema: Literal["wheelmill.summary/1"]
+    done: list[str]
+    """Groups."""
+    failed: list[str]
+    again: list[str]
+    """Groups that another run should go on with."""
+    goes_on: NotRequired[bool]
+    """With ``--run``: whether another run is to be started."""
+    continues: NotRequired[list[str]]
+    """With ``--run``: the runs whose work is to be taken up."""
+    notice: NotRequired[str]
+    """With ``--run``: what a person may have to look at; empty when all went well."""
+
+
+OUTPUTS = (
+    *(ConfigAdd, ConfigDrift, ConfigSymbols, ConfigImages, ConfigImagesRefresh, Plan, PlanMatrix, Smoke, Run, Release),
+    *(ReleaseLedger, ReleaseDownloads, IndexCheck, GithubCheck, Summary),
+)

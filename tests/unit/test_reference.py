@@ -1,0 +1,99 @@
+"""The pages of docs/reference say what the code does."""
+
+import re
+from copy import deepcopy
+
+import pytest
+
+from tests.reference.__main__ import REFERENCE, broken, stale
+from tests.reference.described import described
+from tests.reference.exits import EXITS
+from tests.reference.formats import WHERE, printed_by
+from tests.reference.schemas import Schema, broken_promises, outputs, schema_of
+from tests.reference.variables import variables_read
+from wheelmill import cli, errors
+
+SOURCE = REFERENCE.parents[1] / "src" / "wheelmill"
+
+
+def first_cells(page: str) -> list[str]:
+    """The first cell of each row of every table."""
+    rows = re.findall(r"^\| (.+?) \|", (REFERENCE / page).read_text(), re.MULTILINE)
+    return [row for row in rows if row not in {"code", "variable"}]
+
+
+def test_no_published_schema_loses_what_it_promised() -> None:
+    assert broken() == {}, "programs rely on these: give the output another number"
+
+
+def test_what_is_made_is_current() -> None:
+    assert [*stale()] == [], "python -m tests.reference --write"
+
+
+def test_every_output_that_the_source_names_has_a_schema() -> None:
+    named = {
+        name for path in SOURCE.rglob("*.py") for name in re.findall(r'"(wheelmill\.[a-z-]+/\d)"', path.read_text())
+    }
+    of_our_own = {"wheelmill.torch-symbols/1", "wheelmill.uploaded-site/1"}
+    assert named - outputs().keys() == of_our_own
+    by_name_of_command = {"wheelmill.install/1", "wheelmill.sync/1"}
+    assert outputs().keys() - named == by_name_of_command
+    assert all(printed_by(name) for name in outputs() if name not in WHERE)
+
+
+def test_every_exit_code_is_explained() -> None:
+    codes = {each.exit_code for each in vars(errors).values() if isinstance(each, type) and hasattr(each, "exit_code")}
+    assert list(map(int, first_cells("exit-codes.md"))) == sorted({0, *codes})
+
+
+def test_commands_have_the_exit_codes_that_their_help_names() -> None:
+    found = {each.path: each for each in described() if not hasattr(each.command, "commands")}
+    assert found.keys() == EXITS.keys()
+    for path, each in found.items():
+        texts = [each.command.help or "", *(parameter.help or "" for parameter in each.parameters)]
+        named = {int(code) for text in texts for code in re.findall(r"[Ee]xits? with (\d+)", text)}
+        assert named - {0, 1, 2, *EXITS[path]} == set(), path
+
+
+def test_every_variable_that_is_read_is_explained_and_no_other() -> None:
+    explained = [name for cell in first_cells("environment-variables.md") for name in re.findall(r"`([^`]+)`", cell)]
+    assert sorted(explained) == sorted(variables_read())
+
+
+OLD = schema_of("wheelmill.resolve/1")
+
+
+def changed(where: str, **changes: object) -> Schema:
+    """The same schema with a change at one of its properties, or at one of a kind of object in it."""
+    new = deepcopy(OLD)
+    kind, _, key = where.rpartition(".")
+    properties = (new["$defs"][kind] if kind else new)["properties"]
+    if changes:
+        properties[key] = changes
+    else:
+        del properties[key]
+    return new
+
+
+@pytest.mark.parametrize(
+    ("new", "broken"),
+    [
+        (changed("warnings"), ["warnings is gone"]),
+        (changed("Chosen.url"), ["resolved[].url is gone"]),
+        (changed("Chosen.url", type="integer"), ["resolved[].url may be integer"]),
+        (changed("Chosen.url", anyOf=[{"type": "string"}, {"type": "null"}]), ["resolved[].url may be null"]),
+        (changed("Chosen.url", description="Anything."), ["resolved[].url may be anything"]),
+        (changed("schema", type="string", const="wheelmill.resolve/2"), ["schema is no longer 'wheelmill.resolve/1'"]),
+        (OLD | {"required": []}, [f"{key} may be missing" for key in OLD["properties"]]),
+        (changed("Chosen.size", type="integer"), []),
+        (changed("Chosen.mirror", type="string"), []),
+        (OLD, []),
+    ],
+)
+def test_a_change_that_breaks_a_promise_is_noticed(new: Schema, broken: list[str]) -> None:
+    assert sorted(broken_promises(OLD, new)) == sorted(broken)
+
+
+def test_the_page_of_commands_has_them_all() -> None:
+    page = (REFERENCE / "commands.md").read_text()
+    assert [name for name in cli.COMMANDS if f"\n## wheelmill {name}\n" not in page] == []
