@@ -11,8 +11,7 @@ import pytest
 
 from tests.commands import ROOT, Done, Start, anew_at_first, forks
 from tests.page_server import PageServer
-from tests.reference.exits import check_exit
-from tests.reference.schemas import check_output
+from tests.reference.documented import check_documented
 from tests.tls_hosts import Hosts, tls_hosts
 
 Command = Callable[..., Done]
@@ -38,8 +37,7 @@ def as_documented(start: Start) -> Start:
     def run(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Done:
         done = start(words, cwd=cwd, env=env)
         if [*words[:2]] == ["-m", "wheelmill"]:
-            check_exit(words[2:], done)
-            check_output(done.stdout)
+            check_documented(words[2:], done)
         return done
 
     return run

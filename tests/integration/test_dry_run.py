@@ -90,6 +90,9 @@ def test_a_project(run: Callable[..., Done], project: Path) -> None:
     assert "~ upgraded: demo-gpu 1.0+cu130torch2.11 -> 1.1+cu130torch2.11 (" in done.stderr
     assert "next: 'wheelmill test'" in done.stderr
 
+    again = json.loads(run("update", "--dry-run", "--json", *given).stdout)
+    assert (again["schema"], again["changed"], again["packages"]) == ("wheelmill.update/1", False, [])
+
     before = content_of(project)
     assert "- would be removed: demo-gpu 1.1" in run("remove", "demo-gpu", "--dry-run", "--json", *given).stderr
     assert content_of(project) == before

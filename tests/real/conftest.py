@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.real.stand_in_images import with_stand_ins
+from tests.reference.documented import check_documented
 from wheelmill.config.load import load_images
 from wheelmill.installers.uv import own_uv
 
@@ -38,6 +39,7 @@ def wheelmill() -> Command:
         done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == exit_code, done.stderr
         assert "Traceback" not in done.stderr
+        check_documented(arguments, done)
         return done
 
     return run

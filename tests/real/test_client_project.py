@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.reference.documented import check_documented
 from tests.wheel_site import add_wheel, write_site
 from wheelmill.index.serve import serve_folder
 from wheelmill.names import PythonVersion
@@ -84,6 +85,7 @@ def wheelmill(variables: dict[str, str], project: Path) -> Wheelmill:
         done = subprocess.run(argv, cwd=project, env=chosen, capture_output=True, text=True, check=False)
         assert done.returncode == exit_code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
+        check_documented(arguments, done)
         return done
 
     return run

@@ -29,10 +29,11 @@ def broken() -> dict[str, list[str]]:
 
 def stale() -> dict[str, str]:
     """The content of the files that are missing or not current."""
-    paths = {name: REFERENCE / name for name in generated()}
-    return {
-        name: text for name, text in generated().items() if not paths[name].exists() or paths[name].read_text() != text
-    }
+
+    def is_current(name: str, text: str) -> bool:
+        return (REFERENCE / name).exists() and (REFERENCE / name).read_text() == text
+
+    return {name: text for name, text in generated().items() if not is_current(name, text)}
 
 
 if __name__ == "__main__":

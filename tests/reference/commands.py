@@ -17,10 +17,9 @@ HEAD = """\
 
 # Commands
 
-Everything here is also what `--help` prints. Each command can end with the exit codes 0, 1 and 2; where it has others
-they are named, and [exit codes](exit-codes.md) says what they mean. An option can be given as `--option value` or
-`--option=value`. A variable in the last column is read where the option is not given. STORE is `dir:PATH`,
-`github:OWNER/REPO` or `s3:BUCKET/PREFIX`.
+`--help` says the same, a command at a time. An option can be given as `--option value` or `--option=value`;
+[a variable](environment-variables.md) in the last column is read where its option is not given. STORE is `dir:PATH`,
+`github:OWNER/REPO` or `s3:BUCKET/PREFIX`. Every command can end with 0, 1 or 2, and a message says why.
 """
 
 
@@ -63,7 +62,7 @@ def _section(each: Described, shared: dict[str, list[Row]]) -> str:
 def _ends(each: Described) -> Iterator[str]:
     yield from lines_of_outputs(each.path)
     if codes := EXITS[each.path]:
-        yield f"Exit codes: {', '.join(map(str, codes))}."
+        yield f"[Exit codes](exit-codes.md) beside 0, 1 and 2: {', '.join(map(str, codes))}."
 
 
 def _text(text: str) -> str:

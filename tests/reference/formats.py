@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.reference.described import described
 from tests.reference.exits import command_in
 from tests.reference.schemas import Schema, file_of, outputs, schema_of
-from tests.reference.tables import cell, table
+from tests.reference.tables import table
 from wheelmill.release.manifest import SCHEMA
 
 JSON_HEAD = """\
@@ -21,17 +21,8 @@ A name such as `wheelmill.resolve/1` is a promise. As long as it ends with 1, it
 are there wherever they are required now. Keys may be added, and values of an enumeration: pass over what you do not
 know. Any other change gets the number 2, and a file of its own. Each file below is a
 [JSON Schema](https://json-schema.org/draft/2020-12) with a line about every key that needs one.
-
-| name | printed by | is |
-|---|---|---|
 """
-
-FILES_HEAD = """
-## Files
-
-| name | in | is |
-|---|---|---|
-"""
+HEADINGS = ("name", "of", "is")
 
 WHERE = {
     "wheelmill.manifest/1": "[`manifest.json`](manifest.md) of a release",
@@ -40,9 +31,6 @@ WHERE = {
     "wheelmill.hashes/1": "[`hashes/index.json`](../what-an-index-has.md#wheelsjson) of an index",
 }
 """What no command prints."""
-
-PRINTED_TOO = {"wheelmill.add/1": ("update",)}
-"""What is printed by further commands than the one that it is named for."""
 
 MANIFEST_HEAD = """\
 <!-- Made by `python -m tests.reference --write`. -->
@@ -60,33 +48,24 @@ Published manifests never change. Older ones lack what was added since, which is
 _KINDS = {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false", "null": "null"}
 
 
-def printed_by(name: str) -> list[str]:
-    """The commands that print an output."""
+def printed_by(name: str) -> str | None:
+    """The command that prints an output, which is named for it; None for a file."""
     words = name.removeprefix("wheelmill.").partition("/")[0].split("-")
-    command = command_in(words)
-    assert command or name in WHERE, name
-    return [*PRINTED_TOO.get(name, ()), *([command] if command and name not in WHERE else [])]
-
-
-def outputs_of(command: str) -> list[str]:
-    """The outputs that a command prints."""
-    return [name for name in outputs() if command in printed_by(name)]
+    return None if name in WHERE else command_in(words)
 
 
 def json_page() -> str:
     """Write the list."""
     order = [each.path for each in described()]
-    printed = sorted((order.index(printed_by(name)[-1]), name) for name in outputs() if name not in WHERE)
-    rows = [
-        _row(name, ", ".join(f"[{each}]({_anchor(each)})" for each in reversed(printed_by(name))))
-        for _, name in printed
-    ]
-    files = [_row(name, where) for name, where in WHERE.items()]
-    return JSON_HEAD + "\n".join(rows) + "\n" + FILES_HEAD + "\n".join(files) + "\n"
+    printed = sorted(
+        (order.index(command), len(name), name, command) for name in outputs() if (command := printed_by(name))
+    )
+    commands = table(HEADINGS, (_row(name, f"[{command}]({_anchor(command)})") for *_, name, command in printed))
+    return f"{JSON_HEAD}\n{commands}\n## Files\n\n{table(HEADINGS, (_row(*each) for each in WHERE.items()))}"
 
 
-def _row(name: str, where: str) -> str:
-    return f"| [`{name}`](schemas/{file_of(name)}) | {where} | {cell(schema_of(name)['description'])} |"
+def _row(name: str, where: str) -> tuple[str, str, str]:
+    return f"[`{name}`](schemas/{file_of(name)})", where, schema_of(name)["description"]
 
 
 def _anchor(command: str) -> str:
@@ -161,6 +140,6 @@ def _linked() -> tuple[str, ...]:
 
 def lines_of_outputs(command: str) -> Iterator[str]:
     """What the page of commands says of the JSON of one."""
-    if names := outputs_of(command):
+    if names := [name for name in outputs() if printed_by(name) == command]:
         links = ", ".join(f"[`{name}`](schemas/{file_of(name)})" for name in names)
         yield f"Prints [as JSON](json.md): {links}."

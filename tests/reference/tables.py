@@ -10,9 +10,9 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(cell, cells))} |"
+    return f"| {' | '.join(map(_cell, cells))} |"
 
 
-def cell(text: str) -> str:
+def _cell(text: str) -> str:
     """A text that ends no cell."""
     return " ".join(text.split()).replace("|", "\\|")

@@ -4,6 +4,7 @@ import re
 from copy import deepcopy
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.reference.__main__ import REFERENCE, broken, stale
 from tests.reference.described import described
@@ -30,13 +31,20 @@ def test_what_is_made_is_current() -> None:
     assert [*stale()] == [], "python -m tests.reference --write"
 
 
+@pytest.mark.parametrize("name", outputs())
+def test_a_schema_is_one(name: str) -> None:
+    Draft202012Validator.check_schema(schema_of(name))
+    assert schema_of(name)["properties"]["schema"]["const"] == name
+    assert "schema" in schema_of(name)["required"]
+
+
 def test_every_output_that_the_source_names_has_a_schema() -> None:
     named = {
         name for path in SOURCE.rglob("*.py") for name in re.findall(r'"(wheelmill\.[a-z-]+/\d)"', path.read_text())
     }
     of_our_own = {"wheelmill.torch-symbols/1", "wheelmill.uploaded-site/1"}
     assert named - outputs().keys() == of_our_own
-    by_name_of_command = {"wheelmill.install/1", "wheelmill.sync/1"}
+    by_name_of_command = {f"wheelmill.{command}/1" for command in ("add", "update", "install", "sync")}
     assert outputs().keys() - named == by_name_of_command
     assert all(printed_by(name) for name in outputs() if name not in WHERE)
 

@@ -270,16 +270,28 @@ class Show(WheelShown):
     beside: NotRequired[WheelShown]
 
 
-class Add(Changed):
-    """What was added to a project, or chosen again for it: ``update`` prints this, too."""
+class ProjectChange(Changed):
+    """What became of a project."""
 
-    schema: Literal["wheelmill.add/1"]
     project: str
     """The file."""
     changed: bool
+    """Whether files were changed."""
     notes: list[str]
     environments: list[Resolution]
     """One for each target."""
+
+
+class Add(ProjectChange):
+    """What was added to a project."""
+
+    schema: Literal["wheelmill.add/1"]
+
+
+class Update(ProjectChange):
+    """What was chosen again for a project."""
+
+    schema: Literal["wheelmill.update/1"]
 
 
 class Remove(Changed):
@@ -402,6 +414,20 @@ class CacheClean(TypedDict):
 
 
 OUTPUTS = (
-    *(Environment, Resolve, Search, Available, Explain, ExplainVariants, Show, Add, Remove, Lock, Install, Sync),
+    *(
+        Environment,
+        Resolve,
+        Search,
+        Available,
+        Explain,
+        ExplainVariants,
+        Show,
+        Add,
+        Update,
+        Remove,
+        Lock,
+        Install,
+        Sync,
+    ),
     *(List, Test, Doctor, CacheInfo, CacheClean),
 )

@@ -60,6 +60,7 @@ def add(
             target,
             search,
             found,
+            command="add",
             no_sync=no_sync,
             build=build,
             require_attestation=require_attestation,
@@ -91,6 +92,7 @@ def update(
             target,
             search,
             found,
+            command="update",
             no_sync=no_sync,
             require_attestation=require_attestation,
             dry_run=dry_run,
@@ -165,6 +167,7 @@ def _add(
     search: SearchOptions,
     project: Project,
     *,
+    command: str,
     no_sync: bool,
     require_attestation: str | None,
     dry_run: bool,
@@ -198,7 +201,7 @@ def _add(
     outcome.tell()
     if as_json:
         print_json(
-            "wheelmill.add/1",
+            f"wheelmill.{command}/1",
             project=str(project.path),
             changed=bool(edit.contents),
             notes=list(edit.notes),
