@@ -177,7 +177,7 @@ def test_an_entry_that_is_added_while_another_is_loses_neither(
     ("arguments", "why"),
     [
         (("pure",), "pure needs no build: setup.py:1 declares no extension"),
-        (("wheels",), "has no source distribution of wheels 2.0; the newest of which it has one is 1.0"),
+        (("wheels",), "has no source distribution of wheels 2.0; the newest version that has one is 1.0"),
         (("nowhere",), "the package index has no such project"),
         (("torch",), "the name torch is reserved"),
         (("demo", "--version", "7"), "has no source distribution of demo 7"),
@@ -212,7 +212,7 @@ def test_a_folder_of_a_repository_is_added_at_its_newest_commit(
         subprocess.run([*somebody, *arguments], check=True)
     commit = subprocess.run([*somebody, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     add = ("-m", "wheelmill", "config", "add", f"file://{repository}", "--subdirectory", "hopper", "--config", config)
-    assert "say it: --version" in python(*add, exit_code=2).stderr
+    assert "give it: --version" in python(*add, exit_code=2).stderr
     done = python(*add, "--version", "3.0", exit_code=0)
     assert f"no REF was given: {commit[:12]} is the newest commit" in done.stderr
     package = load_config(config).packages[project_name("demo")]

@@ -128,7 +128,7 @@ def test_a_credential_with_a_line_break_ends_the_command(wheelmill: Command, hos
     source = ("--source", f"{INDEX}/simple/")
     broken = {"WHEELMILL_TOKEN_INDEX_EXAMPLE": "s3cret\nX-Evil: 1"}
     done = wheelmill("resolve", "demo", *source, exit_code=2, **hosts.environment, **broken)
-    assert "WHEELMILL_TOKEN_INDEX_EXAMPLE: a credential has no line breaks" in done.stderr
+    assert "WHEELMILL_TOKEN_INDEX_EXAMPLE: a credential cannot contain line breaks" in done.stderr
     assert "s3cret" not in done.stderr
     assert hosts.asked == []
 
@@ -187,7 +187,9 @@ def test_a_file_of_sources_is_no_place_for_a_password(wheelmill: Command, tmp_pa
     sources.parent.mkdir()
     sources.write_text("sources:\n  mine:\n    simple: https://me:s3cret@index.example/simple/\n")
     done = wheelmill("search", "--source", sources, exit_code=2)
-    assert "sources.yml: https://index.example/simple/: a file of sources is no place for a password" in done.stderr
+    assert (
+        "sources.yml: https://index.example/simple/: a file of sources is not the place for a password" in done.stderr
+    )
     assert "s3cret" not in done.stderr
     assert written() == []
 

@@ -211,7 +211,7 @@ def test_a_store_of_variants_of_other_wheels_is_refused(python: Command, folder:
                 wheel["plain"] = sha256_of(next(folder.glob("wheels/demo-*")))
         path.write_text(json.dumps(manifest))
     said = build(python, tmp_path, "site", "--variants", f"dir:{tmp_path / 'variants'}=../variants", exit_code=7)
-    assert "it is no variant of demo-1.0" in said
+    assert "it is not a variant of demo-1.0" in said
     assert "its label is not that of the GPU code in it" in said
     assert not (tmp_path / "site").exists()
 
@@ -250,5 +250,5 @@ def test_a_store_in_the_place_of_the_trees_is_not_written_over(python: Command, 
     shutil.copytree(folder / "variants", tmp_path / "site" / "variants")
     store = f"dir:{tmp_path / 'site' / 'variants'}"
     said = build(python, tmp_path, "site", "--variants", store, exit_code=7)
-    assert "is no part of a site, and would be replaced by one" in said
+    assert "is not part of a site, and the site would replace it" in said
     assert [*tmp_path.glob("site/variants/*/*.whl")]

@@ -267,6 +267,9 @@ def test_our_client_says_what_to_name_in_the_place_of_an_alias(place: Place) -> 
         assert done.returncode == 8, done.stderr
         assert "demo-cu13: is an alias of demo: its wheel demo_cu13-1.0+cu130torch2.11-py3-none-any.whl" in done.stderr
         assert "name demo, whose wheel is chosen here, or 'demo==1.0+cu130torch2.11' for that one" in done.stderr
+    done = place.run("wheelmill", "add", "demo-gpu[cuda13]", *source)
+    assert done.returncode == 8, done.stderr
+    assert "demo-gpu: is an alias of demo with an extra for each CUDA" in done.stderr
     assert "demo" not in place.installed
     assert place.run("wheelmill", "install", "demo==1.0+cu130torch2.11", *source).returncode == 0
     assert place.installed["demo"] == "1.0+cu130torch2.11"

@@ -147,7 +147,7 @@ def test_too_little_disk_is_named_before_the_start(wheelmill: Command, demo: Pat
         )
     finally:
         subprocess.run(["umount", elsewhere], check=True)
-    assert "GiB free; a build in a container takes 20" in ended.stderr
+    assert "GiB free; a build in a container needs 20" in ended.stderr
     assert "docker system prune" in ended.stderr
 
 

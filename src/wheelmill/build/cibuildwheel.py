@@ -99,7 +99,7 @@ def settings_of(build: ContainerBuild) -> dict[str, object]:
 def _check_header(component: Component) -> str:
     """Look for a component in the image before anything is compiled."""
     header = f"$CUDA_HOME/include/{HEADERS[component]}"
-    message = f"'toolkit' in packages.yml names {component}, but the image has no {header}"
+    message = f"'toolkit' of the package names {component}, but the image has no {header}"
     return f'test -e "{header}" || (echo "error: {message}" && exit 1)'
 
 

@@ -195,7 +195,7 @@ class DockerBuilder:
             limit = f"{self.limits.memory / (1 << 30):.1f} GiB" if self.limits.memory else "this machine's memory"
             return BuildError(
                 f"the build used up {limit} with {parallelism.jobs} compilers at once:\n{tail}",
-                hint="give the container more (--memory), or let fewer compilers run: memory_per_job in packages.yml",
+                hint="give the container more (--memory), or let fewer compilers run: raise its memory_per_job",
             )
         if "No space left on device" in error.tail:
             return BuildError(f"the disk is full:\n{tail}", hint="docker system prune --all gives space back")
@@ -220,6 +220,6 @@ def check_free_disk(workspace: Path, needed: int = FREE_DISK) -> None:
     for folder in (root, workspace):
         if folder.exists() and (free := shutil.disk_usage(folder).free) < needed:
             raise BuildError(
-                f"{folder} has {free / (1 << 30):.1f} GiB free; a build in a container takes {needed >> 30}",
+                f"{folder} has {free / (1 << 30):.1f} GiB free; a build in a container needs {needed >> 30} GiB",
                 hint="docker system prune --all removes images and containers that nothing uses",
             )

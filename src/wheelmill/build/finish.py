@@ -108,5 +108,5 @@ def check_built(wheel: Path, target: BuildTarget) -> None:
     if pure or not shared_objects:
         raise BuildError(
             f"{cell.project} {cell.version} came out as pure Python: nothing was compiled",
-            hint="its setup.py may want a variable (MMCV_WITH_OPS=1 or the like) under 'env' in packages.yml",
+            hint="its setup.py may want a variable (MMCV_WITH_OPS=1 or the like) under 'env' in its entry",
         )

@@ -69,11 +69,11 @@ def _lacks_system(headers: str, dnf: str, apt: str) -> KnownCause:
 KNOWN_CAUSES: Final = (
     KnownCause(
         pattern=r"would build wheel with unsupported tag \('cp3(?P<minor>\d{1,2})', 'abi3'",
-        hint='its wheels are for Python 3.{minor} and newer: python: ">=3.{minor}" in its entry of packages.yml',
+        hint='its wheels are for Python 3.{minor} and newer: python: ">=3.{minor}" in its entry',
     ),
     KnownCause(
         pattern=any_of(MEMORY),
-        hint="compilers are counted with {memory} GB each: a larger memory_per_job of {project} runs fewer at once",
+        hint="compilers are counted with {memory} GB each: raise memory_per_job of {project}, and fewer run at once",
     ),
     KnownCause(
         pattern=any_of(DISK),
@@ -82,14 +82,14 @@ KNOWN_CAUSES: Final = (
     KnownCause(
         pattern=any_of(NETWORK)
         + r"|unable to access 'https?:|failed to clone|'git', '(?:clone|submodule)'|No matching distribution found for",
-        hint="the source downloads when it is built, and builds have no network: {switch} under 'env' in packages.yml "
+        hint="the source downloads when it is built, and builds have no network: {switch} under 'env' in its entry "
         "usually stops that; for what belongs to the source, submodules: true or a patch",
     ),
     KnownCause(
         pattern=r"CPU version is not implemented|CUDA (?:is )?(?:not available|unavailable)|no NVIDIA driver on your"
         r"|no CUDA (?:GPUs?|devices?) (?:are |is |were )?(?:available|found|detected)|\bnvidia-smi\b",
-        hint="its setup.py asks for a GPU as builds do not answer, or gpu_probe: as-is keeps them from it: set what it "
-        "reads instead, such as FORCE_CUDA: \"1\", under 'env' in packages.yml",
+        hint="its setup.py looks for a GPU in a way that builds do not answer, or that gpu_probe: as-is forbids: set "
+        "what it reads instead, such as FORCE_CUDA: \"1\", under 'env' in its entry",
     ),
     KnownCause(
         pattern=r"No module named 'pkg_resources'",
@@ -118,12 +118,7 @@ KNOWN_CAUSES: Final = (
     KnownCause(
         pattern=r"C\+\+\d\d or later compatible compiler is required|only available with .-std="
         r"|std::(?:integral|same_as|strong_ordering|span|source_location|bit_cast)\b",
-        hint="it is compiled for too old a C++: cxx_standard of {project} raises it, and as-is keeps it as it is",
-    ),
-    KnownCause(
-        pattern=r'namespace "(?:cub|thrust|cuda)" has no member',
-        hint="CUDA 13 took that out of its C++ libraries: a patch of {project} takes what older ones have, too, or "
-        'exclude: [{{cuda: ">=13", ...}}]',
+        hint="it needs a newer C++ standard: cxx_standard of {project} raises it, and as-is leaves it alone",
     ),
     KnownCause(
         pattern=r"unsupported gpu architecture|is not defined for option 'gpu-architecture'|Unknown CUDA arch",

@@ -120,7 +120,7 @@ def install_requirements(target: BuildTarget, packages: PackageFolder, workspace
         sealed.install(wanted, log=log)
     except ProcessError as error:
         raise BuildError(
-            f"packages.lock lacks build requirements that packages.yml names for {target.cell.project}:\n{error.tail}",
+            f"packages.lock lacks build requirements that the entry of {target.cell.project} names:\n{error.tail}",
             hint=relock,
         ) from None
     return sealed

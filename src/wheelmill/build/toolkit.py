@@ -42,7 +42,7 @@ def provide_toolkit(
     for home in _installed(cuda, release):
         if not (missing := missing_in(home, components)):
             return home
-        lacking = f" with {', '.join(missing)}, which 'toolkit' in packages.yml names ({home} has none)"
+        lacking = f" with {', '.join(missing)}, which 'toolkit' of the package names ({home} has none)"
     if cuda.major < FIRST_WITH_COMPILER:
         raise BuildError(
             f"there is no CUDA toolkit {release}{lacking} on this machine, "

@@ -141,7 +141,8 @@ def _run() -> None:
         if error.name not in _FACTORY_MODULES:
             raise
         missing = UsageError(
-            f"this needs {error.name}, which the client alone does not have", hint="pip install 'wheelmill[factory]'"
+            f"this command needs {error.name}, which the client alone does not have",
+            hint="pip install 'wheelmill[factory]'",
         )
         _exit(missing, f"error: {missing.explained}")
     except OSError as error:

@@ -208,7 +208,7 @@ def distinct(items: list[Item]) -> list[Item]:
     """Refuse a list that holds something twice."""
     if len(set(items)) < len(items):
         repeated = sorted(str(item) for item, count in Counter(items).items() if count > 1)
-        raise ValueError(f"{', '.join(repeated)} stands in the list more than once")
+        raise ValueError(f"{', '.join(repeated)} is in the list more than once")
     return items
 
 

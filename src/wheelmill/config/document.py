@@ -165,7 +165,7 @@ class _Reader:
                 wrong = f": '{event.value}'" if isinstance(event, yaml.ScalarEvent) else ", not a collection"
                 self.note(event.start_mark, key_path, f"expected a key in quotes{wrong}")
             elif key in mapping:
-                self.note(event.start_mark, below, "stands here a second time")
+                self.note(event.start_mark, below, "is here a second time: keep one of the two")
             else:
                 self.positions[below] = _position(event.start_mark)
             mapping[str(key)] = self._value(self._next(), below)

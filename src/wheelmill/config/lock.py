@@ -232,7 +232,7 @@ def newer_versions(config: Config, projects: Iterable[ProjectName]) -> Iterator[
             offered, _ = offered_sdists(name)
             newest = max((version for version in offered if not version.is_prerelease), default=None)
             if newest and newest > max(map(Version, package.versions)):
-                yield f"{name}: {newest} is in the package index; packages.yml lists {', '.join(package.versions)}"
+                yield f"{name}: the package index has {newest}; {config.file.name} lists {', '.join(package.versions)}"
 
 
 def write_lock(lock: Lock, path: Path) -> None:

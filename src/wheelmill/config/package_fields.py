@@ -110,7 +110,7 @@ def _flag(value: object) -> str:
     if not _WORD.fullmatch(text):
         raise ValueError(f"expected one word for nvcc such as '-lineinfo', without spaces and quotes, not {text!r}")
     if key := _SAID_ELSEWHERE.get(text.partition("=")[0].lstrip("-")):
-        raise ValueError(f"{text} is not for here: the key {key} says it")
+        raise ValueError(f"{text} does not belong here: the key {key} says it")
     return text
 
 

@@ -140,7 +140,7 @@ class Fetcher:
     def _wait_for_turn(self, url: str) -> None:
         with self._lock:
             if self._late >= MAX_LATE:
-                raise NetworkError(f"{without_credentials(url)}: is not asked for: {MAX_LATE} answers took too long")
+                raise NetworkError(f"{without_credentials(url)}: not requested, as {MAX_LATE} answers took too long")
             now = time.monotonic()
             turn = max(now, self._next)
             self._next = turn + 1 / self.politeness.rate

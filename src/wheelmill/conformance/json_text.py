@@ -27,11 +27,11 @@ def check_json(document: Document) -> list[Violation]:
         content = dict(pairs)
         if len(content) < len(pairs):
             counts = Counter(key for key, _ in pairs)
-            noted.update((f"the key {key!r} stands twice", None) for key, count in counts.items() if count > 1)
+            noted.update((f"the key {key!r} appears twice", None) for key, count in counts.items() if count > 1)
         return content
 
     def constant(name: str) -> None:
-        noted[f"{name} is no number of JSON"] = None
+        noted[f"{name} is not a number in JSON"] = None
 
     try:
         page = json.loads(document.content, parse_int=str, parse_constant=constant, object_pairs_hook=object_of)

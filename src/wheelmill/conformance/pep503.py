@@ -161,7 +161,7 @@ def check_detail(detail: ProjectDetail) -> Iterator[Violation]:
     for link in page.links:
         if link.filename in seen:
             other = "the same hash" if seen[link.filename].hashes == link.hashes else "another hash"
-            yield TWICE.violation(url, f"{link.filename} stands here again, with {other}")
+            yield TWICE.violation(url, f"{link.filename} appears here again, with {other}")
         else:
             yield from _check_link(link, url, detail.project)
         seen[link.filename] = link
@@ -195,11 +195,11 @@ def _check_link(link: Link, url: str, project: ProjectName) -> Iterator[Violatio
         yield HASH.violation(url, f"{link.filename} has no hash")
     for name, digest in link.hashes.items():
         if not is_hash(name, digest):
-            yield HASH_FORM.violation(url, f"{link.filename} has {name}={digest}, which is no hash")
+            yield HASH_FORM.violation(url, f"{link.filename} has {name}={digest}, which is not a hash")
     try:
         read_range(link.requires_python or "")
     except ValueError:
-        message = f"{link.filename} has data-requires-python={link.requires_python!r}, which is no version specifier"
+        message = f"{link.filename} has data-requires-python={link.requires_python!r}, which is not a version specifier"
         yield REQUIRES_PYTHON.violation(url, message)
     if link.signature not in (None, "true", "false"):
         yield SIGNATURE.violation(url, f"{link.filename} has data-gpg-sig={link.signature!r}")
@@ -232,5 +232,5 @@ def _check_escapes(detail: ProjectDetail) -> Iterator[Violation]:
     }
     for value in sorted(quoted & {link.requires_python for link in detail.page.links}):
         if "<" in value or ">" in value:
-            message = f"data-requires-python={value!r} stands there without &lt; or &gt;"
+            message = f"data-requires-python={value!r} is written without &lt; or &gt;"
             yield ESCAPES.violation(detail.document.url, message)

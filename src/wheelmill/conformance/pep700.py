@@ -82,7 +82,7 @@ def _check_versions(page: Page, url: str) -> Iterator[Violation]:
         return
     listed = [_version(text) for text in page.versions]
     if len(set(listed)) < len(listed):
-        yield VERSIONS.violation(url, "a version stands in versions twice")
+        yield VERSIONS.violation(url, "versions lists a version twice")
     files = {named[1] for link in page.links if (named := name_and_version(link.filename))}
     if missing := sorted(files - set(listed)):
         yield VERSIONS.violation(url, f"versions lacks {', '.join(map(str, missing))}")

@@ -100,7 +100,7 @@ def check_file(file: ExaminedFile) -> Iterator[Violation]:
             for attestation in bundle.attestations
         ]
     except (ValidationError, ValueError, RecursionError):
-        yield OBJECT.violation(document.url, "this is no provenance object")
+        yield OBJECT.violation(document.url, "this is not a provenance object")
         return
     if provenance.version != 1:
         yield OBJECT.violation(document.url, f"the version is {provenance.version}")

@@ -110,7 +110,7 @@ def kernel_of(path: Path, *, version: int, module: str | None = None) -> Kernel:
         raise UnreadableError("; ".join(finding.detail for finding in findings))
     name = contents.name.project
     if len(name) < _SHORTEST or not name[0].isalpha():
-        raise UsageError(f"expected the name of a kernel, of two characters or more, a letter first, not {name!r}")
+        raise UsageError(f"expected a kernel name of two or more characters that begins with a letter, not {name!r}")
     kernel = Kernel(
         contents=contents,
         variant=f"{_framework_of(contents)}-{_machine_of(contents)}",
@@ -130,7 +130,7 @@ def _framework_of(contents: Contents) -> str:
     label, symbols = contents.name.label, open_symbols(contents.shared_objects)
     needed = needed_torch(tuple(map(str, contents.metadata.requires_dist or ())))
     if (label and label.torch) or not isinstance(needed, StableTorch):
-        raise UsageError("METADATA does not say that any torch from one on will do: it is for one torch, or for none")
+        raise UsageError("METADATA does not allow a range of torch releases: the wheel is for one torch, or for none")
     if not contents.shared_objects:
         raise UsageError("it has no compiled code")
     if beyond := beyond_stable_abi(symbols):

@@ -23,7 +23,7 @@ from wheelmill.errors import SiteError
 from wheelmill.index.tree import ALIASES, IndexFile, Site, Tree, VersionFiles
 from wheelmill.names import ProjectName
 from wheelmill.system.files import sha256_of_bytes
-from wheelmill.wheel.alias import AliasWheel
+from wheelmill.wheel.alias import EXTRAS, AliasWheel
 
 _REPLACED: Final = "there are wheels for another CUDA major since"
 
@@ -160,7 +160,7 @@ def _of_extras(extras: ProjectName, project: ProjectName, number: str, majors: S
     """
     return AliasWheel(
         project=extras,
-        version=Version(f"{number}+extras.{'.'.join(map(str, majors))}"),
+        version=Version(f"{number}+{EXTRAS}.{'.'.join(map(str, majors))}"),
         summary=f"{project} {number}, with an extra for each CUDA major",
         requires_dist=tuple(
             f'{with_suffix(project, major)}<={number},>={number}; extra == "cuda{major}"' for major in majors

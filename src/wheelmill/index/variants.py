@@ -109,7 +109,7 @@ def _variant_of(name: VariantWheelName, entry: ListedWheel, plain: IndexFile) ->
     """
     label = plain.name.label
     if label is None or variant_name(plain.name, name.label).filename != entry.filename:
-        raise UnreadableError(f"it is no variant of {plain.filename}, which it was made of")
+        raise UnreadableError(f"it is not a variant of {plain.filename}, which it was made of")
     evidence = entry.certificate.evidence
     own = Variant.of_code(label.cuda, evidence.sass, evidence.ptx)
     variant = NULL_VARIANT if name.label == NULL_VARIANT.label else own

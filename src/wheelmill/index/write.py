@@ -132,7 +132,7 @@ def _swap(new: Path, directory: Path) -> None:
         there = directory / name
         if (new / name).exists() and there.exists() and not (_is_tree(there) or (there / INVENTORY).exists()):
             raise SiteError(
-                f"{there} is no part of a site, and would be replaced by one", hint=f"keep {what} elsewhere"
+                f"{there} is not part of a site, and the site would replace it", hint=f"keep {what} elsewhere"
             )
     foreign = [entry for entry in directory.iterdir() if not _is_of_a_site(entry, new)]
     replaced = sorted({entry.name for entry in directory.iterdir()} - {entry.name for entry in foreign})

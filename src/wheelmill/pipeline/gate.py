@@ -107,7 +107,7 @@ class Gate:
 
     def _examine(self, path: Path) -> TestedWheel:
         if path.is_symlink() or not path.is_file():
-            raise ReleaseError("is no regular file")
+            raise ReleaseError("is not a regular file")
         tested = tested_wheel_at(path)
         if tested is None:
             raise ReleaseError(f"was not tested: run 'wheelmill smoke {path}' first")
@@ -150,7 +150,7 @@ class Gate:
         try:
             name = WheelName.parse(filename)
         except ValueError as error:
-            raise ReleaseError(f"has no file name of a wheel: {error}") from None
+            raise ReleaseError(f"does not have the file name of a wheel: {error}") from None
         if reason := reservation(name.project):
             raise ReleaseError(f"cannot be released: {reason}")
         if provenance and provenance.sample:
@@ -158,7 +158,7 @@ class Gate:
         if self.targets is None:
             if provenance and not is_named_for(name, provenance.cell, provenance.pythons):
                 raise ReleaseError(
-                    f"is no wheel of {provenance.cell.id}, which it was built for as its certificate says"
+                    f"is not a wheel of {provenance.cell.id}, which it was built for as its certificate says"
                 )
             return None
         target = next((target for target in self.targets if is_wheel_of(name, target)), None)

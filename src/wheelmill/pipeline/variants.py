@@ -128,7 +128,7 @@ def _lacking(
     evidence = wheel.entry.certificate.evidence
     own = Variant.of_code(wheel.cuda, evidence.sass, evidence.ptx)
     if own is None:
-        warn(f"{wheel.entry.filename} is no variant of its own: no words say which GPUs its code is for")
+        warn(f"{wheel.entry.filename} gets no variant of its own: no label can say which GPUs its code is for")
     wanted = (own, NULL_VARIANT if is_null else None)
     return tuple(each for each in wanted if each and variant_name(wheel.name, each.label).filename not in there)
 

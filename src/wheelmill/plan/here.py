@@ -32,7 +32,7 @@ def target_here(
         BuildError: no such wheel can be; with the reasons.
     """
     if not architectures:
-        raise UsageError("no GPU is known to build for", hint="name one: --gpu 9.0")
+        raise UsageError("there is no GPU to build for", hint="name one: --gpu 9.0")
     filters = Filters(
         projects=(canonicalize_name(requirement.name),),
         pythons=(python,),

@@ -78,7 +78,7 @@ def kernels_in(rooms: Collection[CleanRoom]) -> str:
     if gpus := dict.fromkeys(gpu for room in rooms for gpu in room.gpus):
         return f"tried on {'; '.join(gpus)}"
     why = dict.fromkeys(reason for room in rooms for reason in room.skipped)
-    return f"not tried on a GPU: {'; '.join(why) or 'packages.yml has no smoke script for it'}"
+    return f"not tried on a GPU: {'; '.join(why) or 'it has no smoke script'}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -100,7 +100,7 @@ def _run(folder: Path, limits: Limits) -> UnreadableError | None:
         if ended_by == signal.SIGXCPU:
             return UnreadableError(f"takes more than {limits.seconds} s of CPU time")
         if ended_by in set(signal.Signals):
-            return UnreadableError(f"ends the process that reads it ({signal.Signals(ended_by).name})")
+            return UnreadableError(f"crashes the process that reads it ({signal.Signals(ended_by).name})")
         raise RuntimeError(error.tail) from None
     return None
 

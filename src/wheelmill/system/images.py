@@ -65,7 +65,7 @@ def own_image(name: str, arguments: Mapping[str, str], context: Path, *, progres
         dockerfile = context / f"{name}.Dockerfile"
         docker("build", "--tag", image, "--file", dockerfile, *words, context, on_line=progress.line)
     except ProcessError as error:
-        raise UsageError(f"the {name} image cannot be made:\n{error.tail}") from None
+        raise UsageError(f"the {name} image cannot be built:\n{error.tail}") from None
     return image
 
 

@@ -135,5 +135,5 @@ def check_confinement(tell: Callable[[str], None]) -> None:
         return
     hint = "sudo apt-get install bubblewrap, or use --sandbox docker"
     if os.environ.get("GITHUB_ACTIONS") == "true" and not os.environ.get(ALLOW_VARIABLE):
-        raise UsageError(f"foreign code would run unconfined on a runner of GitHub: {reason}", hint=hint)
+        raise UsageError(f"foreign code would run unconfined on a GitHub runner: {reason}", hint=hint)
     tell(f"foreign code runs as you ({reason}); {hint}")

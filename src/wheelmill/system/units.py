@@ -13,6 +13,8 @@ _HOUR: Final = 3600
 def size(number: float) -> str:
     """``12.3 MB`` for bytes; decimal, as installers write it."""
     for unit in ("bytes", "kB", "MB"):
+        if round(number) == 1 and unit == "bytes":
+            return "1 byte"
         if round(number) < _KILO:
             return f"{number:.{0 if number >= _THREE_DIGITS or unit == 'bytes' else 1}f} {unit}"
         number /= _KILO

@@ -40,7 +40,7 @@ def keep_credential(url: str) -> str:
         return without_credentials(url)
     credential = _credential_in(url, origin)
     if credential and _given.setdefault(origin, credential) != credential:
-        raise UsageError(f"two URLs have different credentials for {origin}", hint="a server is shown one")
+        raise UsageError(f"two URLs have different credentials for {origin}", hint="give both the same")
     return without_credentials(url)
 
 

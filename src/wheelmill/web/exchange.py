@@ -81,7 +81,7 @@ class Exchange(httpx.BaseTransport):
 
     def _pieces(self, answer: httpx.Response) -> Iterator[bytes]:
         if (encoding := answer.headers.get("Content-Encoding", "").strip().lower()) not in _ENCODINGS:
-            raise NetworkError(f"{self._time_left.url}: is packed as {encoding!r}, which was not asked for")
+            raise NetworkError(f"{self._time_left.url}: is compressed as {encoding!r}, which was not asked for")
         size = came = 0
         for piece in answer.iter_bytes(PIECE):
             size += len(piece)

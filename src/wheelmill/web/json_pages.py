@@ -197,7 +197,7 @@ def _load(content: bytes, faults: list[Fault]) -> object:
             text = json.dumps(page, ensure_ascii=False)
             whole = text.encode(errors="surrogatepass").decode(errors="replace")
             if whole != text:
-                faults.append(Fault(key="", problem="the page has half of a surrogate pair, which is no character"))
+                faults.append(Fault(key="", problem="the page has half of a surrogate pair, which is not a character"))
                 page = json.loads(whole)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(f"expected JSON: {error}") from None

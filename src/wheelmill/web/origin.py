@@ -87,11 +87,11 @@ class Credential:
             ValueError: it says what is wrong, without the secret.
         """
         if not (self.secret.isprintable() and (self.username or "").isprintable()):
-            raise ValueError("a credential has no line breaks and no control characters")
+            raise ValueError("a credential cannot contain line breaks or control characters")
         if self.username is None and not (self.secret.isascii() and self.secret and " " not in self.secret):
-            raise ValueError("a token is ASCII without spaces")
+            raise ValueError("a token has only ASCII characters and no spaces")
         if ":" in (self.username or ""):
-            raise ValueError("a user name has no colon (RFC 7617)")
+            raise ValueError("a user name cannot contain a colon (RFC 7617)")
 
     @property
     def authorization(self) -> str:
@@ -127,5 +127,5 @@ def _name_in_dns(host: str) -> str:
         except httpx.InvalidURL as error:
             raise ValueError(str(error)) from None
     if not _IN_HOSTS.issuperset(host):
-        raise ValueError(f"no name of a host: {host!r}")
+        raise ValueError(f"not a host name: {host!r}")
     return host

@@ -142,10 +142,10 @@ def _wrong(link: Link, base: str, *, from_web: bool) -> Iterator[tuple[str, str]
     if fault := _fault_of_url(url, base, from_web=from_web, has_hash=sha256 is not None):
         yield "url", fault
     if sha256 is not None and not _is_sha256(sha256):
-        yield "hashes", f"has the sha256 {sha256!a:.80}, which is none"
+        yield "hashes", f"has the sha256 {sha256!a:.80}, which is not a sha256"
     metadata = link.core_metadata or link.legacy_metadata
     if metadata and metadata.startswith("sha256=") and not _is_sha256(metadata.removeprefix("sha256=")):
-        yield "core-metadata", f"has METADATA with {metadata!a:.80}, which is no hash"
+        yield "core-metadata", f"has METADATA with {metadata!a:.80}, which is not a hash"
     if size is not None and not 0 <= size < 10**MAX_DIGITS:
         yield "size", f"has the size {size}"
     for text in link.requires_python, link.upload_time, link.yanked:
@@ -163,14 +163,14 @@ def _fault_of_url(url: str, base: str, *, from_web: bool, has_hash: bool) -> str
         has_hash: whether the bytes behind the link can be compared with a hash.
     """
     if len(url) > _MAX_TEXT or not _is_clean(url):
-        return f"has the URL {shown(url)}, which is none"
+        return f"has the URL {shown(url)}, which is not a URL"
     if from_web and ":" not in url and not url.startswith("//"):  # relative to where the page came from
         return None
     if url.startswith("https://") and _is_web(url):
         return None
     goal = absolute(base, url)
     if goal is None or not _is_web(goal):
-        return f"leads to {shown(url)}, which is no URL of http or https"
+        return f"leads to {shown(url)}, which is not an http or https URL"
     if not has_hash and urlsplit(base).scheme == "https" != urlsplit(goal).scheme:
         return f"leads from https to {shown(url)}, without a hash that its bytes could be compared with"
     return None

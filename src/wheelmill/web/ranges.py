@@ -50,7 +50,7 @@ class RangeFile(io.RawIOBase):
         if size is None:
             first, last, size = self._fetch(f"-{_PIECE}", _PIECE)
             if last + 1 != size or first != max(0, size - _PIECE):
-                raise NetworkError("the server gives other bytes than the last ones")
+                raise NetworkError("the server answers with other bytes than the last ones of the file")
             self._start = first
         self.size = size
 

@@ -19,6 +19,8 @@ from wheelmill.wheel.name import WheelName
 
 EVERYWHERE: Final = frozenset({Tag("py3", "none", "any")})
 """The tags of every alias."""
+EXTRAS: Final = "extras"
+"""What the label of an alias with extras begins with."""
 _WHEEL: Final = b"Wheel-Version: 1.0\nGenerator: wheelmill\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -77,3 +79,19 @@ def stands_for(version: str, requires_dist: Sequence[str]) -> ProjectName | None
     except ValueError:
         return None
     return canonicalize_name(required.name) if str(required.specifier) == f"=={version}" else None
+
+
+def chosen_by_extras(version: str, requires_dist: Sequence[str]) -> ProjectName | None:
+    """The project that a wheel is an alias of by extras (``demo-gpu[cuda13]``): it requires aliases, each for an extra.
+
+    Args:
+        version: of the wheel, with the label of these aliases: ``1.0+extras.13.12``.
+        requires_dist: as its METADATA has it: ``demo-cu13<=1.0,>=1.0; extra == "cuda13"``.
+    """
+    if f"+{EXTRAS}." not in version or not all("extra ==" in each for each in requires_dist):
+        return None
+    try:
+        names = {canonicalize_name(read_requirement(each).name.rpartition("-cu")[0]) for each in requires_dist}
+    except ValueError:
+        return None
+    return names.pop() if len(names) == 1 else None

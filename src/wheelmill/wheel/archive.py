@@ -127,7 +127,7 @@ def _refusals(members: list[zipfile.ZipInfo], size: int) -> Iterator[Finding]:
     names = Counter(str(PurePosixPath(member.filename)) for member in members)
     for name, count in names.items():
         if count > 1:
-            yield Finding(code=Code.ARCHIVE, detail=f"{name!r} stands in it {count} times")
+            yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is in it {count} times")
     files = {str(PurePosixPath(member.filename)) for member in members if not member.is_dir()}
     for name in files.intersection(str(parent) for each in names for parent in PurePosixPath(each).parents[:-1]):
         yield Finding(code=Code.ARCHIVE, detail=f"{name!r} is a file, and a folder with others")

@@ -166,7 +166,9 @@ def _verifier(path: str | None) -> Verifier:
     try:
         return Verifier(trusted_root=TrustedRoot.from_file(path)) if path else Verifier.production()
     except TUFError as error:
-        raise NetworkError(f"Sigstore's keys, which attestations are verified with, cannot be had: {error}") from None
+        raise NetworkError(
+            f"Sigstore's keys, which attestations are verified with, cannot be fetched: {error}"
+        ) from None
     except (Error, ValueError, OSError) as error:
         raise UsageError(f"{TRUSTED_ROOT}: {path} holds no keys to verify attestations with: {error}") from None
 

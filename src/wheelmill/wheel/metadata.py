@@ -112,7 +112,7 @@ def faults_of(content: bytes, licences: Collection[str]) -> Iterator[str]:
     try:
         metadata = Metadata.from_email(content, validate=True)
     except RecursionError:
-        yield "it nests too deep"
+        yield "it is nested too deeply"
         return
     except ExceptionGroup as group:
         old = Version(read_metadata(content).metadata_version) < Version("2.4")

@@ -104,11 +104,11 @@ def check_record(archive: zipfile.ZipFile, dist_info: str) -> Iterator[Finding]:
     for name in sorted(present - listed.keys())[:MAX_FINDINGS]:
         yield Finding(code=Code.RECORD, detail=f"{name!r} is not listed")
     for name in sorted(listed.keys() - present)[:MAX_FINDINGS]:
-        yield Finding(code=Code.RECORD, detail=f"{name!r} is listed and not there")
+        yield Finding(code=Code.RECORD, detail=f"{name!r} is listed but missing")
     for name in sorted((listed.keys() & present) - {own_name}):
         with archive.open(name) as file:
             if not listed[name] or listed[name] != digest_of(file, listed[name].partition("=")[0]):
-                yield Finding(code=Code.RECORD, detail=f"{name!r} has another hash than RECORD says")
+                yield Finding(code=Code.RECORD, detail=f"{name!r} does not have the hash that RECORD says")
 
 
 def digest_of(file: IO[bytes], algorithm: str = "sha256") -> str:

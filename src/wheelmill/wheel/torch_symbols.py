@@ -117,9 +117,9 @@ class TorchSymbols:
                 if (wanted is None or name in wanted) and (masks := bits.split(" "))
             }
         except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
-            raise UnreadableError(f"{path} is no table of torch's symbols: {error}") from None
+            raise UnreadableError(f"{path} is not a table of torch's symbols: {error}") from None
         if len(content) > _MAX_TABLE:
-            raise UnreadableError(f"{path} is no table of torch's symbols: it unpacks to more than {_MAX_TABLE} bytes")
+            raise UnreadableError(f"{path} is not a table of torch's symbols: it has more than {_MAX_TABLE} bytes")
         return cls(summary=summary, places=places)
 
     @classmethod

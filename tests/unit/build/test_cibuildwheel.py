@@ -87,7 +87,7 @@ def test_the_image_must_have_the_components_of_the_toolkit(tmp_path: Path) -> No
     package = replace(TARGET.package, toolkit=("cublas", "nccl"))
     build = replace(BUILD, target=replace(TARGET, package=package))
     command = ["sh", "-c", as_read(build, tmp_path).before_build or ""]
-    message = "error: 'toolkit' in packages.yml names cublas, but the image has no /cuda/include/cublas_v2.h"
+    message = "error: 'toolkit' of the package names cublas, but the image has no /cuda/include/cublas_v2.h"
     with pytest.raises(ProcessError) as refusal:
         process.run(command, env={"CUDA_HOME": "/cuda"})
     assert refusal.value.tail.strip() == message

@@ -149,7 +149,7 @@ def test_a_change_that_the_source_has_outlived_is_named(
 ) -> None:
     with pytest.raises(BuildError) as refusal:
         requirements_after(finish, raw, **changes)
-    assert str(refusal.value) == f"packages.yml: packages.demo.requires_dist.{fault}"
+    assert str(refusal.value) == f"the entry of demo: requires_dist.{fault}"
 
 
 def test_a_hundred_thousand_requirements_are_refused_at_once(raw: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_wheel_without_machine_code_is_refused(raw: Path, finish: Finish) -> N
     with pytest.raises(BuildError, match=r"demo 1\.0 came out as pure Python") as refusal:
         finish(raw)
     assert refusal.value.hint is not None
-    assert "under 'env' in packages.yml" in refusal.value.hint
+    assert "under 'env' in its entry" in refusal.value.hint
 
 
 def test_a_wheel_that_calls_itself_pure_is_refused(raw: Path, machine_code: bytes, finish: Finish) -> None:

@@ -261,7 +261,7 @@ def test_all_of_a_repository_is_the_source_of_what_lies_in_a_folder_of_it(tmp_pa
 def test_a_subdirectory_that_a_commit_does_not_have_is_named_by_its_key(name: str, fault: str, tmp_path: Path) -> None:
     links = {"root": "/", "above": "..", "circle": "circle"}
     commit = committed(tmp_path / "upstream", {"setup.py": ""}, links=links)
-    with pytest.raises(BuildError, match=rf"^packages\.yml: packages\.demo\.source\.subdirectory: .*{fault}"):
+    with pytest.raises(BuildError, match=rf"^the entry of demo: source\.subdirectory: .*{fault}"):
         fetch_source(at(tmp_path / "upstream", commit, subdirectory=name), tmp_path / "source")
 
 

@@ -55,7 +55,7 @@ def test_what_is_missing_is_named_with_the_line_that_installs_it(
     machine(programs)
     with pytest.raises(BuildError) as refusal:
         check_system_packages(PACKAGE, QUIET)
-    assert str(refusal.value) == f"packages.yml: packages.demo.system_packages: not installed here: {missing}"
+    assert str(refusal.value) == f"the entry of demo: system_packages: not installed here: {missing}"
     assert refusal.value.hint == line
 
 
@@ -75,7 +75,7 @@ def test_a_system_that_nothing_is_named_for_is_told_and_the_build_goes_on(
     heard = Heard()
     check_system_packages(replace(PACKAGE, system_packages=SystemPackages(apt=WANTED.apt)), heard)
     (step,) = heard.steps
-    assert step.startswith("packages.yml: packages.demo.system_packages: none is named for this system")
+    assert step.startswith("the entry of demo: system_packages: none is named for this system")
     assert step.endswith("elsewhere they are liba-dev libb-dev")
 
 

@@ -81,15 +81,15 @@ def test_an_empty_file_holds_nothing(scratch: Path) -> None:
 def test_faults_that_hide_nothing_are_all_named(scratch: Path) -> None:
     scratch.write_text("a: x\na: y\nb: {c: x, c: y}\n")
     assert faults_of(scratch) == (
-        "packages.yml:2:1: a: stands here a second time",
-        "packages.yml:3:11: b.c: stands here a second time",
+        "packages.yml:2:1: a: is here a second time: keep one of the two",
+        "packages.yml:3:11: b.c: is here a second time: keep one of the two",
     )
 
 
 def test_faults_before_the_one_that_hides_the_rest_are_named_too(scratch: Path) -> None:
     scratch.write_text("a: x\na: y\nb: *c\nd: x\nd: y\n")
     assert faults_of(scratch) == (
-        "packages.yml:2:1: a: stands here a second time",
+        "packages.yml:2:1: a: is here a second time: keep one of the two",
         "packages.yml:3:4: anchors and aliases are not supported; write the value out",
     )
 

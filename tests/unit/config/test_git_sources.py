@@ -113,7 +113,7 @@ def test_another_subdirectory_is_locked_anew(repository: Path, tmp_path: Path) -
     config = load_config(tmp_path)
     assert config.lock.source_of(config.packages[DEMO], V10) is None
     from_git(tmp_path, repository, f'{commit}", subdirectory: "python', arguments="")
-    with pytest.raises(UsageError, match=r"^packages\.yml: packages\.demo\.source\.subdirectory: .* has no folder"):
+    with pytest.raises(UsageError, match=r"^the entry of demo: source\.subdirectory: .* has no folder"):
         relocked(tmp_path)
 
 

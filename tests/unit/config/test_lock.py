@@ -74,7 +74,7 @@ def test_what_is_locked_stays_and_what_is_missing_is_added(config: Config, offer
 def test_what_became_newer_is_named(config: Config, offer: Offer) -> None:
     offer("demo-1.0.tar.gz", "demo-2.0.tar.gz", "other-2.10.tar.gz", "other-2.11.tar.gz", "other-3.0rc1.tar.gz")
     assert list(newer_versions(config, config.packages)) == [
-        "other: 2.11 is in the package index; packages.yml lists 2.10",
+        "other: the package index has 2.11; packages.yml lists 2.10",
     ]
     assert list(newer_versions(config, [DEMO])) == []
     before = replace(config.lock, requirements={DEMO: LockedRequirements(inputs=("ninja",), pinned=(NINJA,))})

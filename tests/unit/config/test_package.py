@@ -180,7 +180,7 @@ def test_every_key_reaches_the_package(tmp_path: Path) -> None:
     ("keys", "fault"),
     [
         ("tags: [vision]", r"tags\.0: expected 'attention', .* or 'training', not 'vision'"),
-        ("tags: [graph, graph]", r"tags: graph stands in the list more than once"),
+        ("tags: [graph, graph]", r"tags: graph is in the list more than once"),
         ("pypi: yes", r"pypi: expected 'same', 'other' or 'absent', not yes"),
         ("pypi: other", r"pypi: expected 'same', not 'other': its source distribution is of the package index"),
     ],

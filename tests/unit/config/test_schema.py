@@ -104,7 +104,7 @@ def test_what_is_meant_well_is_accepted(key: str, written: Any, read: Any) -> No
         ("2026-11-21", "soon", "2:3: cuda.checked: expected a date such as 2026-11-21, not 'soon'"),
         ('"13.0":', '"13":', "5:5: cuda.releases.13: expected a CUDA version such as '13.0' or 'cu130', not '13'"),
         ('toolkit: "13.0.2", ', "", "5:5: cuda.releases.13.0.toolkit: is required"),
-        ('"12.0"]}', '"9.0"]}', "5:76: cuda.releases.13.0.architectures: 9.0 stands in the list more than once"),
+        ('"12.0"]}', '"9.0"]}', "5:76: cuda.releases.13.0.architectures: 9.0 is in the list more than once"),
         ('glibc: "2.28"', 'glibc: "2.28"\n      tested: x', "16:7: torch.releases.2.11.tested: is not a key here"),
         ('"3.12"', '"3"', "13:16: torch.releases.2.11.python.0: expected a Python version such as '3.12' or '3.13t', "),
         ('{linux_x86_64: ["13.0"]}', "[]", "12:7: torch.releases.2.11.cuda: expected keys and values, not a list"),
@@ -119,7 +119,7 @@ def test_what_is_meant_well_is_accepted(key: str, written: Any, read: Any) -> No
         ("13.0.2", "12.8.1", "5:14: cuda.releases.13.0.toolkit: expected a toolkit of CUDA 13.0 such as '13.0.1', not"),
         ("2.11.0", "2.1.1", "11:7: torch.releases.2.11.release: expected a release such as '2.11.1', not '2.1.1'"),
         ("pythons:", "python:", "1:1: pythons: is required"),
-        ("x86_64]\n", "x86_64, linux_x86_64]\n", "18:1: platforms: linux_x86_64 stands in the list more than once"),
+        ("x86_64]\n", "x86_64, linux_x86_64]\n", "18:1: platforms: linux_x86_64 is in the list more than once"),
         ("[linux_x86_64]", "[]", "18:1: platforms: expected at least one item"),
     ],
 )

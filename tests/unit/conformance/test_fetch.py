@@ -118,7 +118,7 @@ def test_a_server_that_is_too_slow_again_and_again_is_asked_no_more() -> None:
             problems = [fetcher.get(url).problem for _ in range(MAX_LATE + 3)]
         server.shutdown()
     assert all("took longer than" in problem for problem in problems[:MAX_LATE])
-    assert problems[MAX_LATE:] == ["is not asked for: 8 answers took too long"] * 3
+    assert problems[MAX_LATE:] == ["not requested, as 8 answers took too long"] * 3
     assert len(Dripping.asked) == MAX_LATE
 
 

@@ -52,7 +52,7 @@ def test_an_attribute_is_looked_at_as_it_is_quoted(serve: Serve) -> None:
     violations = check(serve(detail("".join(links) + comment))).violations
     messages = [violation.message for violation in violations if violation.rule.number == "503.12"]
     assert messages == [
-        f"data-requires-python={value!r} stands there without &lt; or &gt;" for value in (">=3.8", ">=3.9")
+        f"data-requires-python={value!r} is written without &lt; or &gt;" for value in (">=3.8", ">=3.9")
     ]
 
 

@@ -111,7 +111,7 @@ def test_one_that_is_imported_from_elsewhere_is_not_taken_for_it(tmp_path: Path)
         (NAME.replace("+cu130", ""), {}, "does not say which CUDA"),
         (NAME.replace("manylinux_2_28_x86_64", "win_amd64"), {}, "expected Linux"),
         (NAME.replace("manylinux_2_28_x86_64", "any"), {}, "expected Linux"),
-        (NAME.replace("demo", "x"), {}, "expected the name of a kernel"),
+        (NAME.replace("demo", "x"), {}, "expected a kernel name"),
         (NAME.replace("demo", "other"), {"files": {"more.py": b""}}, "has no module other, but demo, more"),
         (NAME, {"files": {"metadata.json": b"{}"}}, "several files would lie at metadata.json"),
         (NAME, {"files": {"__init__.py/x.py": b""}}, "several files would lie at __init__.py/x.py"),

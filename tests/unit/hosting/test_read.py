@@ -105,7 +105,7 @@ def test_a_repository_that_is_not_there_is_a_usage_error(repository: Hosted, che
 
 def test_a_token_that_is_not_valid_is_a_usage_error(repository: Hosted, check: Check) -> None:
     repository.instead[""] = 401, {}, {"message": "Bad credentials"}
-    with pytest.raises(UsageError, match="not a token that is valid now"):
+    with pytest.raises(UsageError, match="not valid, or has expired"):
         check()
 
 

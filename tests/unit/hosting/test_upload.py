@@ -109,7 +109,7 @@ def test_of_two_uploads_at_once_one_finds_out(
 
     monkeypatch.setattr(Bucket, "ensure", and_another)
     monkeypatch.setattr("wheelmill.hosting.upload._AT_ONCE", 1)
-    with pytest.raises(ReleaseError, match="somebody else uploads a site to s3:wheels/cuda now"):
+    with pytest.raises(ReleaseError, match="somebody else is uploading a site to s3:wheels/cuda now"):
         upload_site(site, bucket, QUIET)
     assert pages(s3)["simple/other/"] == "of the other site"
 
@@ -140,5 +140,5 @@ def test_a_record_of_something_else_is_named(site: Path, bucket: Bucket, s3: S3)
 
 
 def test_a_folder_without_pages_is_no_site(tmp_path: Path, bucket: Bucket) -> None:
-    with pytest.raises(SiteError, match="is no site"):
+    with pytest.raises(SiteError, match="is not a site"):
         upload_site(tmp_path, bucket, QUIET)

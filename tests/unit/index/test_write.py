@@ -235,7 +235,7 @@ def test_documents_of_others_are_not_written_over(tmp_path: Path) -> None:
     write_site(PAGES, tmp_path / "site")
     (tmp_path / "site" / "docs").mkdir()
     (tmp_path / "site" / "docs" / "own.md").touch()
-    with pytest.raises(SiteError, match=r"site/docs is no part of a site, and would be replaced by one"):
+    with pytest.raises(SiteError, match=r"site/docs is not part of a site, and the site would replace it"):
         write_site([*PAGES, ("docs/objects.inv", [b""])], tmp_path / "site")
     assert files_in(tmp_path / "site") == WRITTEN | {"docs/own.md": b""}
 

@@ -107,7 +107,7 @@ def change_nothing(members: dict[str, bytes]) -> None:
     ("change", "sidecar", "reason"),
     [
         (add_code, None, "gives a wheel with sha256"),
-        (add_to_record, None, "is listed and not there"),
+        (add_to_record, None, "is listed but missing"),
         (change_nothing, "f" * 64, "its sidecar is not its METADATA"),
     ],
 )

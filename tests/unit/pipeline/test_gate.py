@@ -320,7 +320,7 @@ def test_a_link_in_the_place_of_a_wheel_is_refused(deliver: Deliver, tmp_path: P
     path = deliver()
     path.rename(tmp_path / "elsewhere.whl")
     path.symlink_to(tmp_path / "elsewhere.whl")
-    assert reason_for(path) == "is no regular file"
+    assert reason_for(path) == "is not a regular file"
 
 
 ROOM_WITH_A_GPU = CleanRoom(python="3.11.7", installed={}, skipped=(), gpus=("NVIDIA H200, driver 580.65.06",))

@@ -169,7 +169,7 @@ def test_a_release_whose_tag_is_no_day_is_told(name: str, store: DirectoryStore,
     (store.directory / "ledger.tar.gz").unlink()
     (store.directory / "notes").mkdir()
     assert build(store, tmp_path / "site") == [
-        f"{name} is no tag of a day, such as v2026-11-21 or v2026-11-21.2: its wheels are neither known nor listed"
+        f"{name} is not a date tag such as v2026-11-21 or v2026-11-21.2: its wheels are neither known nor listed"
     ]
     assert listed(tmp_path / "site").keys() == {FIRST}
 

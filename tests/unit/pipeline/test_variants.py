@@ -98,7 +98,9 @@ def test_only_wanted_projects_have_variants(tmp_path: Path) -> None:
 def test_a_wheel_that_no_words_describe_is_told_and_is_the_null_variant_alone(tmp_path: Path) -> None:
     found, _, said = made(tmp_path, wheel(tmp_path, "1.0+cu130", "sm_100a"))
     assert found == ["demo-1.0 null"]
-    assert said == [f"demo-1.0+cu130-{TAGS}.whl is no variant of its own: no words say which GPUs its code is for"]
+    assert said == [
+        f"demo-1.0+cu130-{TAGS}.whl gets no variant of its own: no label can say which GPUs its code is for"
+    ]
 
 
 def test_a_wheel_of_another_packer_is_refused_and_holds_up_no_other(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_evidence_says_why_no_kernel_ran(visit: Visit, tmp_path: Path) -> None:
     (tmp_path / "environment 0").rename(tmp_path / "of the other")
     (without_script,) = visit(Folders(tmp_path, gpus=1))
     assert isinstance(without_script, CleanRoom)
-    assert kernels_in([without_script]) == "not tried on a GPU: packages.yml has no smoke script for it"
+    assert kernels_in([without_script]) == "not tried on a GPU: it has no smoke script"
 
 
 def test_an_environment_without_a_gpu_skips_the_smoke_script_and_says_so(visit: Visit, tmp_path: Path) -> None:

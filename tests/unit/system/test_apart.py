@@ -34,7 +34,7 @@ def test_one_that_goes_beyond_a_limit_costs_itself_alone() -> None:
         "takes more than 1 s of CPU time",
         "2",
         "takes more than 512 MiB of memory",
-        "ends the process that reads it (SIGSEGV)",
+        "crashes the process that reads it (SIGSEGV)",
         "has more than 64 MiB to say",
         "3",
     ]

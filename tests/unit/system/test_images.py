@@ -168,4 +168,4 @@ def test_an_image_that_cannot_be_made_is_an_error_with_the_last_lines(
     docker.reply(("build",), Reply("Step 1/2 : FROM scratch\nno g++ here", exit_code=1))
     with pytest.raises(UsageError) as failure:
         own_image("build", {}, context, progress=heard)
-    assert str(failure.value) == "the build image cannot be made:\nStep 1/2 : FROM scratch\nno g++ here"
+    assert str(failure.value) == "the build image cannot be built:\nStep 1/2 : FROM scratch\nno g++ here"

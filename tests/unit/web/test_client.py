@@ -200,7 +200,7 @@ def test_an_answer_has_a_limit_of_bytes_packed_or_not(server: PageServer, header
 
 def test_packed_in_packed_is_refused(server: PageServer) -> None:
     server.pages["/"] = Answer(gzip.compress(gzip.compress(b"x")), headers={"Content-Encoding": "gzip, gzip"})
-    with pytest.raises(NetworkError, match="packed as 'gzip, gzip'"):
+    with pytest.raises(NetworkError, match="compressed as 'gzip, gzip'"):
         get(f"{server.url}/")
 
 

@@ -136,7 +136,7 @@ def test_a_file_that_is_named_and_missing_is_an_error(credentials_file: Path) ->
         ('["https://a.example"]\ntoken = 5', "expected token, or username and password"),
         ('["https://a.example"]\nusername = "me"\npasword = "s3cret"', "expected token, or username and password"),
         ('["https://a.example"]\ntoken = "s3cret"\nusername = "me"', "expected token, or username and password"),
-        ('["https://a.example"]\ntoken = "s3cret\\n"', '"https://a.example": a credential has no line breaks'),
+        ('["https://a.example"]\ntoken = "s3cret\\n"', '"https://a.example": a credential cannot contain line breaks'),
         ('"https://a.example" = "s3cret"', "expected token, or username and password"),
         (
             '["https://a.example"]\ntoken = "s3cret"\n["https://A.example:443"]\ntoken = "s3cret"',
@@ -193,12 +193,12 @@ def test_a_token_with_a_line_break_is_refused_by_the_name_of_its_variable(
 ) -> None:
     monkeypatch.setenv("GITHUB_API_URL", "https://index.example")
     monkeypatch.setenv(name, "s3cret\n")
-    with pytest.raises(UsageError, match=f"{name}: a credential has no line breaks"):
+    with pytest.raises(UsageError, match=f"{name}: a credential cannot contain line breaks"):
         authorization_for("https://index.example/")
 
 
 def test_a_password_in_a_url_with_a_line_break_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"the URL of https://index\.example: a credential has no line breaks"):
+    with pytest.raises(UsageError, match=r"the URL of https://index\.example: a credential cannot contain line breaks"):
         authorization_for("https://me:s3cret%0d%0aX: 1@index.example/")
 
 

@@ -44,14 +44,14 @@ def test_a_password_is_in_no_message_and_no_repr() -> None:
 @pytest.mark.parametrize(
     ("username", "secret", "problem"),
     [
-        (None, "to\nken", "no line breaks"),
-        (None, "token\r\nX-Evil: 1", "no line breaks"),
-        ("me", "wo\nrd", "no line breaks"),
-        ("m\x00e", "word", "no line breaks"),
-        (None, "two words", "a token is ASCII"),
-        (None, "tökén", "a token is ASCII"),
-        (None, "", "a token is ASCII"),
-        ("m:e", "word", "no colon"),
+        (None, "to\nken", "cannot contain line breaks"),
+        (None, "token\r\nX-Evil: 1", "cannot contain line breaks"),
+        ("me", "wo\nrd", "cannot contain line breaks"),
+        ("m\x00e", "word", "cannot contain line breaks"),
+        (None, "two words", "a token has only ASCII"),
+        (None, "tökén", "a token has only ASCII"),
+        (None, "", "a token has only ASCII"),
+        ("m:e", "word", "cannot contain a colon"),
     ],
 )
 def test_what_would_end_a_header_or_a_line_is_no_credential(username: str | None, secret: str, problem: str) -> None:

@@ -16,7 +16,7 @@ from wheelmill.wheel.record import check_record, read_rows, record_of
 DIST_INFO = "demo-1.0.dist-info"
 RECORD = f"{DIST_INFO}/RECORD"
 WHEEL = "demo-1.0-py3-none-any.whl"
-OTHER_HASH = ["'x' has another hash than RECORD says"]
+OTHER_HASH = ["'x' does not have the hash that RECORD says"]
 
 
 def details_of(wheel: Path) -> list[str]:
@@ -76,7 +76,7 @@ def test_a_file_needs_a_strong_hash(tmp_path: Path, row: bytes) -> None:
 
 
 def test_the_list_and_the_files_are_the_same(tmp_path: Path) -> None:
-    assert details_of(wheel_that_lists(b"y,,\n", tmp_path)) == ["'x' is not listed", "'y' is listed and not there"]
+    assert details_of(wheel_that_lists(b"y,,\n", tmp_path)) == ["'x' is not listed", "'y' is listed but missing"]
 
 
 @pytest.mark.parametrize("record", [b"one column\n", b"a,b,c,d\n", b"\n", b"\xff,,\n", b'"a,,\n'])

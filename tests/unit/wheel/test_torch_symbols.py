@@ -65,7 +65,7 @@ def test_only_what_is_wanted_is_kept(table: TorchSymbols, tmp_path: Path) -> Non
 )
 def test_what_is_no_table_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / TABLE).write_bytes(content)
-    with pytest.raises(UnreadableError, match="no table of torch's symbols"):
+    with pytest.raises(UnreadableError, match="not a table of torch's symbols"):
         TorchSymbols.read(tmp_path / TABLE)
 
 

@@ -63,4 +63,4 @@ def _age(text: str) -> timedelta:
     try:
         return timedelta(**{unit: int(number)})
     except (OverflowError, ValueError):  # Python makes no number of more than 4,300 digits
-        raise UsageError(f"--older-than: {text:.20} is too long") from None
+        raise UsageError(f"--older-than: {text:.20} is more time than can be counted") from None

@@ -52,7 +52,7 @@ def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
     """One for each Python and platform; both options take several, with commas. The interpreter is the project's.
 
     Raises:
-        UsageError: no Python of this machine fits the project, and none was named.
+        UsageError: no Python on this machine fits the project, and none was named.
     """
     pythons = target.python.split(",") if target.python else [None]
     platforms = target.platform.split(",") if target.platform else [None]
@@ -62,7 +62,7 @@ def targets_for(project: Project, target: TargetOptions) -> list[TargetOptions]:
     interpreter = project.find_python()
     if interpreter is None and target.python is None:
         raise UsageError(
-            f"no Python of this machine fits {project.path}",
+            f"no Python on this machine fits {project.path}",
             hint="install one with 'uv python install', or name one with --python-path or --python",
         )
     return [replace(each, python_path=interpreter) for each in targets]

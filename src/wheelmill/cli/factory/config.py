@@ -125,7 +125,7 @@ def schema(
         else:
             stale.append(str(path))
     if stale:
-        raise IntegrityError(f"{', '.join(stale)}: not current", hint="wheelmill config schema --write")
+        raise IntegrityError(f"{', '.join(stale)}: out of date", hint="wheelmill config schema --write")
 
 
 @app.command()

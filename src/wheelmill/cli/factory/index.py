@@ -116,8 +116,8 @@ def build(
         own.compatibility if own else load_compatibility(place_at(config)),
         base_url=base_url or releases.url_from(output),
         output=output,
-        mirrors=[_mirror_at(text, output) for text in mirror or ()],
-        variants=_mirror_at(variants, output) if variants else None,
+        mirrors=[_mirror_at("--mirror", text, output) for text in mirror or ()],
+        variants=_mirror_at("--variants", variants, output) if variants else None,
         read_deployed=_deployed_at(place, may_be_new=place != previous),
         signer=signer_of(require_attestation),
         catalogue=pipeline.catalogue_of(own, state.failures, state.downloads) if own else None,
@@ -130,12 +130,12 @@ def build(
     say(f"{output}: {size}")
 
 
-def _mirror_at(text: str, site: Path) -> Mirror:
+def _mirror_at(option: str, text: str, site: Path) -> Mirror:
     """Open a store that a site names beside its own."""
     from wheelmill.pipeline import Mirror  # noqa: PLC0415 - needs the factory extra
 
     name, _, url = text.partition("=")
-    store = store_at(name, must_exist=True)
+    store = store_at(name, option=option, must_exist=True)
     return Mirror(store=store, base_url=url or store.url_from(site))
 
 

@@ -132,11 +132,12 @@ def use_clones(option: Sequence[str] | None) -> Iterator[None]:
                 say_warning(f"--clone {url}: no source and no submodule has this address")
 
 
-def store_at(text: str, *, must_exist: bool = False, base_url: str | None = None) -> Store:
+def store_at(text: str, *, option: str = "--store", must_exist: bool = False, base_url: str | None = None) -> Store:
     """Open a store: ``dir:PATH``, ``github:OWNER/REPO`` or ``s3:BUCKET/PREFIX``.
 
     Args:
         text: the store as a person names it.
+        option: what it was given with.
         must_exist: whether a folder that is not there yet is refused, not taken for a store without releases.
         base_url: what everybody finds a bucket's wheels below, where that is not the address of the S3 API.
 
@@ -147,7 +148,7 @@ def store_at(text: str, *, must_exist: bool = False, base_url: str | None = None
     if kind == "dir" and place:
         directory = Path(place)
         if not directory.is_dir() and (must_exist or directory.exists()):
-            raise UsageError(f"--store: there is no folder {directory}")
+            raise UsageError(f"{option}: there is no folder {directory}")
         return DirectoryStore(directory=directory)
     if kind == "github":
         from wheelmill.release.github import GitHubStore, Repository  # noqa: PLC0415 - needs the factory extra
@@ -159,7 +160,7 @@ def store_at(text: str, *, must_exist: bool = False, base_url: str | None = None
         with needs_botocore():
             from wheelmill.release.s3 import Bucket, S3Store  # noqa: PLC0415 - needs the s3 extra
         return S3Store(bucket=Bucket.parse(place), address=base_url)
-    raise UsageError(f"--store: expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not {text!r}")
+    raise UsageError(f"{option}: expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not {text!r}")
 
 
 @contextmanager
@@ -175,7 +176,7 @@ def needs_botocore() -> Iterator[None]:
         if (error.name or "").partition(".")[0] != "botocore":
             raise
         hint = "pip install 'wheelmill[s3]'"
-        raise UsageError("S3 is asked with botocore, which is not installed", hint=hint) from None
+        raise UsageError("S3 needs botocore, which is not installed", hint=hint) from None
 
 
 def artifacts_of(runs: Sequence[str]) -> JobArtifacts:

@@ -86,7 +86,7 @@ class ChainOptions:
             return record
         raise UsageError(
             f"--continue: {releases.ledger.place.name} knows no run {self.continues} that left something",
-            hint="plan anew: what is published is not built again",
+            hint="make a new plan: what is published is not built again",
         )
 
     def begin(

@@ -209,4 +209,4 @@ def _check_source(directory: Path | None, run: list[str] | None, planned: Matrix
     if bool(directory) == bool(run):
         raise UsageError("name a folder of wheels, or a run with --run ID")
     if run and (planned is None or sums):
-        raise UsageError("--run takes its groups from --plan FILE, and writes no checksums")
+        raise UsageError("--run needs --plan FILE, which names its groups, and does not go with --checksums")

@@ -42,5 +42,7 @@ def variants(
     if not wanted:
         raise UsageError("no package of packages.yml has variants: true", hint="add that, or name packages")
     with progress() as shown:
-        done = pipeline.publish_variants(store_at(store), store_at(to), wanted, progress=shown, warn=say_warning)
+        done = pipeline.publish_variants(
+            store_at(store), store_at(to, option="--to"), wanted, progress=shown, warn=say_warning
+        )
     tell(done)

@@ -46,7 +46,8 @@ def _interpreter_at(path: Path | None) -> Path | None:
     if python := python_in(path):
         return python
     raise UsageError(
-        f"--python-path: {path} is no environment: it has no bin/python", hint="make one with 'uv venv', or name a file"
+        f"--python-path: {path} is not an environment: it has no bin/python",
+        hint="make one with 'uv venv', or name a file",
     )
 
 

@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Final
 
 from wheelmill.client.records import Choice, Resolution, Unresolved
-from wheelmill.wheel.alias import EVERYWHERE, stands_for
+from wheelmill.wheel.alias import EVERYWHERE, chosen_by_extras, stands_for
 
 _REASON: Final = "is an alias of {0}: its wheel {1} has no files and requires {2}"
 _SUGGESTION: Final = "name {0}, whose wheel is chosen here, or '{1}' for that one"
+_BY_EXTRAS: Final = "is an alias of {0} with an extra for each CUDA: its wheel {1} has no files"
+_WITHOUT_EXTRAS: Final = "name {0}: its wheel for this CUDA is chosen here"
 
 
 def without_aliases(resolution: Resolution) -> Resolution:
@@ -28,7 +30,13 @@ def without_aliases(resolution: Resolution) -> Resolution:
 def _absence_of(choice: Choice) -> Unresolved | None:
     """What to say of an alias; None for any other wheel."""
     wheel, requires_dist = choice.candidate, choice.requires_dist or ()
-    project = stands_for(str(wheel.version), requires_dist) if wheel.tags == EVERYWHERE else None
+    if wheel.tags != EVERYWHERE:
+        return None
+    version = str(wheel.version)
+    if project := chosen_by_extras(version, requires_dist):
+        reason = _BY_EXTRAS.format(project, wheel.filename)
+        return Unresolved(project=choice.project, reason=reason, suggestion=_WITHOUT_EXTRAS.format(project))
+    project = stands_for(version, requires_dist)
     if project is None:
         return None
     (required,) = requires_dist

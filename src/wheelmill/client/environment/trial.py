@@ -89,7 +89,7 @@ def _kernel(interpreter: Path, environment: TargetEnvironment, script: str | Non
     if not environment.gpus:
         return "there is no GPU", None
     if script is None:
-        return "packages.yml has no smoke script for it", None
+        return "it has no smoke script", None
     failure = _run(interpreter, script, ())
     return ("failed" if failure else "ran"), failure
 

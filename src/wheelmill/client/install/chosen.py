@@ -31,7 +31,7 @@ def interpreter_of(environment: TargetEnvironment) -> Path:
     """
     if environment.interpreter is None:
         raise UsageError(
-            "no interpreter to install for", hint="make one with 'uv venv', or name one with --python-path"
+            "no Python environment to install into", hint="make one with 'uv venv', or name one with --python-path"
         )
     return environment.interpreter
 

@@ -62,7 +62,7 @@ class HatchProject(ToolProject):
         if default.get("skip-install") or default.get("detached"):
             raise UsageError(
                 f"{self.path}: hatch leaves the project's dependencies out of its default environment (skip-install)",
-                hint="take skip-install away, or give --no-sync",
+                hint="remove skip-install, or give --no-sync",
             )
 
     def add(self, asked: Sequence[Requirement], resolutions: Sequence[Resolution]) -> Edit:

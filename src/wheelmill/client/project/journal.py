@@ -138,7 +138,7 @@ def _make_one_of(folders: Sequence[Path]) -> Path:
             folder.mkdir(mode=0o700, exist_ok=True)
             (folder / ".gitignore").write_text("*\n")  # until it is gone, git would tell of it
             return folder
-    raise UsageError(f"{place} cannot be written", hint="take a project and an environment of your own")
+    raise UsageError(f"{place} cannot be written", hint="use a project and an environment that you may write to")
 
 
 def _undo_what_was_left(place: Path, say: Say) -> None:
@@ -173,5 +173,5 @@ def _undo(path: Path, say: Say) -> None:
         file.put_back()
     for tree in journal.trees:
         if not tree.put_back():
-            say(f"{tree.path} could not be put back: its snapshot is not whole; make that environment anew")
+            say(f"{tree.path} could not be put back: its snapshot is not whole; create that environment again")
     forget_journal(path, journal)

@@ -65,7 +65,7 @@ def read_journal(path: Path) -> Journal:
     if number > FORMAT:
         raise UsageError(
             f"{path}: a newer wheelmill left {places[0]} half changed",
-            hint="run a command of that one there; or put it right yourself, and remove the file",
+            hint="run a command of that newer version there; or correct it yourself, and remove the file",
         )
     with _damage_told(path):
         journal: Journal = record_of(Journal, json.loads(path.read_bytes()))
@@ -94,7 +94,7 @@ def _damage_told(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError):
-        raise UsageError(f"{path} is damaged, so what it is about cannot be put back", hint="remove it") from None
+        raise UsageError(f"{path} is damaged, so the change in it cannot be undone", hint="remove it") from None
 
 
 def _all_journals() -> Iterator[Path]:

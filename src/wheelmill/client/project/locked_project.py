@@ -76,7 +76,7 @@ class LockedProject(ToolProject):
         if self.python and own and self.python.absolute() != own.absolute():
             raise UsageError(
                 f"{self.tool} installs into {own}, not into {self.python}",
-                hint=f"leave --python-path out, or tell {self.tool} to use that interpreter",
+                hint=f"leave out --python-path, or tell {self.tool} to use that interpreter",
             )
         return self.python or own or declared_python(self.root)
 

@@ -75,7 +75,7 @@ class Project(Protocol):
     def find_python(self) -> Path | None:
         """The interpreter that its wheels are for: the one that was named, else what its tool takes.
 
-        None where no Python of this machine fits what the project declares.
+        None where no Python on this machine fits what the project declares.
         """
         ...
 

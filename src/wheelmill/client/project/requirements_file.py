@@ -150,6 +150,10 @@ def put_lock(path: Path, locked: str, names: Collection[str]) -> bytes:
     file = RequirementsFile.read(path, "lock")
     for number, requirement in file.by_hand:
         if not file.has_hashes or canonicalize_name(requirement.name) in names:
-            what = "is locked, too" if file.has_hashes else "has no hash, and with a lock pip wants one of every line"
+            what = (
+                "is in the lock as well"
+                if file.has_hashes
+                else "has no hash, and pip wants one on every line of a lock"
+            )
             raise UsageError(f"{path}:{number}: {requirement} {what}", hint="write the lock to another file: --output")
     return file.with_ours(locked.splitlines())

@@ -117,7 +117,7 @@ class RequirementsProject:
         """
         if file.has_hashes:
             raise UsageError(
-                f"{self.path} has hashes, so that pip wants them of every line",
+                f"{self.path} has hashes, so pip wants one on every line",
                 hint="'wheelmill lock --format requirements --output FILE' writes a file with all of them",
             )
         check_torch(self.path, [each for _, each in file.by_hand], resolutions)
@@ -128,6 +128,6 @@ class RequirementsProject:
                 requirement.url or not requirement.specifier.contains(candidate.version, prereleases=True)
             ):
                 raise UsageError(
-                    f"{self.path}:{number}: {requirement} is another one than {candidate.filename}",
+                    f"{self.path}:{number}: {requirement} does not allow {candidate.filename}, which was chosen",
                     hint="remove that line, or ask for what it says",
                 )

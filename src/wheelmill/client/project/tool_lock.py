@@ -40,7 +40,7 @@ def read_tool_lock(path: Path) -> tuple[LockedPackage, ...]:
     try:
         return tuple(map(_package, read_toml(path).get("package", ())))
     except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError) as error:
-        raise UsageError(f"{path} is no lock that can be read: {error}") from None
+        raise UsageError(f"{path} cannot be read as a lock: {error}") from None
 
 
 def _package(package: dict[str, Any]) -> LockedPackage:

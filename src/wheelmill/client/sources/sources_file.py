@@ -31,7 +31,7 @@ def read_sources_file(path: Path) -> SourceList:
         found = SourceList(site=file.site, sources=sources)
     urls = [*(source.url for source in found.sources), found.site or ""]
     if open_secrets := [shown for url in urls if (shown := without_credentials(url)) != url]:
-        fault = "a file of sources is no place for a password: credentials.toml is"
+        fault = "a file of sources is not the place for a password: put it into credentials.toml"
         raise ConfigurationError(tuple(f"{path.name}: {shown}: {fault}" for shown in open_secrets))
     return found
 

@@ -149,7 +149,7 @@ def _with_given_torch(
         if torch.cpu_only or torch.cuda:
             if cuda not in (None, torch.cuda, torch.cuda and torch.cuda.major):
                 built = f"for CUDA {torch.cuda}" if torch.cuda else "without CUDA"
-                raise UsageError(f"--torch names a build {built}, and --cuda says {cuda}", hint="leave --cuda out")
+                raise UsageError(f"--torch names a build {built}, and --cuda says {cuda}", hint="leave out --cuda")
             origins["cuda"] = "--torch"
             return replace(target, cuda=torch.cuda, cpu_only=torch.cpu_only, origins=origins)
     if isinstance(cuda, int):

@@ -52,7 +52,7 @@ def active_environment() -> Path | None:
 def declared_python(folder: Path) -> Path | None:
     """What uv takes for a project: by ``UV_PYTHON``, its ``.venv``, ``.python-version`` and ``requires-python``.
 
-    Without uv, the first Python on PATH of the version that is named. None where no Python of this machine fits.
+    Without uv, the first Python on PATH of the version that is named. None where no Python on this machine fits.
     """
     from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - not where an interpreter is named
 

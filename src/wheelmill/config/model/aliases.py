@@ -69,7 +69,7 @@ def faults_of_aliases(
         if (owner := _without_suffix(aliases.extras)) in aliased:
             yield place, f"{aliases.extras} is an alias of {owner} for a CUDA major; take another name"
         if extras[aliases.extras] > 1:
-            yield place, f"another package of this file has the extras {aliases.extras}, too; take another name"
+            yield place, f"another package of this file has the extras {aliases.extras} as well; choose another name"
 
 
 def _without_suffix(name: ProjectName) -> ProjectName | None:

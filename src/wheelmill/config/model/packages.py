@@ -54,7 +54,7 @@ from wheelmill.wheel.reserved import reservation
 EVERY_BUILD_NEEDS: Final = ("setuptools", "wheel")
 """Installed for every build: most have no isolation and take them for granted."""
 
-_NO_AXIS: Final = "torch is no axis of a package with torch_abi; what it is for stands there"
+_NO_AXIS: Final = "a package with torch_abi has no torch here: torch_abi says which ones it is for"
 
 _NAME_UNSAID: Final = (
     "is required of a git source, whose name may be another's: what the package index has under it, 'same', 'other' or "
@@ -118,7 +118,7 @@ def _for_some_system(packages: SystemPackages | None, _above: object) -> SystemP
 
 def _beside_torch(abi: StableTorch | None, above: Mapping[str, Any]) -> StableTorch | None:
     if abi is not None and not has_torch(above.get("extra_deps", ("torch",))):
-        raise ValueError("says what wheels link to of torch, but extra_deps has no torch")
+        raise ValueError("is for packages that link to torch, but extra_deps has no torch")
     return abi
 
 
@@ -276,8 +276,8 @@ class Package(PackageEntry):
         return "same" if self.source is None else self.pypi
 
     def place_of(self, key: str) -> str:
-        """Name a key of its entry the way that faults of the file do: ``packages.yml: packages.demo.source.ref``."""
-        return f"packages.yml: packages.{self.name}.{key}"
+        """Name a key of its entry the way that faults of the file do: ``the entry of demo: source.ref``."""
+        return f"the entry of {self.name}: {key}"
 
     @property
     def needs_torch(self) -> bool:

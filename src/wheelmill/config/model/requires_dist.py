@@ -19,10 +19,10 @@ def _each_once(requirements: tuple[str, ...], above: Mapping[str, Any]) -> tuple
     if "torch" in names:
         raise ValueError("what wheels require of torch comes from the torch that they are built for")
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(f"{twice[0]} stands here more than once")
+        raise ValueError(f"{twice[0]} is here more than once")
     for key, others in above.items():
         if both := [name for name in names if name in projects_of(others)]:
-            raise ValueError(f"{both[0]} stands under '{key}', too")
+            raise ValueError(f"{both[0]} is also under '{key}'")
     return requirements
 
 

@@ -76,7 +76,7 @@ def _from_index(project: ProjectName, version: str | None, destination: Path) ->
         why = "has no such project" if not others else f"has no source distribution of {project} {newest}"
         why = f"has {project} {newest} as yanked: {yanked[newest]}" if newest in yanked else why
         raise UsageError(
-            f"the package index {why}" + (f"; the newest of which it has one is {older}" if older else ""),
+            f"the package index {why}" + (f"; the newest version that has one is {older}" if older else ""),
             hint="name its git repository: wheelmill config add https://HOST/OWNER/NAME@TAG",
         )
     sdist = offered[newest]

@@ -78,7 +78,7 @@ def _beginning(name: ProjectName, origin: Origin, facts: Facts) -> Iterator[Gues
         yield Guess(key="", value=None, says=note)
     version = origin.version or facts.declared.version
     if version is None:
-        raise UsageError(f"{_NO_VERSION} of {name}", hint="say it: --version 1.2.3")
+        raise UsageError(f"{_NO_VERSION} of {name}", hint="give it: --version 1.2.3")
     try:
         yield Guess(key="versions", value=[project_version(version)], says="the newest, or what was named")
     except ValueError as error:

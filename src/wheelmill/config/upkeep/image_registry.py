@@ -78,7 +78,7 @@ class ImageRegistry:
             return None
         digest = answer.headers.get("Docker-Content-Digest") or f"sha256:{sha256_of_bytes(answer.content)}"
         if not is_digest(digest):
-            raise NetworkError(f"{image.registry} gives {image.tagged} the digest {digest!r}, which is no sha256")
+            raise NetworkError(f"{image.registry} gives {image.tagged} the digest {digest!r}, which is not a sha256")
         return replace(image, digest=digest)
 
     def _manifest(self, method: str, image: ImageReference) -> Answer:
@@ -131,4 +131,4 @@ class ImageRegistry:
         """Refuse to ask over a way on which anybody could answer, also after a redirect."""
         address = urlsplit(url)
         if address.scheme != "https" and not self._is_plain(address.hostname or ""):
-            raise NetworkError(f"{address.hostname} is not asked over {address.scheme or 'no scheme'}")
+            raise NetworkError(f"{address.hostname} would be asked over {address.scheme or 'no scheme'}, not https")

@@ -110,7 +110,7 @@ def read_request(issue: Path) -> PackageRequest:
 def _refusals(answers: Mapping[str, tuple[int, str]]) -> Iterator[tuple[str, str]]:
     """What is wrong with an issue beside the entry: a heading with a message each."""
     for heading in answers.keys() - {_NAME, *QUESTIONS, _REST, _CHECKED}:
-        yield heading, "is no question of the form"
+        yield heading, "is not a question of the form"
     ticked = _TICKED.findall(answers.get(_CHECKED, (1, ""))[1])
     yield from ((_CHECKED, f"is not ticked: {box}") for box in BOXES if box not in ticked)
 

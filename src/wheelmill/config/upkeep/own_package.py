@@ -102,10 +102,10 @@ def read_own_package(folder: Path, *, name: str | None = None, version: str | No
     said = name or pyproject.name or next(iter(setup.argument("name")), None)
     if not said:
         unnamed = f"no pyproject.toml or setup.py in {folder} says the package's name"
-        raise UsageError(unnamed, hint="say it: --name NAME")
+        raise UsageError(unnamed, hint="give it: --name NAME")
     written = version or (None if pyproject.version else next(iter(setup.argument("version")), None))
     if not written and not pyproject.version:
-        hint = "say the one that the next tag has: --version 1.2.3"
+        hint = "give the one that the next tag has: --version 1.2.3"
         raise UsageError(f"no pyproject.toml or setup.py in {folder} says the version of {said}", hint=hint)
     try:
         found = project_name(said), project_version(written) if written else None

@@ -94,12 +94,12 @@ class Pace:
             asked = max(int(reset) - self.clock.now(), 0.0) + 1.0  # the reset is somewhere within that second
         asked = asked or max(_FIRST_PAUSE, waited)
         if waited + asked > _LONGEST_PAUSE and not (self._turn and self._turn.until):
-            raise ReleaseError(f"GitHub wants to be left alone for {asked:.0f} seconds", hint="run this again then")
+            raise ReleaseError(f"GitHub asks for a pause of {asked:.0f} seconds", hint="run this again then")
         return asked
 
 
 _HINTS: Final = {
-    401: "GITHUB_TOKEN is not a token that is valid now",
+    401: "GITHUB_TOKEN is not valid, or has expired",
     403: "GITHUB_TOKEN needs the permission 'contents: write' for this repository",
     404: "is there such a repository, and may GITHUB_TOKEN see it?",
 }
@@ -262,5 +262,5 @@ def _rejection(what: str, error: GithubException) -> RejectedError:
     message = f"{what}: GitHub answers {error.status} {said}{f' ({more})' if more else ''}".rstrip()
     burned = any(sign in f"{said} {more}" for sign in _BURNED)
     exists = any(each.get("code") == "already_exists" for each in details) or said == "Reference already exists"
-    hint, status = _HINTS.get(error.status), error.status
-    return RejectedError(message, exists=exists, burned=burned, hint=hint, status=status)
+    hint = _HINTS.get(error.status)
+    return RejectedError(message, exists=exists, burned=burned, hint=hint, status=error.status)

@@ -182,7 +182,7 @@ class GitHubStore:
             with turn.taken() if remove else nullcontext(), Calls(self.repository, self.pace, progress) as calls:
                 return left_drafts(calls, datetime.fromtimestamp(clock.now(), UTC), remove=remove)
         except TimeIsOver:
-            raise ReleaseError("somebody publishes now", hint="run this again later") from None
+            raise ReleaseError("somebody else is publishing now", hint="run this again later") from None
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

@@ -40,11 +40,11 @@ def read_archive(archive: bytes) -> dict[str, bytes]:
         if len(unpacked) > MAX_BYTES:
             raise UnreadableError(f"has more than {MAX_BYTES} bytes")
         if not unpacker.eof:
-            raise UnreadableError("is no packed archive: its end is missing")
+            raise UnreadableError("is not a packed archive: its end is missing")
         with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as tar:
             return _files_in(tar)
     except (tarfile.TarError, zlib.error, OSError, RecursionError) as error:
-        raise UnreadableError(f"is no packed archive: {error}") from None
+        raise UnreadableError(f"is not a packed archive: {error}") from None
 
 
 def _files_in(tar: tarfile.TarFile) -> dict[str, bytes]:
@@ -57,7 +57,7 @@ def _files_in(tar: tarfile.TarFile) -> dict[str, bytes]:
             continue
         content = tar.extractfile(member) if member.isreg() else None
         if content is None or len(inside) not in {1, 2} or ".." in inside:
-            raise UnreadableError(f"has {member.name!r:.200}, which is no file of a ledger")
+            raise UnreadableError(f"has {member.name!r:.200}, which is not a file of a ledger")
         files["/".join(inside)] = content.read()
     return files
 

@@ -40,7 +40,7 @@ class LedgerPlace(Protocol):
             seen: the state that is known already, whose files are not wanted again.
 
         Returns:
-            What names this state, None where there is no ledger yet; and its files in one packed archive, None where
+            What names this state, None where there is not a ledger yet; and its files in one packed archive, None where
             there are none or they are known.
 
         Raises:
@@ -90,7 +90,7 @@ class Ledger:
 
         Raises:
             NetworkError: it cannot be had now.
-            ReleaseError: what is there is no ledger.
+            ReleaseError: what is there is not a ledger.
         """
         return self._open().state
 
@@ -99,7 +99,7 @@ class Ledger:
 
         Raises:
             NetworkError: it cannot be had now.
-            ReleaseError: what is there is no ledger.
+            ReleaseError: what is there is not a ledger.
         """
         _, archive = self.place.read(None)
         try:
@@ -124,7 +124,7 @@ class Ledger:
 
         Raises:
             NetworkError: the ledger cannot be had now.
-            ReleaseError: what is there is no ledger, it cannot be written to, or others were first each time.
+            ReleaseError: what is there is not a ledger, it cannot be written to, or others were first each time.
         """
         failure: NetworkError | None = None
         for pause in PAUSES:
@@ -145,7 +145,7 @@ class Ledger:
                 self._opened = _Opened(revision=revision, files=files, state=after)
                 return after
         raise failure or ReleaseError(
-            f"{self.place.name}: others changed it each of {len(PAUSES)} times", hint="run this again"
+            f"{self.place.name}: others changed it during each of {len(PAUSES)} attempts", hint="run this again"
         )
 
     def _open(self, *, repair: bool = False) -> _Opened:
@@ -164,4 +164,4 @@ class Ledger:
 
     def _no_ledger(self, error: Exception) -> ReleaseError:
         hint = "make it again from the releases: wheelmill release ledger --rebuild --store STORE"
-        return ReleaseError(f"{self.place.name} is no ledger: {error}", hint=hint)
+        return ReleaseError(f"{self.place.name} is not a ledger: {error}", hint=hint)

@@ -115,7 +115,7 @@ def published(store: Releases, warn: Warn) -> LedgerState:
 
     Raises:
         NetworkError: the ledger, the tags or a manifest cannot be had now.
-        ReleaseError: what is there is no ledger.
+        ReleaseError: what is there is not a ledger.
     """
     state = store.ledger.read()
     found = dict(_unknown(store, _new_tags(store, state.releases, warn), warn))
@@ -198,7 +198,7 @@ def _new_tags(store: Releases, known: Collection[ReleaseTag], warn: Warn) -> fro
         warn(f"{tag} is in the ledger and no longer there; {_GONE}")
     undated = {tag for tag in tags if not is_date_tag(tag)}
     for tag in sorted(undated):
-        warn(f"{tag} is no tag of a day, such as v2026-11-21 or v2026-11-21.2: its wheels are neither known nor listed")
+        warn(f"{tag} is not a date tag such as v2026-11-21 or v2026-11-21.2: its wheels are neither known nor listed")
     return tags.difference(known, undated)
 
 

@@ -129,7 +129,7 @@ class S3Store:
             with turn.taken() if remove else nullcontext():
                 return left_wheels(self.bucket, self, datetime.fromtimestamp(clock.now(), UTC), remove=remove)
         except TimeIsOver:
-            raise ReleaseError("somebody publishes now", hint="run this again later") from None
+            raise ReleaseError("somebody else is publishing now", hint="run this again later") from None
 
     def url_from(self, site: Path) -> str:  # noqa: ARG002 - it is the same from everywhere
         """See `Store.url_from`; a URL."""

@@ -68,7 +68,7 @@ def replaces_no_command(contents: Contents) -> Iterator[Finding]:
         if name.lower().partition(".")[0].rstrip("0123456789") in _COMMANDS or "/" in name.replace("\\", "/")
     ]
     if replaced:
-        yield Finding(code=Code.COMMAND, detail=f"{some_of(replaced)} would take another program's place")
+        yield Finding(code=Code.COMMAND, detail=f"{some_of(replaced)} would replace another program")
 
 
 def has_no_files_of_a_source(contents: Contents) -> Iterator[Finding]:

@@ -34,7 +34,7 @@ def cudart_is_as_said(contents: Contents) -> Iterator[Finding]:
     said = contents.expectations.cudart
     found = "shared" if any(name.startswith("libcudart.so") for name in contents.evidence.needed) else "static"
     if said not in (None, found):
-        yield Finding(code=Code.CUDART, detail=f"its CUDA runtime is {found}; packages.yml says {said}")
+        yield Finding(code=Code.CUDART, detail=f"its CUDA runtime is {found}; the package's 'cudart' says {said}")
 
 
 def glibc_is_old_enough(contents: Contents) -> Iterator[Finding]:

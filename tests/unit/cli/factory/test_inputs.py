@@ -48,6 +48,4 @@ def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "botocore", None)  # as if it were not installed
     with pytest.raises(UsageError) as refusal:
         store_at("s3:wheels")
-    assert refusal.value.explained == (
-        "S3 is asked with botocore, which is not installed\nhint: pip install 'wheelmill[s3]'"
-    )
+    assert refusal.value.explained == ("S3 needs botocore, which is not installed\nhint: pip install 'wheelmill[s3]'")

@@ -78,5 +78,5 @@ def test_a_lock_does_not_overwrite_requirements(tmp_path: Path) -> None:
         assert path.read_text().startswith("rich==1 --hash=sha256:11\n# >>> wheelmill lock")
         assert locked in path.read_text()
     assert "demo==1" not in path.read_text()
-    with pytest.raises(UsageError, match="is locked, too"):
+    with pytest.raises(UsageError, match="is in the lock as well"):
         put_lock(path, "rich==2 --hash=sha256:33\n", ["rich"])

@@ -40,5 +40,5 @@ def test_a_lock_has_projects_with_versions_and_hashes(text: str, tmp_path: Path)
 def test_what_is_no_lock_is_told(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "uv.lock"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"uv\.lock is no lock that can be read"):
+    with pytest.raises(UsageError, match=r"uv\.lock cannot be read as a lock"):
         read_tool_lock(path)

@@ -96,7 +96,7 @@ def test_a_text_that_nothing_is_done_with_is_a_comment() -> None:
     ids=["a syntax error", "brackets", "signs", "a NUL", "a long sum"],
 )
 def test_what_is_no_python_is_refused_in_words(text: str) -> None:
-    with pytest.raises(UsageError, match=r"^setup\.py is no Python: ."):
+    with pytest.raises(UsageError, match=r"^setup\.py is not valid Python: ."):
         script(text)
 
 

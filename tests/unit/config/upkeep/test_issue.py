@@ -113,7 +113,7 @@ def test_the_form_asks_what_is_read() -> None:
         ({"Git_repository": "git.example/o/r"}, "Git repository", "the https:// or file:// address"),
         ({"Anything_else": "PATH=/tmp"}, "Anything else", "PATH"),
         ({"Anything_else": "X=$(id)"}, "Anything else", "expected plain text without $"),
-        ({"Colour": "green"}, "Colour", "is no question of the form"),
+        ({"Colour": "green"}, "Colour", "is not a question of the form"),
     ],
 )
 def test_hostile_and_wrong_answers_are_refused_by_question(

@@ -81,7 +81,7 @@ def test_what_a_source_computes_must_be_said(given: dict[str, str], missing: str
 @pytest.mark.parametrize("content", ["setup(", "\0", "(" * 10_000])
 def test_a_setup_py_that_is_no_python_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text(content)
-    with pytest.raises(UsageError, match=r"setup\.py is no Python"):
+    with pytest.raises(UsageError, match=r"setup\.py is not valid Python"):
         read_own_package(tmp_path)
 
 

@@ -105,7 +105,7 @@ def test_releases_that_take_too_long_are_listed_in_smaller_pages_at_once(
 
 def test_waits_grow_and_end(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     answering(github, *[(403, {}, SECONDARY)] * 100)
-    with pytest.raises(ReleaseError, match="GitHub wants to be left alone") as failure:
+    with pytest.raises(ReleaseError, match="GitHub asks for a pause") as failure:
         all_releases(calls)
     assert clock.waited == [60, 60, 120, 240, 480, 960]
     assert failure.value.hint == "run this again then"
@@ -113,7 +113,7 @@ def test_waits_grow_and_end(calls: Calls, github: GitHub, clock: FakeClock) -> N
 
 def test_too_long_a_wait_is_an_error(calls: Calls, github: GitHub, clock: FakeClock) -> None:
     answering(github, (403, {"Retry-After": "86400"}, SECONDARY))
-    with pytest.raises(ReleaseError, match="left alone for 86400 seconds"):
+    with pytest.raises(ReleaseError, match="a pause of 86400 seconds"):
         all_releases(calls)
     assert clock.waited == []
 
@@ -144,7 +144,7 @@ def test_an_outage_ends(calls: Calls, github: GitHub, clock: FakeClock) -> None:
 @pytest.mark.parametrize(
     ("status", "message", "hint"),
     [
-        (HTTPStatus.UNAUTHORIZED, "Bad credentials", "not a token that is valid"),
+        (HTTPStatus.UNAUTHORIZED, "Bad credentials", "not valid, or has expired"),
         (HTTPStatus.FORBIDDEN, "Resource not accessible by integration", "contents: write"),
         (HTTPStatus.NOT_FOUND, "Not Found", "is there such a repository"),
     ],

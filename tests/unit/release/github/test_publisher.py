@@ -72,7 +72,7 @@ def test_no_draft_is_removed_while_somebody_publishes(github: GitHub, clock: Fak
     github.releases.append(Release(1000, "v2026-11-01", "", "", created_at="2026-11-01T00:00:00Z"))
     with (
         store_on(github, clock).publisher(now=NOW, progress=QUIET, until=None),
-        pytest.raises(ReleaseError, match="somebody publishes now"),
+        pytest.raises(ReleaseError, match="somebody else is publishing now"),
     ):
         store_on(github, clock).left_drafts(remove=True, progress=QUIET)
     assert len(github.releases) == 1

@@ -91,7 +91,7 @@ def test_who_is_told_to_wait_for_an_hour_keeps_its_turn(github: GitHub, wheels: 
             if seconds >= 3600:
                 another = FakeClock()
                 another.time = self.time
-                with pytest.raises(ReleaseError, match="somebody publishes now") as failure:
+                with pytest.raises(ReleaseError, match="somebody else is publishing now") as failure:
                     store_on(github, another).left_drafts(remove=True, progress=QUIET)
                 others.append(str(failure.value))
 

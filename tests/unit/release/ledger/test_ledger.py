@@ -66,7 +66,7 @@ def test_the_hashes_of_manifests_are_read_without_the_wheels(open_ledger: Open) 
 def test_a_ledger_whose_release_has_no_tag_is_named(tmp_path: Path) -> None:
     ledger = DirectoryStore(directory=tmp_path).ledger
     (tmp_path / "ledger.tar.gz").write_bytes(write_archive({f"releases/{TAG}.json": b'{"manifest": "1"}'}))
-    with pytest.raises(ReleaseError, match=rf"ledger.tar.gz is no ledger: releases/{TAG}.json.*tag"):
+    with pytest.raises(ReleaseError, match=rf"ledger.tar.gz is not a ledger: releases/{TAG}.json.*tag"):
         ledger.manifests()
 
 
@@ -112,7 +112,7 @@ def test_who_is_never_first_is_told(open_ledger: Open, monkeypatch: pytest.Monke
         open_ledger().change("first", claim(f"other{next(others)}"))
         return claim("mine")(state)
 
-    with pytest.raises(ReleaseError, match="others changed it each of 2 times"):
+    with pytest.raises(ReleaseError, match="others changed it during each of 2 attempts"):
         open_ledger().change("never", edit)
 
 

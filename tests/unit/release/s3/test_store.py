@@ -139,7 +139,7 @@ def test_wheels_that_no_release_names_are_listed_and_old_ones_removed(
     assert before.keys() - s3.objects.keys() == {key for key in before if key.startswith(keys[OTHER])}
     with (
         store_on(clock).publisher(now=NOW, progress=QUIET, until=None),
-        pytest.raises(ReleaseError, match="somebody publishes now"),
+        pytest.raises(ReleaseError, match="somebody else is publishing now"),
     ):
         store.left_drafts(remove=True, progress=QUIET)
 

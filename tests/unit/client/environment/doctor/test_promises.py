@@ -161,5 +161,5 @@ def test_versions_of_uvs_lock_are_those_that_all_environments_have(
 def test_what_is_no_lock_of_uv_is_told(text: str, tmp_path: Path) -> None:
     path = tmp_path / "uv.lock"
     path.write_text(text)
-    with pytest.raises(UsageError, match="is no lock that can be read"):
+    with pytest.raises(UsageError, match="cannot be read as a lock"):
         list(promises_of_tool_lock(path))
