@@ -121,6 +121,11 @@ KNOWN_CAUSES: Final = (
         hint="it needs a newer C++ standard: cxx_standard of {project} raises it, and as-is leaves it alone",
     ),
     KnownCause(
+        pattern=r'namespace "(?:cub|thrust|cuda)" has no member',
+        hint="CUDA 13 took that out of its C++ libraries: a patch of {project} takes what older ones have, too, or "
+        'exclude: [{{cuda: ">=13", ...}}]',
+    ),
+    KnownCause(
         pattern=r"unsupported gpu architecture|is not defined for option 'gpu-architecture'|Unknown CUDA arch",
         hint="this CUDA does not compile for that GPU: take it out of the architectures of {project}; gencode: replace "
         "takes out those that its setup.py names itself",

@@ -175,6 +175,7 @@ def test_a_component_that_the_toolkit_lacks_is_named(printed: str, component: st
             "cxx_standard of demo",
         ),
         ("a.cpp:1:2: error: 'x' is only available with '-std=c++20' or '-std=gnu++20'", "cxx_standard of demo"),
+        ('a.cuh(174): error: namespace "cub" has no member "Max"', "a patch of demo"),
     ],
 )
 def test_other_causes_that_are_known_get_a_hint(printed: str, hint: str, tmp_path: Path) -> None:

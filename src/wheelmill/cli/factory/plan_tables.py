@@ -15,7 +15,7 @@ from wheelmill.cli.shared.terminal import STDOUT
 from wheelmill.names import ProjectName, TorchVersion
 from wheelmill.plan.estimate import GUESSED_SECONDS, Basis, Estimate, estimate
 from wheelmill.plan.groups import groups_of
-from wheelmill.plan.targets import BuildTarget, Filters, PastBuilds, Plan, Skip
+from wheelmill.plan.targets import BuildTarget, Filters, Obstacle, PastBuilds, Plan, Skip
 
 _REASONS: Final = 3
 """How many reasons of a package stand in its line in full; more of them are put together by their kinds."""
@@ -109,12 +109,14 @@ def _print_skips(planned: Plan) -> None:
 
 
 def tell_skips(plan: Plan, filters: Filters) -> None:
-    """Say which torch was taken where none was asked for, and what is not built, a line a reason."""
+    """Say which torch was taken where none was asked for, and what is not built, a line a reason; one for a sample."""
     if not filters.torches:
         labels = {target.cell.label for target in plan.targets}
         for cuda, torch in sorted((label.cuda, label.torch) for label in labels if label.torch):
             say(f"no --torch given: taking {torch} for CUDA {cuda}")
-    for (project, reason), count in Counter((skip.cell.project, skip.reason) for skip in plan.skips).items():
+    sampled = {skip.cell.project: skip.reason for skip in plan.skips if skip.obstacle is Obstacle.NOT_SAMPLED}
+    reasons = ((skip.cell.project, sampled.get(skip.cell.project, skip.reason)) for skip in plan.skips)
+    for (project, reason), count in Counter(reasons).items():
         say(f"skipped {count:,} of {project}: {reason}")
     if not plan.targets:
         say("nothing to build")

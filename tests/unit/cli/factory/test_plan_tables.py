@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.plan.conftest import target
-from wheelmill.cli.factory.plan_tables import print_plan
-from wheelmill.names import Architecture, project_name
+from wheelmill.cli.factory.plan_tables import print_plan, tell_skips
+from wheelmill.names import Architecture, TorchVersion, project_name
 from wheelmill.plan.estimate import estimate
-from wheelmill.plan.targets import BuildTarget, PastBuild, Plan
+from wheelmill.plan.targets import BuildTarget, Filters, Obstacle, PastBuild, Plan, Skip
 
 
 def of(project: str, seconds: int | None = None) -> BuildTarget:
@@ -40,3 +40,17 @@ def test_thousands_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     for words in ("wheels to build: 1,200, in", "2,400.0 of them for 1,200 wheels", ", 3,600.00 GB of 1,200 wheels"):
         assert words in printed
+
+
+def test_what_a_sample_leaves_out_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    sampled, other = of("sampled").cell, of("other").cell
+    skips = (
+        Skip(cell=sampled, obstacle=Obstacle.NO_TORCH, reason="no such torch"),
+        Skip(cell=sampled, obstacle=Obstacle.NOT_SAMPLED, reason="not in the sample"),
+        Skip(cell=other, obstacle=Obstacle.NO_TORCH, reason="no such torch"),
+    )
+    tell_skips(Plan(targets=(of("sampled"),), skips=skips), Filters(torches=(TorchVersion(2, 11),)))
+    assert capsys.readouterr().err.splitlines() == [
+        "skipped 2 of sampled: not in the sample",
+        "skipped 1 of other: no such torch",
+    ]
