@@ -10,7 +10,7 @@ from tests.reference.described import Described, described
 from tests.reference.exits import EXITS
 from tests.reference.formats import lines_of_outputs
 from tests.reference.tables import table
-from wheelmill.cli import application
+from wheelmill.cli import COMMANDS, HEADINGS, application
 
 HEAD = """\
 <!-- Made by `python -m tests.reference --write`: change the help of the commands instead. -->
@@ -18,12 +18,12 @@ HEAD = """\
 # Commands
 
 `--help` says the same, a command at a time. An option can be given as `--option value` or `--option=value`;
-[a variable](environment-variables.md) in the last column is read where its option is not given. STORE is `dir:PATH`,
+[a variable](environment-variables.md) is read where its option is not given. STORE is `dir:PATH`,
 `github:OWNER/REPO` or `s3:BUCKET/PREFIX`. Every command can end with 0, 1 or 2, and a message says why.
 """
 
 
-Row = tuple[str, str, str]
+Row = tuple[str, str]
 
 
 def commands_page() -> str:
@@ -35,7 +35,18 @@ def commands_page() -> str:
     root = typer.main.get_command(application([]))
     own = Described(path="", command=root, default=False)  # type: ignore[arg-type]  # a group, as it has commands
     whole = f"## wheelmill\n\n{root.help}\n\n{_table([_row(each, own.context) for each in own.parameters])}"
-    return "\n".join([HEAD, whole, *sections, *groups])
+    return "\n".join([HEAD, _contents(found), whole, *sections, *groups])
+
+
+def _contents(found: Sequence[Described]) -> str:
+    """A table for each kind of command, with a line for every one."""
+    kinds: dict[str, list[Row]] = {}
+    for each in found:
+        if not isinstance(each.command, TyperGroup):
+            heading = HEADINGS[COMMANDS[each.path.split()[0]][0].partition(".")[0]]
+            link = f"[{each.path}](#wheelmill-{each.path.replace(' ', '-')})"
+            kinds.setdefault(heading, []).append((link, each.command.get_short_help_str(limit=300)))
+    return "\n".join(f"{heading}:\n\n{table(('command', 'does'), rows)}" for heading, rows in kinds.items())
 
 
 def _section(each: Described, shared: dict[str, list[Row]]) -> str:
@@ -71,14 +82,13 @@ def _text(text: str) -> str:
 
 
 def _row(parameter: TyperArgument | TyperOption, context: Any) -> Row:
+    """Its name and what help says of it, with what stands there between brackets: default, variable, limits."""
     name, said = parameter.get_help_record(context) or ("", "")
-    text = parameter.help or ""
-    rest = said.removeprefix(text).strip().removeprefix("[").removesuffix("]")
-    return f"`{name}`", text, rest
+    return f"`{name}`", said
 
 
 def _table(rows: Sequence[Row]) -> str:
-    return table(("argument or option", "means", "default, variable, limits"), rows)
+    return table(("argument or option", "means"), rows)
 
 
 def _anchor(heading: str) -> str:

@@ -41,8 +41,8 @@ Each release has one, beside its wheels: it says what each wheel is, how it was 
 [Releases](../releases.md) says how a release comes to be, and the index is made from manifests alone:
 [what an index has](../what-an-index-has.md) describes `wheels.json`, which has the most useful part of all of them.
 
-Published manifests never change. Older ones lack what was added since, which is not *required* here. As in every
-[JSON of wheelmill](json.md), pass over keys that you do not know.
+Published manifests never change: older ones lack keys that were added since, which are *not required* below. As in
+every [JSON of wheelmill](json.md), pass over keys that you do not know.
 """
 
 _KINDS = {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false", "null": "null"}

@@ -74,7 +74,8 @@ def _tidy(node: Any) -> Any:
 
 
 def _text(description: str) -> str:
-    return " ".join(description.replace("``", "`").replace("None", "null").split())
+    said = " ".join(description.replace("``", "`").replace("None", "null").split())
+    return said[:1].upper() + said[1:]
 
 
 def content_of(name: str) -> str:

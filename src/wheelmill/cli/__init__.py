@@ -54,7 +54,7 @@ COMMANDS: Final = {
 The module has a function of the command's name, or an application ``app``.
 """
 
-_HEADINGS: Final = {"client": "Use wheels", "factory": "Make wheels"}
+HEADINGS: Final = {"client": "Use wheels", "factory": "Make wheels"}
 """What help says above the commands of each folder here."""
 
 _HELP: Final = """Builds, tests and serves CUDA wheels, and finds the one that fits a machine.
@@ -78,7 +78,7 @@ _FACTORY_MODULES: Final = frozenset({"abi3info", "auditwheel", "build", "github"
 
 
 class _Root(Commands):
-    headings: ClassVar = {name: _HEADINGS[module.partition(".")[0]] for name, (module, _) in COMMANDS.items()}
+    headings: ClassVar = {name: HEADINGS[module.partition(".")[0]] for name, (module, _) in COMMANDS.items()}
 
 
 def application(words: Sequence[str]) -> typer.Typer:

@@ -56,8 +56,8 @@ def build(
     mirror: Annotated[
         list[str] | None,
         typer.Option(
-            help="A store with copies of the wheels, and the URL above their folders where it has another one; its"
-            " addresses are named where it has a wheel, those of the first of several. Repeatable.",
+            help="A store with copies of the wheels, and the URL above their folders if that differs. Links lead to the"
+            " copies where there are some, in the first of several such stores. Repeatable.",
             metavar="STORE[=URL]",
             envvar="WHEELMILL_MIRROR",
         ),
@@ -65,7 +65,7 @@ def build(
     variants: Annotated[
         str | None,
         typer.Option(
-            help="The store that 'release variants' fills, and the URL above its folders where it has another one."
+            help="The store that 'release variants' fills, and the URL above its folders if that differs."
             " Experimental: PEP 825 and PEP 850 are drafts.",
             metavar="STORE[=URL]",
             envvar="WHEELMILL_VARIANTS",

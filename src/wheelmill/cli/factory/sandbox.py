@@ -123,7 +123,7 @@ class BuildOptions(PlaceOptions):
     cache_from: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Folders with compiler caches of other jobs, which the build looks in, too. Repeatable.",
+            help="Folders with compiler caches of other jobs, in which the build looks, too. Repeatable.",
             metavar="DIR",
             exists=True,
             file_okay=False,
