@@ -96,7 +96,8 @@ def _totals(explanation: Explanation) -> str:
     )
     fits = sum(not verdict.against for verdict in explanation.verdicts)
     aspects = "".join(f", {count} refused for {aspect}" for aspect, count in counts.most_common())
-    return f"{len(explanation.verdicts)} wheels: {fits} fit{aspects}"
+    every = len(explanation.verdicts)
+    return f"{every} wheel{'s' if every != 1 else ''}: {fits} fit{aspects}"
 
 
 def _inside_content(inside: Inside) -> dict[str, object]:
