@@ -93,7 +93,7 @@ def _wheel(cell: Cell) -> IndexFile:
     return IndexFile(
         name=WheelName.parse(filename),
         filename=filename,
-        url=f"https://github.com/example/wheels/releases/download/v2026-11-20/{filename.replace('+', '%2B')}",
+        folder="https://github.com/example/wheels/releases/download/v2026-11-20/",
         sha256=sha256,
         size=int(sha256[:7], 16),
         requires_python=">=3.10",

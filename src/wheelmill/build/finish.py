@@ -5,9 +5,9 @@ The three must agree: pip refuses a wheel whose METADATA names another version; 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
 from packaging.utils import canonicalize_name
 
 from wheelmill.build.inside import write_inside
@@ -43,7 +43,7 @@ def finish_wheel(
     unpack(repaired, unpacked)
     (old_dist_info,) = (path.name for path in unpacked.glob("*.dist-info"))
     name = WheelName.parse(repaired.name)
-    name = replace(name, version=target.cell.label.on(target.cell.version))
+    name = structs.replace(name, version=target.cell.label.on(target.cell.version))
     stem = "-".join(name.filename.split("-")[:2])
     for suffix in (".dist-info", ".data"):
         old = unpacked / (old_dist_info.removesuffix(".dist-info") + suffix)

@@ -14,7 +14,6 @@ from datetime import datetime
 from itertools import chain
 from operator import attrgetter
 from typing import Final
-from urllib.parse import quote
 
 from packaging.version import Version
 
@@ -68,9 +67,9 @@ def with_aliases(site: Site, packages: Mapping[ProjectName, Package]) -> Aliased
                 hint = "give the extras another name, or take the wheels out with removed.yml"
                 raise SiteError(f"{name} is an alias of {package.name}, and has wheels of its own", hint=hint)
             content = alias.wheel.content
-            path = f"{ALIASES}/{name}/{alias.wheel.name.filename}"
-            files[path] = content
-            listed = VersionFiles((_listed(alias, quote(path), content),))
+            folder = f"{ALIASES}/{name}/"
+            files[folder + alias.wheel.name.filename] = content
+            listed = VersionFiles((_listed(alias, folder, content),))
             for version in alias.beside:
                 beside[version].append(listed)
             if package.name in statuses:
@@ -89,13 +88,13 @@ def _with_those(tree: Tree, beside: Mapping[VersionFiles, Sequence[VersionFiles]
     return replace(tree, versions=dict(sorted({**tree.versions, **added}.items())))
 
 
-def _listed(alias: _Alias, url: str, content: bytes) -> IndexFile:
+def _listed(alias: _Alias, folder: str, content: bytes) -> IndexFile:
     """An alias as pages have it, yanked when all that it stands for is: its pin would take yanked wheels, too."""
     reasons = [_REPLACED if alias.is_old else file.yanked for version in alias.beside for file in version.files]
     return IndexFile(
         name=alias.wheel.name,
         filename=alias.wheel.name.filename,
-        url=url,
+        folder=folder,
         sha256=sha256_of_bytes(content),
         size=len(content),
         requires_python=alias.wheel.requires_python,

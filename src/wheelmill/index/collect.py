@@ -5,20 +5,19 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
-from urllib.parse import quote
 
 from packaging.version import Version
 
 from wheelmill.config.model import Listing
 from wheelmill.errors import SiteError
 from wheelmill.index.rules import changed, contradictions, faults_of_entry, vanished
-from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles
+from wheelmill.index.tree import IndexFile, Site, Tree, VersionFiles, quote_name
 from wheelmill.names import CudaVersion, ProjectName, ReleaseTag, Sha256, TorchVersion
 from wheelmill.release.manifest import ListedRelease, ListedWheel, name_faults
 from wheelmill.system.files import sha256_of_bytes
@@ -70,8 +69,26 @@ def site_of_releases(
         SiteError: with every wheel that must not be listed as it is, every two that contradict each other, and every
             one that changed or vanished since that index.
     """
+    every_fault = [*faults]
+    place = partial(folder_of, base_url=base_url, folders=folders)
+    files = _files_of(manifests, listing, place, absent, every_fault.append)
+    gone = set(deployed).difference(entry.filename for manifest in manifests for entry in manifest.wheels)
+    every_fault.extend(vanished(gone, listing))
+    every_fault.extend(changed(files, deployed))
+    return site_of(
+        files, every_fault, listing, torches, hint="publish the right file, or give the reason in removed.yml"
+    )
+
+
+def _files_of(
+    manifests: Iterable[ListedRelease],
+    listing: Listing,
+    place: Callable[[ListedWheel, ListedRelease], str],
+    absent: Mapping[ReleaseTag, Container[str]],
+    tell: Callable[[str], None],
+) -> list[IndexFile]:
+    """The wheels that may be listed, by file name; `tell` is told what is wrong with the others."""
     files: list[IndexFile] = []
-    faults = [*faults]
     in_order = sorted(manifests, key=lambda manifest: (manifest.published_at, manifest.tag))
     entries = [(entry, manifest) for manifest in in_order for entry in manifest.wheels]
     entries.sort(key=lambda pair: pair[0].filename)  # then what names have in common is read once
@@ -81,24 +98,21 @@ def site_of_releases(
         try:
             name = WheelName.parse(entry.filename)
         except ValueError as error:
-            faults.append(f"{manifest.tag}/{entry.filename}: {error}")
+            tell(f"{manifest.tag}/{entry.filename}: {error}")
             continue
         if wrong := faults_of_entry(entry, name, absent.get(manifest.tag, ())):
-            faults.extend(f"{manifest.tag}/{entry.filename}: {fault}" for fault in wrong)
+            for fault in wrong:
+                tell(f"{manifest.tag}/{entry.filename}: {fault}")
         else:
-            files.append(_file_of(entry, name, manifest, folder_of(entry, manifest, base_url, folders), listing))
-    released = {entry.filename for manifest in manifests for entry in manifest.wheels}
-    gone = {filename: sha256 for filename, sha256 in deployed.items() if filename not in released}
-    faults.extend(vanished(gone, listing))
-    faults.extend(changed(files, deployed))
-    return site_of(files, faults, listing, torches, hint="publish the right file, or give the reason in removed.yml")
+            files.append(_file_of(entry, name, manifest, place(entry, manifest), listing))
+    return files
 
 
 def _file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folder: str, listing: Listing) -> IndexFile:
     return IndexFile(
         name=name,
         filename=entry.filename,
-        url=folder + quote_name(entry.filename),
+        folder=folder,
         sha256=entry.sha256,
         size=entry.size,
         requires_python=entry.requires_python,
@@ -161,7 +175,7 @@ def _file_at(path: Path, base_url: str) -> IndexFile:
     return IndexFile(
         name=name,
         filename=path.name,
-        url=_folder(base_url) + quote_name(path.name),
+        folder=_folder(base_url),
         sha256=file.sha256,
         size=file.size,
         requires_python=str(metadata.requires_python) if metadata.requires_python is not None else None,
@@ -206,15 +220,6 @@ def _folder(url: str, name: str = "") -> str:
     return posixpath.join(url, quote_name(name), "")
 
 
-def quote_name(name: str) -> str:
-    """A file name in a URL; ``+`` becomes ``%2B``, which object stores would take for a space."""
-    return "%2B".join(map(_quote_part, name.split("+")))
-
-
-_quote_part: Final = lru_cache(maxsize=4096)(quote)
-"""Before the label stands what wheels of a version share, and from it on what those of a label share."""
-
-
 def site_of(
     files: Iterable[IndexFile], faults: Sequence[str], listing: Listing, torches: Torches, *, hint: str
 ) -> Site:
@@ -231,12 +236,15 @@ def site_of(
         SiteError: with these faults, and with every two files that contradict each other.
     """
     every_fault = list(faults)
-    by_name: dict[str, IndexFile] = {}
-    for file in files:
-        other = by_name.setdefault(file.filename, file)
-        if other.sha256 != file.sha256:
-            every_fault.append(f"{file.filename} has different bytes at {other.url} and {file.url}")
-    every_file = sorted(by_name.values(), key=attrgetter("project", "filename"))
+    every_file: list[IndexFile] = []
+    for filename, same in groupby(sorted(files, key=attrgetter("project", "filename")), key=attrgetter("filename")):
+        first, *others = same
+        every_file.append(first)
+        every_fault += [
+            f"{filename} has different bytes at {first.url} and {other.url}"
+            for other in others
+            if other.sha256 != first.sha256
+        ]
     every_fault.extend(contradictions(every_file))
     if every_fault:
         raise SiteError("\n".join(every_fault), hint=hint)

@@ -71,7 +71,7 @@ class _JsonRow(Struct, kw_only=True, omit_defaults=True, rename="kebab"):
 def json_row(file: IndexFile) -> bytes:
     """An entry of ``files``, without what nobody said."""
     row = _JsonRow(
-        url=file.url,
+        url=(url := file.url),
         filename=file.filename,
         hashes={"sha256": file.sha256},
         size=file.size,
@@ -82,7 +82,7 @@ def json_row(file: IndexFile) -> bytes:
         provenance=file.provenance,
     )
     written = _encode(row)
-    return written if is_absolute(file.url) else _URL + ROOT.encode() + written.removeprefix(_URL)
+    return written if is_absolute(url) else _URL + ROOT.encode() + written.removeprefix(_URL)
 
 
 _encode: Final = Encoder().encode

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Final
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -38,6 +39,15 @@ SOURCES: Final = "sources.yml"
 SOURCES_HASH: Final = f"{SOURCES}.sha256"
 """The hash of `SOURCES` in the form of sha256sum: a client that has these bytes asks for no more."""
 
+_quote_part: Final = lru_cache(maxsize=4096)(quote)
+"""Before the label stands what wheels of a version share, and from it on what those of a label share."""
+
+
+def quote_name(name: str) -> str:
+    """A file name in a URL; ``+`` becomes ``%2B``, which object stores would take for a space."""
+    return "%2B".join(map(_quote_part, name.split("+")))
+
+
 _ACTIVE: Final = StatusEntry(status=Status.ACTIVE, reason=None)
 
 
@@ -47,8 +57,8 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     name: WheelName
     """What its file name says."""
     filename: str
-    url: str
-    """Absolute, or relative to the root of the site."""
+    folder: str
+    """The URL of the folder that it lies in, with a slash at its end: absolute, or relative to the root of the site."""
     sha256: Sha256
     size: int
     """Bytes."""
@@ -69,6 +79,11 @@ class IndexFile(Struct, frozen=True, kw_only=True, gc=False):
     """Why it is yanked; None when it is not (PEP 592)."""
     external: ListedExternal | None = None
     """What it needs that no package index has; None where nobody says it."""
+
+    @property
+    def url(self) -> str:
+        """Where it is: absolute, or relative to the root of the site. Kept for all, it would be a fifth of memory."""
+        return self.folder + quote_name(self.filename)
 
     @property
     def project(self) -> ProjectName:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import attrgetter
 
+from msgspec import structs
 from packaging.version import Version
 
 from wheelmill.errors import SiteError, UnreadableError
-from wheelmill.index.collect import Folders, folder_of, quote_name
+from wheelmill.index.collect import Folders, folder_of
 from wheelmill.index.render import Page, site_templates, tree_pages
 from wheelmill.index.rules import contradictions, faults_of_entry
 from wheelmill.index.tree import VARIANTS, IndexFile, Site, Tree, VersionFiles
@@ -77,7 +78,7 @@ def variant_files(
                 wrong = [str(error)]
             else:
                 folder = folder_of(entry, manifest, base_url, folders)
-                file = _file_of(name.plain, entry, manifest, folder + quote_name(entry.filename), made_of)
+                file = _file_of(name.plain, entry, manifest, folder, made_of)
                 first = found.setdefault(entry.filename, VariantFile(file=file, variant=variant))
                 if first.file.sha256 != entry.sha256:
                     wrong = [*wrong, "another release has it with other bytes"]
@@ -118,11 +119,11 @@ def _variant_of(name: VariantWheelName, entry: ListedWheel, plain: IndexFile) ->
     return variant
 
 
-def _file_of(name: WheelName, entry: ListedWheel, manifest: ListedRelease, url: str, plain: IndexFile) -> IndexFile:
+def _file_of(name: WheelName, entry: ListedWheel, manifest: ListedRelease, folder: str, plain: IndexFile) -> IndexFile:
     return IndexFile(
         name=name,
         filename=entry.filename,
-        url=url,
+        folder=folder,
         sha256=entry.sha256,
         size=entry.size,
         requires_python=entry.requires_python,
@@ -157,9 +158,9 @@ def _list_of(wheels: Sequence[VariantFile]) -> tuple[bytes, IndexFile]:
     content = variant_metadata_bytes(metadata_of({each.variant.label: each.variant.properties for each in wheels}))
     filename = variants_filename(name.project, name.version)
     return content, IndexFile(
-        name=replace(name, build=(), tags=frozenset()),
+        name=structs.replace(name, build=(), tags=frozenset()),
         filename=filename,
-        url=f"{VARIANTS}/{name.project}/{quote_name(filename)}",
+        folder=f"{VARIANTS}/{name.project}/",
         sha256=Sha256(sha256_of_bytes(content)),
         size=len(content),
         requires_python=None,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from wheelmill.build.provenance import BuiltWheel, keep_provenance, provenance_path
 from wheelmill.names import Sha256
 from wheelmill.system.folders import temporary_folder
@@ -26,7 +28,7 @@ def assign_build_number(built: BuiltWheel, published: Mapping[str, Sha256]) -> B
     """
     own = WheelName.parse(built.file.filename)
     others = (WheelName.parse(filename) for filename in published)
-    latest = max((other.build[:1] or (0,) for other in others if replace(other, build=()) == own), default=None)
+    latest = max((other.build[:1] or (0,) for other in others if structs.replace(other, build=()) == own), default=None)
     if latest is None:
         return built
     if _is_published(built.file, latest[0], published):
@@ -56,7 +58,7 @@ def with_build_number(file: WheelFile, number: int, output: Path) -> WheelFile:
         number: 1 or more; installers prefer the higher one.
         output: the folder for the new wheel.
     """
-    name = replace(WheelName.parse(file.filename), build=(number, ""))
+    name = structs.replace(WheelName.parse(file.filename), build=(number, ""))
     with temporary_folder() as unpacked:
         unpack(file.path, unpacked)
         (dist_info,) = unpacked.glob("*.dist-info")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 _KILO: Final = 1000
@@ -10,6 +11,7 @@ _MINUTE: Final = 60
 _HOUR: Final = 3600
 
 
+@lru_cache(maxsize=4096)  # a site says the same ones over and over
 def size(number: float) -> str:
     """``12.3 MB`` for bytes; decimal, as installers write it."""
     for unit in ("bytes", "kB", "MB"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
 from packaging.tags import InvalidTag, Tag, TooManyTagsError, parse_tag
 from packaging.utils import BuildTag, InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
@@ -20,9 +21,8 @@ from wheelmill.wheel.limits import MAX_TAGS
 from wheelmill.wheel.variant_label import split_label
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WheelName:
-    """What a wheel's file name says (PEP 427, PEP 491)."""
+class WheelName(Struct, frozen=True, kw_only=True, gc=False):
+    """What a wheel's file name says (PEP 427, PEP 491); an index reads hundreds of thousands."""
 
     project: ProjectName
     version: Version

@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from msgspec import DecodeError, Struct
+from msgspec import DecodeError, Struct, structs
 from msgspec.json import Decoder, encode
 from packaging.version import Version
 
@@ -51,7 +51,7 @@ def variant_name(plain: WheelName, label: VariantLabel) -> VariantWheelName:
     own = Label.parse(plain.version.local or "")
     if own is None:
         raise UnreadableError(f"{plain.filename} has no label that says its CUDA")
-    return VariantWheelName(plain=replace(plain, version=own.without_cuda(plain.version)), label=label)
+    return VariantWheelName(plain=structs.replace(plain, version=own.without_cuda(plain.version)), label=label)
 
 
 def make_variant(wheel: WheelFile, variant: Variant, folder: Path) -> WheelFile:

@@ -237,7 +237,7 @@ def _room(room: ListedRoom) -> str:
 
 def release_rows(file: IndexFile) -> str:
     """Where a wheel was published, and who says that they built it."""
-    return _release_rows(file.url.rpartition("/")[0], file.uploaded_at, file.release, file.attestation)
+    return _release_rows(file.folder, file.uploaded_at, file.release, file.attestation)
 
 
 @lru_cache(maxsize=4096)
@@ -245,7 +245,7 @@ def _release_rows(folder: str, published: datetime | None, tag: ReleaseTag | Non
     day = in_utc(published)[:_DATE] if published else ""
     facts = []
     if tag:
-        manifest = escape(href(f"{folder}/{MANIFEST}"))
+        manifest = escape(href(f"{folder}{MANIFEST}"))
         facts.append(("Published", f'{day}, in <a href="{manifest}">release {escape(tag)}</a>'))
     if attestation:
         verify = "<code>gh attestation verify WHEEL --repo OWNER/REPO</code> checks it"

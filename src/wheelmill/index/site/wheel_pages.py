@@ -43,8 +43,9 @@ from wheelmill.wheel.torch_need import words_for
 MAX_WHEELS: Final = 48
 """Of one page."""
 _Wheels = Sequence[tuple["_Place", IndexFile]]
-_MARKS: Final = {name: f"\1{name}\1" for name in ("project", "version", "folder", "label", "exact", "name", "content")}
-"""Stand for what differs between pages; no template and no name has this character."""
+_MARK: Final = "\1"
+"""Stands around the names of what differs between pages; no template and no name has this character."""
+_PARTS: Final = ("project", "version", "folder", "label", "exact", "name", "content")
 
 
 class _Place(NamedTuple):
@@ -75,8 +76,10 @@ class WheelPages:
             templates: those of the site.
             projects: all that are in the index.
         """
-        self._shell = templates.get_template("site/wheels.html").render(root="../../../../", **_MARKS)
-        self._deeper = templates.get_template("site/wheels.html").render(root="../../../../../", **_MARKS)
+        template = templates.get_template("site/wheels.html")
+        marks = {name: f"{_MARK}{name}{_MARK}" for name in _PARTS}
+        self._shell = template.render(root="../../../../", **marks).split(_MARK)
+        self._deeper = template.render(root="../../../../../", **marks).split(_MARK)
         self._projects = frozenset(projects)
 
     def of_version(
@@ -103,9 +106,8 @@ class WheelPages:
             "name": escape(exact).replace("+", "+<wbr>"),
             "content": content,
         }
-        text = self._shell if number == 1 else self._deeper
-        for name, part in parts.items():
-            text = text.replace(_MARKS[name], part)
+        shell = self._shell if number == 1 else self._deeper
+        text = "".join([parts[piece] if place % 2 else piece for place, piece in enumerate(shell)])
         return path, [rows_for_page(path, text.encode())]
 
     def _content(self, package: PackagePage, exact: str, wheels: _Wheels) -> str:

@@ -56,7 +56,7 @@ class Kind:
             ptx=_architectures(evidence.ptx) if evidence else (),
         )
 
-    @property
+    @cached_property
     def built_for(self) -> BuiltFor:
         """What their label says."""
         return BuiltFor.of_installed(self.exact_version)
