@@ -3,11 +3,13 @@
 
 Commands run as a person runs them, each in a process of its own: from manifests, or a list of packages, to a folder of
 files. wheelmill writes HTML and JSON for every tree and pages for people; dumb-pypi writes one tree. Then ten wheels
-are released, and both write their site again. Before that, the parts of wheelmill's work are done without writing.
+are released, and both write their site again. Before that, the parts of wheelmill's work are done without writing, and
+after it what nobody can leave out: to read and hash the manifests, and to write as many bytes into as many files.
 """
 
 import argparse
 import gc
+import hashlib
 import json
 import os
 import subprocess
@@ -111,6 +113,7 @@ def compare(count: int, folder: Path) -> dict[str, object]:
     parts = json.loads(subprocess.run(in_parts, check=True, capture_output=True).stdout)
     manifest_bytes = _manifest_bytes(folder / "releases") // len(wheels(count))
     ours, theirs = build(folder), build_by_them(folder)
+    floor = floor_of(folder / "releases", folder / "site", folder / "floor")
     add(releases_of(ten_more(count), first=releases), folder)
     more = build(folder)
     more_by_them = build_by_them(folder, "--previous-package-list-json", folder / "dumb-pypi" / "packages.json")
@@ -121,6 +124,7 @@ def compare(count: int, folder: Path) -> dict[str, object]:
         "dumb_pypi": asdict(theirs),
         "ratios": _ratios(ours, theirs),
         "parts": parts,
+        "floor": floor,
         "ten_more": {
             "wheelmill": asdict(more),
             "dumb_pypi": asdict(more_by_them),
@@ -173,6 +177,29 @@ def parts_of(releases: Path) -> dict[str, float]:
         deque(pieces, maxlen=0)
     lap("pages for people")
     return seconds
+
+
+def floor_of(releases: Path, site: Path, place: Path) -> dict[str, float]:
+    """The CPU seconds that no program of such a site can do without, in this language.
+
+    Args:
+        releases: the folder with the manifests.
+        site: the site that was made of them.
+        place: a new folder, for files like those of the site, full of zeros.
+    """
+    sizes = {path.relative_to(site): path.stat().st_size for path in site.rglob("*") if path.is_file()}
+    zeros = memoryview(bytes(max(sizes.values())))
+    start = time.process_time()
+    for path in releases.glob("*/manifest.json"):
+        hashlib.sha256(path.read_bytes()).hexdigest()
+    reading = time.process_time() - start
+    for folder in sorted({path.parent for path in sizes}):
+        (place / folder).mkdir(parents=True, exist_ok=True)
+    for path, size in sizes.items():
+        with open(place / path, "wb") as file:  # noqa: PTH123 - quick
+            file.write(zeros[:size])
+    writing = time.process_time() - start - reading
+    return {"read and hash manifests": round(reading, 2), "write as many files": round(writing, 2)}
 
 
 def _manifest_bytes(releases: Path) -> int:
