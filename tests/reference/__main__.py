@@ -24,7 +24,13 @@ def broken() -> dict[str, list[str]]:
         path = REFERENCE / "schemas" / file_of(name)
         if path.exists() and (lost := broken_promises(json.loads(path.read_text()), schema_of(name))):
             found[name] = lost
-    return found
+    bases = {_base_of(name) for name in outputs()}
+    published = [json.loads(path.read_text())["title"] for path in (REFERENCE / "schemas").glob("*.json")]
+    return found | {name: ["nothing has it any longer"] for name in published if _base_of(name) not in bases}
+
+
+def _base_of(name: str) -> str:
+    return name.partition("/")[0]
 
 
 def stale() -> dict[str, str]:
@@ -38,7 +44,8 @@ def stale() -> dict[str, str]:
 
 if __name__ == "__main__":
     if promises := broken():
-        sys.exit("\n".join(f"{name}: {', '.join(lost)}: give it another number" for name, lost in promises.items()))
+        lines = [f"{name}: {', '.join(lost)}" for name, lost in promises.items()]
+        sys.exit("\n".join((*lines, "Programs rely on these: give such an output another number.")))
     for name, text in stale().items():
         if sys.argv[1:] == ["--write"]:
             (REFERENCE / name).parent.mkdir(parents=True, exist_ok=True)

@@ -119,6 +119,8 @@ def _kind(node: Schema) -> str:  # noqa: PLR0911 - one line a kind
             return " or ".join(dict.fromkeys(map(_kind, nodes)))
         case {"const": value}:
             return f"`{value}`"
+        case {"enum": list(values)}:
+            return " or ".join(f"`{value}`" for value in values)
         case {"type": "array", "items": items}:
             return f"list: {_kind(items)}"
         case {"type": "array", "prefixItems": items}:

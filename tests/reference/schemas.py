@@ -91,8 +91,9 @@ def strict_validator(name: str) -> Draft202012Validator:
 
 def _closed(node: Any) -> Any:
     match node:
-        case {"properties": dict(), **rest} if "additionalProperties" not in rest:
-            return {key: _closed(each) for key, each in node.items()} | {"additionalProperties": False}
+        case {"properties": dict(properties), **rest}:
+            own = {key: _closed(each) for key, each in properties.items()}
+            return {"additionalProperties": False, **_closed(rest), "properties": own}
         case dict():
             return {key: _closed(each) for key, each in node.items()}
         case list():
