@@ -65,7 +65,7 @@ def test_nothing_is_overwritten(name: str, python: Command, checkout: Path) -> N
     (checkout / name).parent.mkdir(parents=True, exist_ok=True)
     (checkout / name).write_text("mine")
     done = python(*INIT, checkout, *FROM, exit_code=2)
-    assert done.stderr.startswith(f"error: {checkout / name}: there already\n")
+    assert done.stderr.startswith(f"error: already there: {checkout / name}\n")
     assert files_in(checkout) == {name}
 
 
@@ -83,14 +83,14 @@ def test_nothing_is_written_through_a_link(python: Command, checkout: Path) -> N
     (checkout / ".github").symlink_to(others)
     (checkout / "wheelmill.yml").symlink_to(checkout / "gone")
     done = python(*INIT, checkout, *FROM, exit_code=2)
-    assert done.stderr.startswith(f"error: {checkout / '.github'}, {checkout / 'wheelmill.yml'}: there already\n")
+    assert done.stderr.startswith(f"error: already there: {checkout / '.github'}, {checkout / 'wheelmill.yml'}\n")
     assert list(others.iterdir()) == []
     assert (checkout / "wheelmill.yml").is_symlink()
 
 
 def test_a_file_in_the_place_of_a_folder_is_told_before_anything_is_written(python: Command, checkout: Path) -> None:
     (checkout / ".github").write_text("mine")
-    assert "there already" in python(*INIT, checkout, *FROM, exit_code=2).stderr
+    assert "already there" in python(*INIT, checkout, *FROM, exit_code=2).stderr
     assert files_in(checkout) == {".github"}
 
 

@@ -167,7 +167,7 @@ class Gate:
         if provenance is None:
             raise ReleaseError("has a certificate that does not say how it was built")
         if wrong := ", ".join(differences(target, provenance)):
-            raise ReleaseError(f"was not built as planned: its certificate has another {wrong}")
+            raise ReleaseError(f"was not built as planned: its certificate differs in {wrong}")
         return target
 
 

@@ -132,7 +132,9 @@ def _try(
         try:
             required = {python: _required(contents, python, available, folder) for python in contents.pythons}
         except LookupError as error:
-            return (Finding(code=Code.ENVIRONMENT, detail=f"it requires {error}, of which there is no wheel for it"),)
+            return (
+                Finding(code=Code.ENVIRONMENT, detail=f"it requires {error}, and there is no wheel of that for it"),
+            )
         except (NetworkError, ReleaseError) as error:
             return (Finding(code=Code.ENVIRONMENT, detail=str(error)),)
         outcome: list[CleanRoom | Finding] = []

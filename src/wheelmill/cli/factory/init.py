@@ -101,7 +101,7 @@ def _refuse_others(contents: Mapping[Path, bytes | None], directory: Path) -> No
     ]
     if others:
         there = ", ".join(map(str, sorted(others)))
-        raise UsageError(f"{there}: there already", hint="remove what should be written again")
+        raise UsageError(f"already there: {there}", hint="remove what should be written again")
 
 
 def _split(text: str) -> tuple[str, str]:

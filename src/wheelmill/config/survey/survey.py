@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from wheelmill.config.annotations import Unquoted
 from wheelmill.config.model.packages import Packages
@@ -18,8 +17,6 @@ from wheelmill.errors import UsageError
 from wheelmill.names import ProjectName, project_name, project_version
 from wheelmill.system.folders import temporary_folder
 from wheelmill.wheel.reserved import reservation
-
-_NO_VERSION: Final = "nothing in the source says its version"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +63,7 @@ def _checked_name(origin: Origin, facts: Facts) -> ProjectName:
     try:
         name = project_name((facts.declared.name if origin.source else None) or origin.name)
     except ValueError as error:
-        raise UsageError(f"the source has no name of a project: {error}") from None
+        raise UsageError(f"the source does not give a valid project name: {error}") from None
     if reason := reservation(name):
         raise UsageError(reason)
     return name
@@ -78,7 +75,7 @@ def _beginning(name: ProjectName, origin: Origin, facts: Facts) -> Iterator[Gues
         yield Guess(key="", value=None, says=note)
     version = origin.version or facts.declared.version
     if version is None:
-        raise UsageError(f"{_NO_VERSION} of {name}", hint="give it: --version 1.2.3")
+        raise UsageError(f"nothing in the source says the version of {name}", hint="give it: --version 1.2.3")
     try:
         yield Guess(key="versions", value=[project_version(version)], says="the newest, or what was named")
     except ValueError as error:

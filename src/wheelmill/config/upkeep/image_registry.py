@@ -95,7 +95,9 @@ class ImageRegistry:
             case HTTPStatus.OK | HTTPStatus.NOT_FOUND:
                 return answer
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
-                raise NetworkError(f"{image.registry} shows {image.name} to nobody: it is private or not there")
+                raise NetworkError(
+                    f"{image.registry} does not show {image.name} without a login: it is private or not there"
+                )
             case status:
                 raise NetworkError(f"{image.registry} answers {status} to the question for {image.tagged}")
 

@@ -74,7 +74,7 @@ def understood(what: str) -> Iterator[None]:
         hint = _HINTS.get(status)
         raise RejectedError(f"{what}: S3 answers {status} {code}: {said}", hint=hint, status=status) from None
     except (ResponseParserError, IncompleteReadError, LookupError, TypeError, ValueError) as error:
-        raise NetworkError(f"{what}: the answer is none of S3's: {error!r}; try again later") from None
+        raise NetworkError(f"{what}: the answer is not one of S3's: {error!r}; try again later") from None
     except BotoCoreError as error:
         raise UsageError(f"{what}: {error}") from None
 

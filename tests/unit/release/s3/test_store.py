@@ -335,7 +335,7 @@ def test_a_listing_that_cannot_be_one_is_refused(
 )
 def test_headers_that_no_object_has_are_refused(store: S3Store, s3: S3, headers: dict[str, str]) -> None:
     s3.instead = lambda _call: Response(headers=headers)
-    with pytest.raises(NetworkError, match="the answer is none of S3's"):
+    with pytest.raises(NetworkError, match="the answer is not one of S3's"):
         store.bucket.find("x")
 
 
