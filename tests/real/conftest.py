@@ -155,7 +155,7 @@ def docker_config(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with poetry, pdm and hatch, and the wheels that a project with hatchling is built with."""
+    """A folder with poetry, pdm and hatch, and the wheels of hatchling, which builds projects, and of pip-tools."""
     folder = tmp_path_factory.mktemp("tools")
     uv = own_uv()
     (folder / "bin").mkdir()
@@ -164,6 +164,6 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run([uv, "venv", "--quiet", "--python", BASE, folder / name], check=True)
         subprocess.run([uv, "pip", "install", "--quiet", "--python", folder / name, tool], check=True)
         (folder / "bin" / name).symlink_to(folder / name / "bin" / name)
-    wheels = ("hatchling", "editables")
+    wheels = ("hatchling", "editables", "pip-tools")
     subprocess.run([BASE, "-m", "pip", "download", "--quiet", "--dest", folder / "wheels", *wheels], check=True)
     return folder

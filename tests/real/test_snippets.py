@@ -16,21 +16,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.finder_lines import finder_lines
 from tests.real.conftest import BASE
-from tests.releases import manifests_in
 from tests.unit.plan.examples import CONFIG, DEMO, PLAIN
 from tests.unit.release.conftest import NOW, certified_wheel
 from tests.wheel_site import add_wheel
 from wheelmill import pipeline
 from wheelmill.config.model import Listing, NameElsewhere
-from wheelmill.index.collect import site_of_releases
 from wheelmill.index.serve import serve_folder
-from wheelmill.index.site.finder import finder_data
-from wheelmill.index.site.wheels import wheel_groups
 from wheelmill.installers.uv import own_uv
 from wheelmill.release.directory import DirectoryStore
 from wheelmill.release.publish import publish
-from wheelmill.system import resources
 
 pytestmark = pytest.mark.real
 
@@ -38,14 +34,6 @@ PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 TAGS = f"cp{PYTHON.replace('.', '')}-cp{PYTHON.replace('.', '')}-manylinux_2_28_{platform.machine()}"
 OURS = {"demo": "1.0+cu130torch2.11", "plain": "2.0+cu130"}
 PROJECT = f'[project]\nname = "mine"\nversion = "1"\nrequires-python = "=={PYTHON}.*"\n'
-SCRIPTS = ("match.js", "projects.js", "install.js")
-STATIC = resources.INDEX / "static"
-PROGRAM = """
-const { data, choice, root } = JSON.parse(require("fs").readFileSync(0));
-const wheels = new Wheels(data);
-const [row] = wheels.fitting(choice);
-console.log(JSON.stringify(commands(row, choice, wheels, root + treeOf(row, choice.torch))));
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,27 +79,13 @@ def world(request: pytest.FixtureRequest, tools: Path, tmp_path: Path) -> Iterat
     pipeline.build_index(
         store, Listing(), CONFIG.compatibility, base_url="../releases", output=host / "site", catalogue=catalogue
     )
-    site = site_of_releases(manifests_in(store), "")
-    data = finder_data({each: wheel_groups(site.projects[each]) for each in (DEMO, PLAIN)}, site.torches, catalogue)
     theirs = ("demo-1.0", "plain-2.0") if elsewhere == "same" else ("demo-9.0", "plain-9.0")
     for wheel in (*theirs, "filelock-3.20.0"):
         add_wheel(host / "pypi", f"{wheel}-py3-none-any.whl")
-    choice = {
-        "project": "plain",
-        "version": "",
-        "python": PYTHON,
-        "cuda": "13.0",
-        "torch": "2.11",
-        "platform": f"linux_{platform.machine()}",
-        "gpu": "",
-        "pin": "",
-    }
     with serve_folder(host) as url:
-        program = "\n".join((STATIC / script).read_text() for script in SCRIPTS) + PROGRAM
-        asked = json.dumps({"data": data, "choice": choice, "root": f"{url}site/"})
-        said = subprocess.run(["node", "--eval", program], input=asked, capture_output=True, text=True, check=True)
+        snippets = finder_lines(store, catalogue, (DEMO, PLAIN), chosen=PLAIN, python=PYTHON, root=f"{url}site/")
         yield World(
-            snippets=json.loads(said.stdout),
+            snippets=snippets,
             other=f"{url}pypi/simple/",
             folder=tmp_path,
             variables=variables(f"{url}pypi/simple/", tools, tmp_path),

@@ -1,0 +1,62 @@
+"""The lines that the finder of a site gives, as its scripts make them."""
+
+import json
+import platform
+import subprocess
+from collections.abc import Sequence
+
+from tests.releases import manifests_in
+from wheelmill.index.collect import site_of_releases
+from wheelmill.index.site.finder import finder_data
+from wheelmill.index.site.wheels import wheel_groups
+from wheelmill.index.tree import Catalogue
+from wheelmill.names import ProjectName
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.system import resources
+
+SCRIPTS = ("match.js", "projects.js", "install.js")
+STATIC = resources.INDEX / "static"
+PROGRAM = """
+const { data, choice, root } = JSON.parse(require("fs").readFileSync(0));
+const wheels = new Wheels(data);
+const [row] = wheels.fitting(choice);
+console.log(JSON.stringify(commands(row, choice, wheels, root + treeOf(row, choice.torch))));
+"""
+
+
+def finder_lines(
+    store: DirectoryStore,
+    catalogue: Catalogue,
+    projects: Sequence[ProjectName],
+    *,
+    chosen: str,
+    python: str,
+    root: str,
+) -> dict[str, str]:
+    """What a person is given who chooses a project for CUDA 13.0 and torch 2.11, by the tool.
+
+    Args:
+        store: has the releases of the site.
+        catalogue: the configured packages.
+        projects: those of the site.
+        chosen: one of them.
+        python: ``3.12``.
+        root: the address of the site.
+    """
+    site = site_of_releases(manifests_in(store), "")
+    data = finder_data({each: wheel_groups(site.projects[each]) for each in projects}, site.torches, catalogue)
+    choice = {
+        "project": chosen,
+        "version": "",
+        "python": python,
+        "cuda": "13.0",
+        "torch": "2.11",
+        "platform": f"linux_{platform.machine()}",
+        "gpu": "",
+        "pin": "",
+    }
+    program = "\n".join((STATIC / script).read_text() for script in SCRIPTS) + PROGRAM
+    asked = json.dumps({"data": data, "choice": choice, "root": root})
+    said = subprocess.run(["node", "--eval", program], input=asked, capture_output=True, text=True, check=True)
+    lines: dict[str, str] = json.loads(said.stdout)
+    return lines

@@ -1,0 +1,56 @@
+"""What the pages on installing a wheel say of pip and uv, done as they say it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from tests.install_pages import APEX, RIGHT, Host, Section, follow, host_of_the_pages, installed_in, sections
+
+SECTIONS = sections()
+INSTALLED = {
+    "pip-and-uv.md#pip": RIGHT,
+    "pip-and-uv.md#uv": RIGHT,
+    "pip-and-uv.md#apex-with-uv": APEX,
+    "projects.md#uv": RIGHT,
+    "projects.md#apex-in-any-of-them": APEX,
+    "many-machines.md#two-cuda-releases": RIGHT,
+    "private-indexes.md#uv-by-variables": RIGHT,
+}
+"""What is in ``.venv`` at the end of a section."""
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    with host_of_the_pages(tmp_path_factory.mktemp("host")) as served:
+        yield served
+
+
+def done(section: Section, host: Host, folder: Path) -> str:
+    return follow(host.filled(section.script()), folder, host.variables(folder / "home"))
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_section_installs_what_it_says(name: str, host: Host, tmp_path: Path) -> None:
+    done(SECTIONS[name], host, tmp_path)
+    assert installed_in(tmp_path / ".venv") == INSTALLED[name]
+
+
+def test_torch_says_which_address_it_is(host: Host, tmp_path: Path) -> None:
+    section = SECTIONS["README.md#which-address"]
+    torch = "uv venv\nuv pip install torch==2.11.*\n. .venv/bin/activate\n"
+    assert follow(torch + section.script(), tmp_path, host.variables(tmp_path / "home")).split() == ["2.11.0", "13.0"]
+
+
+@pytest.mark.parametrize(
+    "name", ["containers.md#an-image-that-is-made-without-a-gpu", "many-machines.md#chosen-on-a-laptop-for-a-cluster"]
+)
+def test_a_wheel_is_chosen_for_a_machine_that_is_not_there(name: str, host: Host, tmp_path: Path) -> None:
+    said = done(SECTIONS[name], host, tmp_path)
+    chosen = said + "".join(path.read_text() for path in tmp_path.glob("pylock.toml"))
+    assert RIGHT["flash-attn"] in unquote(chosen)
+
+
+def test_a_script_brings_what_it_imports(host: Host, tmp_path: Path) -> None:
+    assert done(SECTIONS["pip-and-uv.md#one-script"], host, tmp_path).split() == list(RIGHT.values())
