@@ -102,7 +102,7 @@ def update(
 
 @with_groups
 def remove(
-    projects: Annotated[list[str], typer.Argument(help="Packages.", metavar="PROJECT...")],
+    projects: Annotated[list[str], typer.Argument(help="Packages to remove.", metavar="PROJECT...")],
     *,
     target: TargetOptions,
     project: ProjectOption = None,

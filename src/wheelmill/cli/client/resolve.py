@@ -33,7 +33,7 @@ def resolve(
     search: SearchOptions,
     project: Annotated[str, typer.Option(help="Name of the printed project.", metavar="NAME")] = "my-project",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write it to this new file.", metavar="FILE")
+        Path | None, typer.Option("-o", "--output", help="Write it to this file, which must be new.", metavar="FILE")
     ] = None,
     require_attestation: SignerOption = None,
     as_json: JsonOption = False,

@@ -47,7 +47,7 @@ def build(
     part: Annotated[
         str | None,
         typer.Option(
-            help="Compile only this part of the source, such as 2/4, into the compiler cache; no wheel comes of it.",
+            help="Compile only this part of the source, such as 2/4, into the compiler cache; this makes no wheel.",
             metavar="N/ALL",
         ),
     ] = None,

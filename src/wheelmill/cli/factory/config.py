@@ -67,7 +67,9 @@ def _count(number: int, noun: str) -> str:
 
 @app.command()
 def lock(
-    projects: Annotated[list[str] | None, typer.Argument(help="Only these.", metavar="[PROJECT...]")] = None,
+    projects: Annotated[
+        list[str] | None, typer.Argument(help="Packages; all by default.", metavar="[PROJECT...]")
+    ] = None,
     directory: ConfigOption = None,
     clone: CloneOption = None,
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Look up again what is already locked.")] = False,  # noqa: FBT002

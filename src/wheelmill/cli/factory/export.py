@@ -25,11 +25,11 @@ def kernels(
     *,
     output: Annotated[
         Path,
-        typer.Option(help="Folder to write to; below its build each wheel gets a folder.", metavar="DIR"),
+        typer.Option(help="Folder to write to: its folder build gets one for each wheel.", metavar="DIR"),
     ],
     kernel_version: Annotated[int, typer.Option(help="Version of the kernel on the Hub.", metavar="N", min=1)] = 1,
     module: Annotated[
-        str | None, typer.Option(help="What is imported, where a wheel has several modules.", metavar="NAME")
+        str | None, typer.Option(help="The module to import, where a wheel has several.", metavar="NAME")
     ] = None,
 ) -> None:
     """Lay out wheels for torch's stable ABI as Hugging Face's kernels loads them.

@@ -212,7 +212,7 @@ def serve(
         typer.Argument(help="A site, or the output folder of 'wheelmill run'.", metavar="DIR", exists=True),
     ],
     *,
-    port: Annotated[int, typer.Option(help="0 takes a free one.", metavar="N", min=0, max=65535)] = 8000,
+    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", metavar="N", min=0, max=65535)] = 8000,
 ) -> None:
     """Serve a site on 127.0.0.1 until interrupted: pages as JSON to clients that want it, as HTML to all others."""
     lists = project_lists_below(directory)

@@ -42,7 +42,7 @@ def init(
         str | None,
         typer.Option(
             "--from",
-            help="The wheelmill whose workflow builds; by default the commit that this one was installed from.",
+            help="The wheelmill whose workflow builds, at this commit; by default the one that was installed here.",
             metavar="OWNER/REPO@REF",
         ),
     ] = None,

@@ -125,10 +125,11 @@ def plan(
         typer.Option(min=1, help="Machines to estimate the hours for; one per job by default.", metavar="N"),
     ] = None,
     wheels: Annotated[bool, typer.Option("--wheels", help="List what would be built.")] = False,
-    skips: Annotated[bool, typer.Option("--skips", help="List every reason for what would not.")] = False,
+    skips: Annotated[bool, typer.Option("--skips", help="List what would not be built, each with its reason.")] = False,
     as_json: JsonOption = False,
     matrix: Annotated[
-        bool, typer.Option("--matrix", help="Print job matrices as JSON, each of as many wheels as one release takes.")
+        bool,
+        typer.Option("--matrix", help="Print job matrices as JSON, each with no more wheels than one release takes."),
     ] = False,
 ) -> None:
     """Say what would be built, one line per package, and why the rest would not."""

@@ -71,7 +71,7 @@ def run(
     config: ConfigOption = None,
     store: StoreBesideOption = None,
     until: Annotated[
-        Until, typer.Option(help="The last stage; after smoke the tested wheels are in DIR/wheels.")
+        Until, typer.Option(help="The last stage to run; after smoke the tested wheels are in DIR/wheels.")
     ] = Until.INDEX,
     sample: Annotated[
         bool,
@@ -82,7 +82,8 @@ def run(
         ),
     ] = False,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Compile everything anew; write what each package takes to packages.yml.")
+        bool,
+        typer.Option("--measure", help="Compile everything again, and write what each package takes to packages.yml."),
     ] = False,
     output: Annotated[Path, typer.Option(help="Folder for wheels, releases and site.", metavar="DIR")] = Path("out"),
     as_json: JsonOption = False,

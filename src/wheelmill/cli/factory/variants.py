@@ -19,7 +19,7 @@ def variants(
     projects: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Packages; those with 'variants: true' in packages.yml by default.", metavar="[PROJECT]..."
+            help="Packages; those with 'variants: true' in packages.yml by default.", metavar="[PROJECT...]"
         ),
     ] = None,
     *,
