@@ -1,4 +1,4 @@
-"""What wheelmill says when something is wrong: ``python -m tests.messages`` writes the tables of docs/messages.md.
+"""What wheelmill says when something is wrong: ``python -m tests.messages`` writes the lists of docs/messages.md.
 
 A message is what an error, a finding, a broken rule, a skip or a warning is made with in the source. What stands in
 braces there becomes a word in capitals; constants become what they are.
@@ -43,6 +43,7 @@ ROOMS: Final = {
     "": "Everything else",
 }
 """Headings in a long section, by the folder whose messages stand below."""
+MANY: Final = 150
 WORDS: Final = {
     "tail": "OUTPUT",
     "error": "REASON",
@@ -129,8 +130,9 @@ class Speech:
     def _texts(self, node: ast.expr) -> list[str]:
         """What an expression can say: more than one text where it depends."""
         match node:
-            case ast.Constant(value=value):
-                texts = [str(value)]
+            case ast.Constant(value=value):  # which may be a template
+                text = re.sub(r"(?<!\{)\{(\w+)\}", lambda word: word[1].upper(), str(value))
+                texts = [text.replace("{{", "{").replace("}}", "}")]
             case ast.JoinedStr(values=parts):
                 texts = ["".join(each) for each in itertools.product(*map(self._texts, parts))]
             case ast.FormattedValue(value=value, conversion=conversion):
@@ -161,8 +163,8 @@ class Speech:
 
 
 def says_something(text: str) -> bool:
-    """Whether it has words of its own."""
-    return re.search("[a-z]{2}", text) is not None and text != "None"
+    """Whether it has words of its own, beside the name of an option."""
+    return re.search("[a-z]{2}", re.sub(r"--[a-z-]+", "", text)) is not None and text != "None"
 
 
 def word_for(node: ast.expr) -> str:
@@ -185,35 +187,31 @@ def word_for(node: ast.expr) -> str:
 
 
 def page(written: str) -> str:
-    """docs/messages.md with its tables as they should be; sentences stay, and a section that is missing comes last."""
+    """docs/messages.md with its lists as they should be; sentences stay, and a section that is missing comes last."""
     sections: dict[str, list[Message]] = defaultdict(list)
     for message in sorted(messages(), key=lambda each: (each.code, each.text.casefold(), each.hint)):
         sections[message.section].append(message)
     start, *parts = written.split("\n## ")
-    told = {part.partition("\n")[0]: re.split(r"\n(?=###|\|)", part.partition("\n")[2])[0].strip() for part in parts}
+    told = {part.partition("\n")[0]: re.split(r"\n(?=###|-)", part.partition("\n")[2])[0].strip() for part in parts}
     names = [*(name for name in told if name in sections), *sorted(sections.keys() - told.keys())]
-    return start + "".join(f"\n## {name}\n\n{told.get(name, '')}\n{tables(sections[name])}" for name in names)
+    return start + "".join(f"\n## {name}\n\n{told.get(name, '')}\n{listed(sections[name])}" for name in names)
 
 
-def tables(found: list[Message]) -> str:
-    """One table, or one for each room where there is much to say."""
-    if len(found) < 150:
-        return table(found)
-    by_room = {title: [each for each in found if each.room == room] for room, title in ROOMS.items()}
-    return "".join(f"\n### {title}\n{table(several)}" for title, several in by_room.items() if several)
+def listed(found: list[Message]) -> str:
+    """One list, or one for each room where there is much to say; each message once."""
+    rooms = ROOMS if len(found) > MANY else dict.fromkeys([""], "")
+    text = ""
+    for room, title in rooms.items():
+        lines = dict.fromkeys(line(each) for each in found if each.room == room or len(rooms) == 1)
+        text += (f"\n### {title}\n" if title and lines else "") + ("\n" + "".join(lines) if lines else "")
+    return text
 
 
-def table(found: list[Message]) -> str:
-    """Messages, each once, with the columns that have something."""
-    rows = dict.fromkeys((cell(each.code), cell(each.text), cell(each.hint)) for each in found)
-    shown = [column for column in zip(("code", "it says", "hint"), ("---",) * 3, *rows, strict=True) if any(column[2:])]
-    return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in zip(*shown, strict=True))
-
-
-def cell(text: str) -> str:
-    """A text as code, which Markdown does not change."""
-    words = re.sub(r"\{(\w+)\}", lambda name: name[1].upper(), text).replace("{{", "{").replace("}}", "}")
-    return f"`{words}`".replace("|", "\\|") if text else ""
+def line(message: Message) -> str:
+    """A message with its code before it and its hint below, as code, which Markdown does not change."""
+    code = f"**{message.code}** " if message.code else ""
+    hint = f"\\\n  hint: `{message.hint}`" if message.hint else ""
+    return f"- {code}`{message.text}`{hint}\n"
 
 
 if __name__ == "__main__":

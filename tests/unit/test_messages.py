@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.messages import PAGE, cell, messages, page
+from tests.messages import PAGE, line, messages, page
 from wheelmill import errors
 from wheelmill.errors import WheelmillError
 
@@ -18,7 +18,7 @@ def test_the_page_is_what_the_source_says() -> None:
 def test_every_section_says_what_to_do() -> None:
     sections = TEXT.split("\n## ")[1:]
     assert len(sections) > len(("errors", "values", "findings", "warnings"))
-    assert [each.partition("\n")[0] for each in sections if not re.match(r"[^\n]+\n\n[A-Z`]", each)] == []
+    assert [each.partition("\n")[0] for each in sections if not re.match(r"[^\n]+\n\n[A-Z`][^\n]{40}", each)] == []
 
 
 def test_every_error_that_can_be_raised_has_a_section() -> None:
@@ -43,8 +43,8 @@ def test_every_error_that_can_be_raised_has_a_section() -> None:
 def test_words_stand_for_what_is_named(text: str, hint: str) -> None:
     """A hint may have a name before it is given, or be looked up."""
     assert any(hint in each.hint for each in messages() if each.text == text)
-    assert f"| {cell(text)} |" in TEXT
+    assert f"`{text}`\\\n  hint: `{hint}" in TEXT
 
 
 def test_no_code_is_left_in_a_message() -> None:
-    assert [each.text for each in messages() if re.search(r"\{[a-z_.]+\}|!r|\(\)\.|\bself\b", cell(each.text))] == []
+    assert [each.text for each in messages() if re.search(r"\{[a-z_.]+\}|!r|\(\)\.|\bself\b", line(each))] == []
