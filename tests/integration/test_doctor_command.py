@@ -92,6 +92,14 @@ def test_a_command_that_fails_is_run_once(wheelmill: Command, environment: Path,
     assert content_of(environment) == before
 
 
+def test_an_environment_that_is_named_is_the_one_that_is_examined(
+    wheelmill: Command, environment: Path, bare_environment: Path
+) -> None:
+    found = json.loads(wheelmill("doctor", "--json", "--offline", "--project", bare_environment).stdout)
+    assert f" of {bare_environment}/bin/python, " in found["looked_at"]["python"]
+    assert environment.exists()
+
+
 def test_nobody_is_asked_where_nobody_is(wheelmill: Command, environment: Path) -> None:
     assert "give --yes" in wheelmill("doctor", "--fix", "--offline", exit_code=2).stderr
     assert environment.exists()

@@ -68,9 +68,38 @@ RUN_BY = {
     ".venv/bin/sphinx-build --fail-on-warning docs out/docs": "integration/test_rendered_documents.py",
     "uv pip install --preview-features wheel-variants --index-url https://HOST/torch2.11/variants/simple/ --no-deps"
     " flash-attn": "integration/test_variant_clients.py",
+    **dict.fromkeys(
+        ("wheelmill doctor", "wheelmill doctor --fix", "wheelmill test", "wheelmill doctor --driver 535.104.05"),
+        "real/test_when_it_does_not_work.py",
+    ),
+    "wheelmill install flash-attn": "real/test_when_it_does_not_work.py",
+    "uv pip install 'torch==2.11.*' --reinstall-package torch": "real/test_when_it_does_not_work.py",
+    "wheelmill doctor --gpu 'rtx 5090'": "integration/test_doctor_command.py",
+    "wheelmill explain flash-attn --gpu 'rtx 5090'": "integration/test_finding_commands.py",
+    "wheelmill add flash-attn --build": "real/test_add_builds.py",
+    "pip install --only-binary flash-attn flash-attn": "integration/test_when_it_does_not_work.py",
+    "uv pip install --only-binary flash-attn flash-attn": "integration/test_when_it_does_not_work.py",
+    "pip install --index-url https://HOST/cu130/torch2.11/simple/"
+    " --no-deps demo": "integration/test_when_it_does_not_work.py",
+    "uv pip install --default-index https://HOST/cu130/torch2.11/simple/"
+    " --no-deps demo": "integration/test_when_it_does_not_work.py",
+    **dict.fromkeys(
+        (
+            "export SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
+            "export PIP_CERT=/etc/ssl/certs/ca-certificates.crt",
+            "export HTTPS_PROXY=http://proxy.example:3128",
+            "export NO_PROXY=localhost,127.0.0.1,index.example",
+        ),
+        "integration/test_when_it_does_not_work.py",
+    ),
+    "export PYTHONNOUSERSITE=1": "unit/client/environment/doctor/test_import_path.py",
+    "wheelmill install --lock pylock.toml": "integration/test_lock_command.py",
+    "wheelmill lock": "integration/test_lock_command.py",
 }
 
 UNTESTED = {
+    "uv pip install 'torch==2.11.*' --reinstall-package torch --torch-backend auto": "no test runs it: it asks torch's"
+    " own index",
     "git push -u origin torch-lap-cuda": "No test runs the last two: they need GitHub",
     "gh pr create --fill": "No test runs the last two: they need GitHub",
     "gh attestation verify WHEEL --repo OWNER/REPO --signer-workflow OWNER/REPO/.github/workflows/wheels-group.yml"

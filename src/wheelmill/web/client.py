@@ -26,7 +26,7 @@ from wheelmill.web.answer import Answer, Download
 from wheelmill.web.credentials import Credentials, authorization_for
 from wheelmill.web.exchange import BYTES_PER_SECOND, PIECE, Exchange, Read, TimeLeft
 from wheelmill.web.origin import Origin, without_credentials
-from wheelmill.web.retries import FAILED, SAFE, Retries
+from wheelmill.web.retries import FAILED, SAFE, Retries, is_untrusted
 
 PARALLEL: Final = 16
 """Requests that run side by side."""
@@ -39,6 +39,7 @@ SECONDS: Final = 240.0
 
 _RETRIES: Final = Retries()
 _REDIRECTS: Final = 10
+_TRUST: Final = "SSL_CERT_FILE names a file of the authorities that are trusted"
 
 
 class Web:
@@ -286,7 +287,8 @@ class Web:
                     raise NetworkError(f"{shown} leads from {urlsplit(before).scheme} to {at.partition('?')[0]}")
                 credential = credential if Origin.of(at) == Origin.of(before) else None
         except httpx.TransportError as error:
-            raise _no_answer(shown, str(error) or type(error).__name__, exchange.tries) from None
+            reason = str(error) or type(error).__name__
+            raise _no_answer(shown, f"{reason}; {_TRUST}" if is_untrusted(error) else reason, exchange.tries) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise NetworkError(f"{shown}: {error}") from None
         raise NetworkError(f"{shown} leads through more than {_REDIRECTS} redirects")

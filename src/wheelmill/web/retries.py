@@ -6,6 +6,7 @@ https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
 from __future__ import annotations
 
 import copy
+import ssl
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
@@ -56,6 +57,10 @@ class Retries(Retry):
         counted.attempts_made += 1
         return counted
 
+    def is_retryable_exception(self, exception: Exception) -> bool:
+        """Whether it may go better a little later: a certificate is as little trusted then."""
+        return super().is_retryable_exception(exception) and not is_untrusted(exception)
+
     def sleep(self, response: httpx.Response | Exception) -> None:
         """Wait before the next try.
 
@@ -70,6 +75,13 @@ class Retries(Retry):
                 status=response.status_code,
             )
         self._sleep(max(asked, self._pauses[self.attempts_made - 1]))
+
+
+def is_untrusted(exception: BaseException | None) -> bool:
+    """Whether it came of a certificate that this machine does not trust."""
+    while exception and not isinstance(exception, ssl.SSLCertVerificationError):
+        exception = exception.__cause__ or exception.__context__
+    return exception is not None
 
 
 def asked_pause(headers: Mapping[str, str]) -> float:

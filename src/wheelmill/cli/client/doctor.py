@@ -77,7 +77,8 @@ def doctor(
         ]
         print_json("wheelmill.doctor/1", faults=faults, looked_at=dict(found.looked_at))
     if found.faults:
-        raise FindingsError(f"{len(found.faults)} faults")
+        count = len(found.faults)
+        raise FindingsError(f"{count} {'fault' if count == 1 else 'faults'}", hint=_sections_of(found))
     say("nothing is wrong")
 
 
@@ -111,8 +112,12 @@ def _project(given: Path | None, target: TargetOptions) -> Project | None:
 
 
 def _with_interpreter_of(project: Project | None, target: TargetOptions) -> TargetOptions:
-    """The target, with the interpreter that a project's own tool takes where none was named."""
-    if project is None or not project.path.exists() or target.python_path or target.overrides().is_complete:
+    """The target, with the interpreter that a project's own tool takes where none was named.
+
+    An environment is there before anything was added to it, and so before its file is.
+    """
+    is_there = project and (project.path.exists() or project.root == project.environment)
+    if project is None or not is_there or target.python_path or target.overrides().is_complete:
         return target
     return replace(target, python_path=project.find_python())
 
@@ -155,6 +160,12 @@ def _tell(found: Examination) -> None:
         say(f"{defect.subject}: {defect.code}: {defect.detail}")
         for line in remedy.lines:
             say(f"  {'mend' if remedy.commands else 'by hand'}: {line}")
+
+
+def _sections_of(found: Examination) -> str:
+    from wheelmill.client.environment.guide import name_sections  # noqa: PLC0415 - only where something is wrong
+
+    return name_sections(defect.code for defect, _ in found.faults)
 
 
 def _mend(found: Examination, look: Callable[[], Examination], target: TargetOptions, *, ask: bool) -> Examination:

@@ -12,6 +12,7 @@ from wheelmill.cli.client.change import settle
 from wheelmill.cli.shared.options import with_groups
 from wheelmill.cli.shared.output import JsonOption, print_json, say
 from wheelmill.cli.shared.target import TargetOptions, projects_of
+from wheelmill.client.environment.guide import name_sections
 from wheelmill.client.environment.trial import Trial, find_compiled_projects, try_packages
 from wheelmill.client.install.chosen import interpreter_of
 from wheelmill.client.install.distributions import Distribution, installed_in
@@ -51,8 +52,9 @@ def test(
         print_json("wheelmill.test/1", packages=[asdict(trial) for trial in trials])
     if not trials:
         say("nothing to test: no installed version names a CUDA or a torch")
-    if failed := [trial.project for trial in trials if trial.failure]:
-        raise FindingsError(f"failed: {', '.join(failed)}")
+    if failures := {trial.project: trial.failure for trial in trials if trial.failure}:
+        hint = name_sections(failure.code for failure in failures.values())
+        raise FindingsError(f"failed: {', '.join(failures)}", hint=hint)
 
 
 def _select_packages(
@@ -73,7 +75,7 @@ def _print_trial(trial: Trial) -> None:
     verdict = f"{trial.failure.code}: {trial.failure.explanation}" if trial.failure else "imports"
     say(f"{trial.project} {trial.version}: {verdict}; kernel: {trial.kernel}")
     if trial.failure:
-        for line in trial.failure.detail.splitlines()[-2:]:
+        for line in trial.failure.telling:
             say(f"  {line}")
 
 

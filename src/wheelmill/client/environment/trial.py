@@ -42,6 +42,13 @@ class TrialFailure:
     detail: str
     """The last lines that were printed."""
 
+    @property
+    def telling(self) -> list[str]:
+        """The line that names the cause, where it is known, and the last two."""
+        lines = self.detail.splitlines()
+        signs = next((signs for signs, code, _ in _KNOWN if code == self.code), ())
+        return [*[line for line in lines[:-2] if any(sign in line for sign in signs)][-1:], *lines[-2:]]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
@@ -125,6 +132,7 @@ _KNOWN: Final = (
             "requires a newer driver",
             "NVIDIA driver on your system is too old",
             "not supported in the currently installed CUDA driver",
+            "compiled with an unsupported toolchain",
         ),
         "driver-too-old",
         "the NVIDIA driver is older than the CUDA that the wheel was built with: update it, or take an older CUDA",
@@ -142,13 +150,17 @@ _KNOWN: Final = (
     (
         ("libtorch", "libc10"),
         "torch-library",
-        "the wheel needs torch, which is not installed or is another one",
+        "the wheel needs what this torch does not have: torch is missing, built without CUDA, or another one",
     ),
 )
 """What is printed, the code, and what it means; the first that is found counts.
 
 https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html
 """
+
+
+FAILURES: Final = frozenset({*(code for _, code, _ in _KNOWN), "import", "crash"})
+"""All codes of failures."""
 
 
 def explain_failure(printed: str) -> TrialFailure:

@@ -46,6 +46,7 @@ def test_a_failure_is_told_by_its_own_words(tmp_path: Path, python: str, code: s
         ("ImportError: flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2E", "undefined-symbol"),
         ("CUDA error: cudaErrorCallRequiresNewerDriver", "driver-too-old"),
         ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040)", "driver-too-old"),
+        ("RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.", "driver-too-old"),
         ("ImportError: libcudart.so.12: cannot open shared object file", "cuda-library"),
         ("ImportError: /lib/libc.so.6: version `GLIBC_2.32' not found", "glibc"),
         ("ImportError: libtorch_cuda.so: cannot open shared object file", "torch-library"),
@@ -55,3 +56,10 @@ def test_a_failure_is_told_by_its_own_words(tmp_path: Path, python: str, code: s
 )
 def test_failures_have_a_name(printed: str, code: str) -> None:
     assert explain_failure(printed).code == code
+
+
+def test_the_line_that_names_the_cause_is_shown_where_others_follow_it() -> None:
+    reason, last = "OSError: _C.so: undefined symbol: _ZN5torch1fEv", ["OSError: Could not load _C.so", "exited with 1"]
+    printed = "\n".join(["Traceback", reason, "", "The above exception", *last])
+    assert explain_failure(printed).telling == [reason, *last]
+    assert explain_failure(f"Traceback\n{reason}\nexited with 1").telling == [reason, "exited with 1"]

@@ -20,7 +20,7 @@ from wheelmill.client.environment.doctor.examined import Examined
 from wheelmill.client.environment.doctor.import_path import OWN, PYTHONPATH, STARTED_IN, USER_SITE
 from wheelmill.client.environment.doctor.inventory import Installed
 from wheelmill.client.environment.doctor.rules import TORCH
-from wheelmill.client.environment.doctor.torch_choice import torch_for_driver, torch_for_wheels
+from wheelmill.client.environment.doctor.torch_choice import torch_for_driver, torch_for_gpus, torch_for_wheels
 from wheelmill.installers.uv import torch_options
 from wheelmill.names import ProjectName, project_name, read_requirement
 from wheelmill.wheel.libraries import cuda_majors_of
@@ -72,6 +72,7 @@ class Remedies:
         """Find what mends a defect; where nothing else is known, the wheel that fits is chosen anew."""
         known = {
             DefectCode.DRIVER: self._older_cuda,
+            DefectCode.GPU: self._for_gpu,
             DefectCode.TORCH_MISSING: self._right_torch,
             DefectCode.TORCH_BUILD: self._right_torch,
             DefectCode.IMPORT_PATH: self._out_of_the_way,
@@ -173,6 +174,13 @@ class Remedies:
         wanted = torch_for_driver(self.examined)
         return self._torch(wanted) if wanted else Remedy(advice="install a newer NVIDIA driver")
 
+    def _for_gpu(self, defect: Defect) -> Remedy:
+        """Of what lacks code for a GPU another wheel; of torch itself a build for another CUDA, or a newer torch."""
+        if defect.project != TORCH:
+            return self._chosen_anew(defect)
+        wanted = torch_for_gpus(self.examined)
+        return self._torch(wanted) if wanted else Remedy(advice="build torch from source: no published one is for it")
+
     def _torch(self, wanted: TorchPlace) -> Remedy:
         """Install torch for a CUDA, and what is released with it."""
         interpreter = self.examined.environment.interpreter
@@ -195,10 +203,10 @@ class Remedies:
         return self._choose(users[0]) if users else Remedy(commands=(self._uninstall(*sorted(surplus)),))
 
     def _libraries(self, defect: Defect) -> Remedy:
-        """What torch requires is installed with it where it lacks; any other wheel has to be another one."""
+        """What torch requires is installed with it where it lacks; any wheel but NVIDIA's own has to be another one."""
         torch = self.examined.by_project.get(TORCH)
         user = self.examined.by_project.get(defect.project) if defect.project else None
-        if torch is None or user is None or not (user is torch or user.links_to_torch):
+        if torch is None or user is None or not (user is torch or user.links_to_torch or _is_of_nvidia(user)):
             return self._chosen_anew(defect)
         version = torch.distribution.version
         return Remedy(commands=((*self._pip("install"), f"torch=={version}", *self._index_of(version)),))
@@ -235,6 +243,10 @@ class Remedies:
         if self.uv:
             return (self.uv, "pip", command, "--python", str(self.examined.environment.interpreter))
         return (str(self.examined.environment.interpreter), "-m", "pip", command)
+
+
+def _is_of_nvidia(installed: Installed) -> bool:
+    return installed.distribution.project.startswith(NVIDIA)
 
 
 def _as_version(text: str) -> Version:

@@ -1,4 +1,4 @@
-"""Which torch an environment should have: the one that its wheels were built for, or one that its driver runs."""
+"""Which torch an environment should have: for its wheels, for its driver, or for its GPUs."""
 
 from __future__ import annotations
 
@@ -32,6 +32,21 @@ def torch_for_driver(examined: Examined) -> TorchPlace | None:
     if torch is None or not (older := _published(torch, examined)):
         return None
     return TorchPlace.of(torch, max(older), examined.environment.platform, examined.facts)
+
+
+def torch_for_gpus(examined: Examined) -> TorchPlace | None:
+    """The installed torch, or else the next newer one, for another CUDA that knows every GPU; None where there is none.
+
+    Of several CUDAs the oldest: it is for newer ones that torch's own builds leave old GPUs out.
+    """
+    environment, facts = examined.environment, examined.facts
+    gpus = {gpu.capability.capability for gpu in environment.gpus}
+    for torch in sorted(each for each in facts.torch if environment.torch is None or each >= environment.torch):
+        installed = environment.cuda if torch == environment.torch else None
+        others = [cuda for cuda in _published(torch, examined) if cuda != installed]
+        if knowing := [cuda for cuda in others if gpus <= facts.cuda[cuda].architectures]:
+            return TorchPlace.of(torch, min(knowing), environment.platform, facts)
+    return None
 
 
 def _published(torch: TorchVersion, examined: Examined) -> list[CudaVersion]:

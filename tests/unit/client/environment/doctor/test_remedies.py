@@ -11,7 +11,7 @@ from tests.shared_objects import shared_object
 from tests.unit.client.environment.doctor.conftest import TARGET, Examine, named
 from wheelmill.client.environment.doctor.defects import Defect, DefectCode
 from wheelmill.client.environment.doctor.remedies import Remedies, started_as
-from wheelmill.names import project_name
+from wheelmill.names import Architecture, CudaVersion, Gpu, TorchVersion, project_name
 
 NO_TORCH = replace(TARGET, torch=None, torch_release=None, cuda=None, cxx11_abi=None)
 PY = "/env/bin/python"
@@ -49,6 +49,37 @@ def test_a_driver_for_which_there_is_no_torch_is_left_to_a_person(site: Path, ex
     found = examined(replace(TARGET, driver="390.10"))
     (defect,) = named(found)
     assert Remedies(examined=found, uv="uv").remedy_of(defect).advice == "install a newer NVIDIA driver"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "torch", "line"),
+    [
+        (Architecture(7, 0), "2.11", "'torch==2.11.*' --reinstall-package torch --torch-backend cu126"),
+        (Architecture(12, 0), "2.6", "'torch==2.7.*' --reinstall-package torch --torch-backend cu128"),
+        (Architecture(3, 5), "2.11", "build torch from source: no published one is for it"),
+    ],
+)
+def test_a_torch_without_code_for_a_gpu_gives_way_to_one_that_has_it(
+    gpu: Architecture, torch: str, line: str, site: Path, examined: Examine
+) -> None:
+    install_sound(site)
+    cuda = CudaVersion.parse("13.0" if torch == "2.11" else "12.4")
+    here = replace(TARGET, gpus=(Gpu(capability=gpu),), torch=TorchVersion.parse(torch), cuda=cuda)
+    defect = Defect(code=DefectCode.GPU, subject="torch", detail="", project=project_name("torch"))
+    (mended,) = Remedies(examined=examined(here), uv="uv").remedy_of(defect).lines
+    assert mended.endswith(line)
+
+
+def test_what_nvidias_own_libraries_lack_comes_with_torch(site: Path, examined: Examine) -> None:
+    install_sound(site)
+    solver = {"nvidia/cu13/lib/libcusolver.so.12": shared_object(needed=["libcublas.so.13"])}
+    install(site, "nvidia-cusolver", "12.0", solver, tag="py3-none-manylinux2014_x86_64")
+    found = examined()
+    (defect,) = named(found)
+    assert defect.code is DefectCode.LIBRARY
+    assert (
+        Remedies(examined=found, uv="uv").remedy_of(defect).lines[0].startswith(f"uv pip install --python {PY} torch==")
+    )
 
 
 def test_what_a_project_got_from_wheelmill_is_updated_there(site: Path, examined: Examine) -> None:
