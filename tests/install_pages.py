@@ -85,10 +85,10 @@ class Section:
         """The blocks of a language that are no files."""
         return [block.text for block in self.blocks if block.language == language and not block.file]
 
-    def script(self) -> str:
-        """What a person who follows it types: files are written where they stand, commands are run."""
+    def script(self, blocks: slice = slice(None)) -> str:
+        """What a person who follows it, or some of its blocks, types: files are written where they stand."""
         parts = ["set -euo pipefail"]
-        for block in self.blocks:
+        for block in self.blocks[blocks]:
             if block.file:
                 parts += [f"mkdir -p $(dirname {block.file})", f"cat >{block.file} <<'END'\n{block.text}END"]
             elif block.language == "sh":

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.install_pages import BASE, RIGHT, Host, follow, host_of_the_pages, installed_in, make_environment, sections
+from tests.install_pages import RIGHT, Host, follow, host_of_the_pages, installed_in, make_environment, sections
 from tests.npm import NODE, npm_modules
 from tests.real.conftest import ROOT, docker_alone
 
@@ -29,13 +29,6 @@ from rattler import VirtualPackage, VirtualPackageOverrides
 found = (each.into_generic() for each in VirtualPackage.detect(VirtualPackageOverrides.from_env()))
 print({each.name.normalized: str(each.version) for each in found}["__cuda"])
 """
-BASE_IMAGE = """
-FROM python:3.11-slim
-RUN rm -f /usr/share/python-wheels/pip-*
-COPY pip-*.whl /usr/share/python-wheels/
-ENV PIP_INDEX_URL={usual}
-"""
-"""The stand-in has Debian's pip, which is too old; the real one has a pip of today."""
 
 
 @pytest.fixture(scope="module")
@@ -140,8 +133,7 @@ def image(host: Host, tmp_path: Path) -> Iterator[str]:
     with docker_alone():
         subprocess.run(["bash", ROOT / "tests" / "real" / "stand_ins" / "python.sh"], check=True)
         (context := tmp_path / "base").mkdir()
-        (context / "Dockerfile").write_text(BASE_IMAGE.format(usual=host.usual))
-        subprocess.run([BASE, "-m", "pip", "download", "--quiet", "--dest", context, "pip"], check=True)
+        (context / "Dockerfile").write_text(f"FROM python:3.11-slim\nENV PIP_INDEX_URL={host.usual}\n")
         names = ("wheelmill/test-of-pages:base", "wheelmill/test-of-pages")
         subprocess.run(["docker", "build", "--quiet", "--tag", names[0], context], check=True)
         yield names[1]

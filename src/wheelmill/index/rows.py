@@ -42,7 +42,8 @@ def _attributes(metadata_sha256: Sha256 | None, requires_python: str | None, rea
     """What wheels of one version have in common."""
     requires = f' data-requires-python="{escape(requires_python)}"' if requires_python else ""
     core = f'"sha256={metadata_sha256}"' if metadata_sha256 else ""
-    metadata = f" data-core-metadata={core} data-dist-info-metadata={core}" if core else ""
+    # Not under its older name: pip 22.3 to 23.1 would read it, and refuse a METADATA that says flash_attn (PEP 714).
+    metadata = f" data-core-metadata={core}" if core else ""
     yanked = f' data-yanked="{escape(reason)}"' if reason else ""
     return f"{requires}{metadata}{yanked}"
 
