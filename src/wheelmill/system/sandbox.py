@@ -25,6 +25,7 @@ _HOME: Final = Path("/tmp/home")  # noqa: S108 - inside the namespace, where it 
 _HIDDEN: Final = ("/home", "/root", "/tmp", "/var/tmp", "/run", "/mnt", "/media")  # noqa: S108 - made empty
 _SECRETS: Final = ("WHEELMILL_CREDENTIALS", "NETRC", "PIP_CONFIG_FILE", "UV_CONFIG_FILE", "GIT_CONFIG_GLOBAL")
 """Variables that name files with passwords, which are covered; their usual places are below a home."""
+_NOT_INSTALLED: Final = "there is no bubblewrap"
 _RESOLVER: Final = Path("/etc/resolv.conf")
 """Often a link to a folder below ``/run``."""
 _ISOLATED: Final = (
@@ -112,7 +113,7 @@ def certificates() -> list[Path]:
 def why_unconfined() -> str | None:
     """Why foreign code cannot be confined here; None when it can be."""
     if shutil.which("bwrap") is None:
-        return "there is no bubblewrap"
+        return _NOT_INSTALLED
     try:
         process.run(["bwrap", *Sandbox(writable={})._options(), "--", "true"])  # noqa: SLF001 - of this module
     except (ProcessError, UsageError) as error:
@@ -134,6 +135,8 @@ def check_confinement(tell: Callable[[str], None]) -> None:
     if reason is None:
         return
     hint = "sudo apt-get install bubblewrap, or use --sandbox docker"
+    if reason != _NOT_INSTALLED:
+        hint = "let bubblewrap make namespaces on this machine, or use --sandbox docker"
     if os.environ.get("GITHUB_ACTIONS") == "true" and not os.environ.get(ALLOW_VARIABLE):
         raise UsageError(f"foreign code would run unconfined on a GitHub runner: {reason}", hint=hint)
     tell(f"foreign code runs as you ({reason}); {hint}")

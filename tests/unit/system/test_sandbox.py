@@ -168,8 +168,22 @@ def test_unconfined_code_is_told_once_in_one_plain_line(tmp_path: Path) -> None:
     for _ in range(2):
         check_confinement(told.append)
     (line,) = told
-    assert line.startswith("foreign code runs as you (there is no bubblewrap)")
+    assert line.startswith("foreign code runs as you (there is no bubblewrap); sudo apt-get install bubblewrap")
     assert run(tmp_path, "import os; print(os.getcwd())") == f"{tmp_path}\n"
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_nobody_is_told_to_install_a_bubblewrap_that_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a container it is often there, and may not make namespaces."""
+    bwrap = tmp_path / "bwrap"
+    bwrap.write_text("#!/bin/sh\necho \"bwrap: Can't mount proc\" >&2\nexit 1\n")
+    bwrap.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda _name: str(bwrap))
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    told: list[str] = []
+    check_confinement(told.append)
+    (line,) = told
+    assert line.startswith("foreign code runs as you (bwrap: Can't mount proc); let bubblewrap make namespaces")
 
 
 @pytest.mark.usefixtures("without_bubblewrap")
