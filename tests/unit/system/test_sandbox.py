@@ -176,7 +176,7 @@ def test_unconfined_code_is_told_once_in_one_plain_line(tmp_path: Path) -> None:
 def test_nobody_is_told_to_install_a_bubblewrap_that_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a container it is often there, and may not make namespaces."""
     bwrap = tmp_path / "bwrap"
-    bwrap.write_text("#!/bin/sh\necho \"bwrap: Can't mount proc\" >&2\nexit 1\n")
+    bwrap.write_text('#!/bin/sh\necho "bwrap: Can\'t mount proc" >&2\nexit 1\n')
     bwrap.chmod(0o755)
     monkeypatch.setattr(shutil, "which", lambda _name: str(bwrap))
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
