@@ -139,6 +139,12 @@ def inline_commands(program: str) -> set[str]:
     return {" ".join(found.split()) for found in re.findall(rf"`({program}\s[^`]*)`", text)}
 
 
+def links_of(document: Path) -> list[tuple[Path, str]]:
+    """The files that a document leads to, each with an anchor, or an empty one."""
+    found = [urldefrag(link) for link in re.findall(r"\]\(([^)]+)\)", document.read_text()) if "://" not in link]
+    return [((document.parent / url).resolve() if url else document, anchor) for url, anchor in found]
+
+
 @cache
 def anchors_of(document: Path) -> frozenset[str]:
     """What GitHub gives the headings of a document, and Sphinx here."""
@@ -171,10 +177,16 @@ def test_the_test_that_runs_it_exists(path: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(document: Path) -> None:
-    found = [urldefrag(link) for link in re.findall(r"\]\(([^)]+)\)", document.read_text()) if "://" not in link]
-    links = [(document.parent / url if url else document, anchor) for url, anchor in found]
+    links = links_of(document)
     assert [str(path) for path, _ in links if not path.exists()] == []
     assert [(path.name, anchor) for path, anchor in links if anchor and anchor not in anchors_of(path)] == []
+
+
+def test_every_page_is_found_from_readme_in_two_steps() -> None:
+    first = {path for path, _ in links_of(ROOT / "README.md") if path.suffix == ".md"}
+    second = {path for page in first for path, _ in links_of(page)}
+    pages = {*(ROOT / "docs").rglob("*.md")} - {*(ROOT / "docs" / "decisions").glob("0*.md")}
+    assert pages - first - second == set()
 
 
 @pytest.mark.parametrize("command", sorted(inline_commands("wheelmill")))
