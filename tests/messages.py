@@ -148,7 +148,7 @@ class Speech:
                 texts = [*self._texts(body), *self._texts(other)]
             case ast.Name(id=name) if values := self._named.pop(name, []):  # popped: a name may be made of itself
                 told = [text for value in values for text in self._texts(value)]
-                texts = told if any(map(says_something, told)) else [word_for(node)]
+                texts = told if any(map(says_something, told)) or "" in told else [word_for(node)]
                 self._named[name] = values
             case _:
                 texts = [self._constant(node) or word_for(node)]

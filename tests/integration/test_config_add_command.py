@@ -178,7 +178,7 @@ def test_an_entry_that_is_added_while_another_is_loses_neither(
     [
         (("pure",), "pure needs no build: setup.py:1 declares no extension"),
         (("wheels",), "has no source distribution of wheels 2.0; the newest version that has one is 1.0"),
-        (("nowhere",), "the package index has no such project"),
+        (("nowhere",), "the package index has no project nowhere"),
         (("torch",), "the name torch is reserved"),
         (("demo", "--version", "7"), "has no source distribution of demo 7"),
         (("demo", "--subdirectory", "x"), "--subdirectory is of a git repository"),

@@ -151,7 +151,9 @@ def _start(
                 pass_fds=locks,  # should it outlive this process
             )
     except OSError as error:
-        raise UsageError(f"cannot start {words[0]!r}: {error.strerror}: {error.filename}") from None
+        is_absent = isinstance(error, FileNotFoundError) and error.filename == words[0]
+        hint = "is it installed, and on PATH?" if is_absent else None
+        raise UsageError(f"cannot start {words[0]!r}: {error.strerror}: {error.filename}", hint=hint) from None
 
 
 def _end(child: subprocess.Popen[bytes]) -> int:

@@ -67,7 +67,7 @@ def _select_packages(
     """
     names = projects_of(projects) if projects else find_compiled_projects(installed)
     if missing := [name for name in names if name not in installed]:
-        raise UsageError(f"not installed: {', '.join(missing)}")
+        raise UsageError(f"not installed: {', '.join(missing)}", hint="'wheelmill list' shows what is")
     return {name: installed[name] for name in names}
 
 

@@ -81,7 +81,7 @@ def hold_config(named: Path | None) -> Iterator[Config]:
     """
     place = _place_to_change(named)
     if not place.exists():
-        raise UsageError(f"there is no {place}")
+        raise UsageError(f"there is no {place}", hint="--config names a folder, or a package's own file")
     folder = place.parent if is_file_of_packages(place) else place
     with locks.hold(folder / ".lock", wait=lambda holder: say(f"waiting for {holder}")):
         yield load_config(place)
@@ -190,5 +190,7 @@ def artifacts_of(runs: Sequence[str]) -> JobArtifacts:
     if wrong := [run for run in runs if not run.isdecimal()]:
         raise UsageError(f"--run: expected the number of a run, not {wrong[0]!r}")
     if not (name := os.environ.get("GITHUB_REPOSITORY")):
-        raise UsageError("--run: GITHUB_REPOSITORY does not name the repository of the run")
+        raise UsageError(
+            "--run: GITHUB_REPOSITORY does not name the repository of the run", hint="GITHUB_REPOSITORY=OWNER/REPO"
+        )
     return JobArtifacts(Repository.parse(name, os.environ), runs)

@@ -120,7 +120,9 @@ def requirements_of(texts: Sequence[str]) -> list[Requirement]:
         except ValueError as error:
             raise UsageError(str(error)) from None
         if asked.url or asked.marker:
-            raise UsageError(f"expected a name and a range of versions, without URL and marker: {text!r}")
+            raise UsageError(
+                f"expected a name and a range such as 'flash-attn>=2.7', without a URL or a marker, not {text!r}"
+            )
         name = canonicalize_name(asked.name)
         if name in found:
             found[name].specifier &= asked.specifier

@@ -97,7 +97,10 @@ def _only_fitting_wheels(package: Package, environment: TargetEnvironment) -> Pa
     tags = environment.tag_places.keys()
     wheels = [wheel for wheel in package.wheels or () if WheelName.parse(wheel.filename).tags & tags]
     if not wheels:
-        raise UsageError(f"{package.name} {package.version} has no wheel for this environment, so it cannot be locked")
+        raise UsageError(
+            f"{package.name} {package.version} has no wheel for this environment, so it cannot be locked",
+            hint=f"ask for another version of {package.name}",
+        )
     return Package(name=package.name, version=package.version, index=package.index, wheels=wheels)
 
 

@@ -42,7 +42,10 @@ def package_of(candidate: Candidate) -> Package:
         IntegrityError: its source gives no hash, without which nothing can be locked.
     """
     if candidate.sha256 is None:
-        raise IntegrityError(f"{candidate.url}: its source gives no sha256, so it cannot be locked")
+        raise IntegrityError(
+            f"{candidate.url}: its source gives no sha256, so it cannot be locked",
+            hint="name a source that gives one with --source",
+        )
     named = WheelName.parse(candidate.filename)
     simple = candidate.source.kind is SourceKind.SIMPLE
     return Package(

@@ -183,11 +183,17 @@ def wheels_for(lock: Pylock, environment: TargetEnvironment) -> tuple[WantedWhee
     try:
         selected = list(lock.select(environment=marker_environment(environment), tags=list(environment.tag_places)))
     except PylockSelectError as error:
-        raise NoWheelError(f"the lock is not for {environment.python} on {environment.platform}: {error}") from None
+        raise NoWheelError(
+            f"the lock is not for {environment.python} on {environment.platform}: {error}",
+            hint="'wheelmill lock' makes one that is",
+        ) from None
     wanted = []
     for package, artifact in selected:
         if not isinstance(artifact, PackageWheel) or artifact.url is None or "sha256" not in artifact.hashes:
-            raise UsageError(f"the lock has no wheel of {package.name} with a URL and a sha256")
+            raise UsageError(
+                f"the lock has no wheel of {package.name} with a URL and a sha256",
+                hint="'wheelmill lock' writes a lock that has both",
+            )
         wanted.append(
             WantedWheel(
                 filename=artifact.filename,

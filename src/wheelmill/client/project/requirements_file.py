@@ -50,7 +50,10 @@ class RequirementsFile:
         if not marks:
             return cls(path=path, command=command, before=tuple(lines))
         if [bare[place] for place in marks] != [begin, end]:
-            raise UsageError(f"{path}: expected one line {begin!r}, and one {end!r} below it")
+            raise UsageError(
+                f"{path}: expected one line {begin!r}, and one {end!r} below it",
+                hint="put the one that is missing back, or remove the other",
+            )
         first, last = marks
         ours = tuple(bare[first + 1 : last])
         if command == "add":

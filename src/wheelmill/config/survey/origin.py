@@ -73,7 +73,7 @@ def _from_index(project: ProjectName, version: str | None, destination: Path) ->
     newest = Version(version) if version else max(final or offered, default=None)
     if newest is None or newest not in offered:
         older = max((each for each in offered if not each.is_prerelease), default=None)
-        why = "has no such project" if not others else f"has no source distribution of {project} {newest}"
+        why = f"has no project {project}" if not others else f"has no source distribution of {project} {newest}"
         why = f"has yanked {project} {newest}: {yanked[newest]}" if newest in yanked else why
         raise UsageError(
             f"the package index {why}" + (f"; the newest version that has one is {older}" if older else ""),
