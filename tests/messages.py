@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill import errors
+from wheelmill.client.environment.doctor.defects import DefectCode
 from wheelmill.conformance.violation import Rule
 from wheelmill.wheel.findings import Code
 
@@ -25,7 +26,8 @@ ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "messages.md"
 SOURCE: Final = ROOT / "src"
 
-SMOKE, CHECK = "Findings of smoke", "Findings of index check"
+CODES: Final = {"Code": (Code, "Findings of smoke"), "DefectCode": (DefectCode, "Findings of doctor")}
+"""Findings' codes, by the name of their class."""
 CALLS: Final = {
     "ValueError": "Values",
     "Skip": "Skips of plan",
@@ -115,10 +117,12 @@ class Speech:
         match call.func:
             case ast.Attribute(value=ast.Name(id=name), attr="violation"):
                 if isinstance(rule := self._module.get(name), Rule):
-                    section, code = CHECK, rule.number
-            case ast.Name(id="Finding"):
-                if isinstance(named := given.get("code"), ast.Attribute):
-                    section, code = SMOKE, Code[named.attr].value
+                    section, code = "Findings of index check", rule.number
+            case ast.Name(id="Finding" | "Defect" | "against"):
+                for each in (*call.args, *given.values()):
+                    if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id in CODES:
+                        codes, section = CODES[each.value.id]
+                        code = codes[each.attr].value
             case ast.Name(id=name) | ast.Attribute(attr=name) if name in CALLS:
                 section = CALLS[name]
             case ast.Name(id=name) if name.endswith("Error") and hasattr(errors, name):
