@@ -1,4 +1,4 @@
-"""Pages for people, as their markup says it; browsers read them in tests/real/test_site.py."""
+"""Pages for people, as their markup says it; browsers read them in tests/real/site."""
 
 import html
 import json

@@ -1,0 +1,215 @@
+"""The wheel finder in a real browser, and the commands that it gives."""
+
+import platform
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import tomlkit
+from playwright.sync_api import Browser, Page, expect
+
+from tests.real.site.conftest import (
+    NEWEST,
+    PYTHON,
+    UV,
+    choose,
+    copied,
+    pip_of,
+    run,
+    settings,
+    version_in,
+    wheel_with_code,
+)
+from tests.unit.plan.examples import FACTS
+from tests.unit.release.conftest import NOW
+from wheelmill import pipeline
+from wheelmill.config.model import Listing
+from wheelmill.release.directory import DirectoryStore
+from wheelmill.release.publish import publish
+
+pytestmark = pytest.mark.real
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        ({"cuda": "12.8", "torch": "2.10"}, "1.0+cu128torch2.10"),
+        ({"cuda": "13.0", "torch": "2.11", "version": "0.9"}, "0.9+cu130torch2.11"),
+    ],
+)
+def test_the_copied_pip_command_installs_the_chosen_wheel(
+    choices: dict[str, str], expected: str, page: Page, host: str, environment: Path
+) -> None:
+    choose(page, project="demo", python=PYTHON, **choices)
+    program, *arguments = shlex.split(copied(page, "pip"))
+    assert program == "pip"
+    run([*pip_of(environment), *arguments], settings(host), environment)
+    assert version_in(environment) == expected
+
+
+@pytest.mark.parametrize("requirement", ["demo==1.0", "demo==1.0+cu128torch2.10"])
+def test_the_copied_uv_command_installs_the_chosen_wheel(
+    requirement: str, page: Page, host: str, environment: Path
+) -> None:
+    choose(page, project="demo", cuda="12.8", torch="2.10")
+    page.get_by_label("Pin this exact wheel").set_checked("+" in requirement)
+    program, *arguments = shlex.split(copied(page, "uv"))
+    assert (program, arguments[-1]) == ("uv", requirement)
+    run([UV, *arguments], settings(host) | {"VIRTUAL_ENV": str(environment)}, environment)
+    assert version_in(environment) == "1.0+cu128torch2.10"
+
+
+def test_the_copied_lines_of_pyproject_lock_the_chosen_wheel(page: Page, host: str, tmp_path: Path) -> None:
+    choose(page, project="demo", cuda="12.8", torch="2.10")
+    project = tomllib.loads(copied(page, "pyproject.toml, for uv"))
+    project["project"] |= {"name": "user", "version": "1", "requires-python": f"=={PYTHON}.*"}
+    (tmp_path / "pyproject.toml").write_text(tomlkit.dumps(project))
+    env = settings(host) | {"UV_PYTHON": sys.executable}
+    env.pop("UV_NO_CONFIG")
+    run([UV, "sync"], env, tmp_path)
+    assert version_in(tmp_path / ".venv") == "1.0+cu128torch2.10"
+    locked = (tmp_path / "uv.lock").read_text()
+    again = run([UV, "sync"], env, tmp_path)
+    assert "demo" not in again
+    assert (tmp_path / "uv.lock").read_text() == locked
+
+
+def test_the_copied_lines_of_pyproject_lock_what_a_package_requires_too(page: Page, host: str, tmp_path: Path) -> None:
+    choose(page, project="plain")
+    project = tomllib.loads(copied(page, "pyproject.toml, for uv"))
+    assert project["project"]["dependencies"] == ["plain==2.0", "demo"]
+    project["project"] |= {"name": "user", "version": "1", "requires-python": f"=={PYTHON}.*"}
+    (tmp_path / "pyproject.toml").write_text(tomlkit.dumps(project))
+    env = {name: value for name, value in settings(host).items() if name != "UV_NO_CONFIG"}
+    run([UV, "sync", "--python", sys.executable], env, tmp_path)
+    assert version_in(tmp_path / ".venv") == "1.0+cu130torch2.11"
+
+
+def test_a_wheel_without_torch_is_found_in_the_index_of_its_cuda(page: Page) -> None:
+    choose(page, project="plain")
+    expect(page.locator("label", has=page.locator("[name=torch]"))).to_be_hidden()
+    expect(page.locator(".pip")).to_contain_text(
+        "/some/where/cu130/simple/ --only-binary plain --only-binary demo plain==2.0"
+    )
+
+
+def test_where_there_is_no_wheel_the_nearest_one_is_offered(page: Page) -> None:
+    choose(page, project="demo", python=PYTHON, cuda="12.8", torch="2.11")
+    expect(page.locator(".verdict")).to_have_text(
+        f"There is no demo 1.0 wheel for Python {PYTHON}, CUDA 12.8, torch 2.11, Linux {platform.machine()}."
+    )
+    offers = page.locator(".nearest button")
+    expect(offers).to_have_text(["torch 2.10", "CUDA 13.0", "version 0.9, CUDA 13.0"])
+    offers.first.click()
+    expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu128torch2.10 fits")
+    expect(page.locator(".verdict")).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("gpu", "text"),
+    [
+        ("9.0", "It has machine code for compute capability 9.0."),
+        ("8.6", "Its machine code for 8.0 runs on compute capability 8.6."),
+        ("12.0", "no machine code that runs on compute capability 12.0, but portable code (PTX) for 9.0"),
+        ("7.5", "demo 1.0+cu130torch2.11 has no code that runs on compute capability 7.5; it has 8.0, 9.0+PTX."),
+        ("8.7", "has no code that runs on compute capability 8.7"),
+    ],
+)
+def test_a_gpu_is_checked_against_the_code_in_the_wheel(gpu: str, text: str, page: Page) -> None:
+    choose(page, project="demo", gpu=gpu)
+    expect(page.locator("#finder")).to_contain_text(text)
+
+
+PASTED = """\
+| NVIDIA-SMI 570.86.10              Driver Version: 570.86.10      CUDA Version: 12.8     |
+|   0  NVIDIA H200                    On  |   00000000:03:00.0 Off |                    0 |
+"""
+
+
+def test_what_nvidia_smi_prints_is_answered(page: Page) -> None:
+    page.get_by_text("Paste what your machine says").click()
+    page.get_by_label("All that nvidia-smi").fill("no table")
+    expect(page.locator(".said")).to_contain_text("Expected all that nvidia-smi")
+    page.get_by_label("All that nvidia-smi").fill(PASTED)
+    expect(page.locator(".said")).to_have_text(
+        "Read: NVIDIA H200 (9.0); driver 570.86.10, which knows CUDA up to 12.8."
+    )
+    expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu128torch2.10 fits")
+    expect(page.locator("#finder")).to_contain_text("It has machine code for compute capability 9.0.")
+
+
+@pytest.mark.parametrize(
+    ("project", "sentence"),
+    [
+        ("unlabelled", "For which CUDA it is, its version does not say."),
+        ("upstream", "upstream 4.0+cu13torch2.11cxx11abitrue is for CUDA 13, and does not say for which release of it"),
+    ],
+)
+def test_no_wheel_is_said_to_fit_whose_label_does_not_say_so(project: str, sentence: str, page: Page) -> None:
+    choose(page, project=project, python=PYTHON)
+    expect(page.locator(".verdict")).to_contain_text(sentence)
+    expect(page.locator(".verdict")).to_have_class("verdict unsure")
+
+
+def test_a_driver_is_named_that_knows_the_gpu(page: Page) -> None:
+    choose(page, project="demo", cuda="12.8", torch="2.10")
+    expect(page.locator(".notes")).to_contain_text("NVIDIA driver 525.60.13, or newer")
+    choose(page, gpu="10.0")
+    expect(page.locator(".notes")).to_contain_text("NVIDIA driver 570.26, or newer")
+
+
+def test_the_address_keeps_the_choice(page: Page, site: str) -> None:
+    choose(page, project="demo", cuda="12.8", torch="2.10", gpu="9.0")
+    kept, verdict = page.url, page.locator(".verdict").inner_text()
+    page.goto(f"{site}about/")
+    page.goto(kept)
+    assert page.locator(".verdict").inner_text() == verdict
+    assert page.locator("[name=gpu]").input_value() == "9.0"
+
+
+def test_what_the_address_asks_for_and_nobody_built_is_said_as_text(page: Page, site: str) -> None:
+    page.goto(f"{site}#project=demo&python=%3Cimg%20src%3Dx%3E&cuda=99.0")
+    expect(page.locator(".verdict")).to_contain_text("no demo 1.0 wheel for Python <img src=x>, CUDA 99.0")
+    expect(page.locator("#answer img")).to_have_count(0)
+
+
+def test_a_package_that_is_not_there_is_said_to_be_missing(page: Page, site: str) -> None:
+    page.goto(f"{site}#project=elsewhere")
+    expect(page.locator(".verdict")).to_contain_text("There is no elsewhere wheel for")
+    expect(page.get_by_role("link", name="What is built")).to_be_hidden()
+
+
+def test_the_keyboard_reaches_a_command(page: Page) -> None:
+    expect(page.get_by_role("button", name="Copy pip")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("combobox", name="Package")).to_be_focused()
+    for _ in range(9):
+        page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Copy pip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Copy pip")).to_have_text("Copied")
+
+
+def test_a_link_within_the_page_keeps_what_was_chosen(page: Page) -> None:
+    choose(page, cuda="12.8", torch="2.10")
+    page.get_by_role("link", name="Skip to content").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#main$"))
+    expect(page.get_by_role("combobox", name="CUDA")).to_have_value("12.8")
+    expect(page.get_by_role("button", name="Copy pip")).to_be_visible()
+
+
+def test_a_page_works_from_the_disk(browser: Browser, tmp_path: Path) -> None:
+    store = DirectoryStore(directory=tmp_path / "releases")
+    publish(store, [wheel_with_code(tmp_path / "wheels" / NEWEST)], now=NOW)
+    pipeline.build_index(store, Listing(), FACTS, base_url="../releases", output=tmp_path / "site")
+    page = browser.new_page()
+    page.goto((tmp_path / "site" / "index.html").as_uri())
+    expect(page.locator(".verdict")).to_contain_text("demo 1.0+cu130torch2.11 fits")
+    page.close()
