@@ -9,6 +9,9 @@ from wheelmill.system.units import duration, size
     ("number", "text"),
     [
         (0, "0 bytes"),
+        (1, "1 byte"),
+        (1.4, "1 byte"),
+        (2, "2 bytes"),
         (999, "999 bytes"),
         (1000, "1.0 kB"),
         (999_960, "1.0 MB"),

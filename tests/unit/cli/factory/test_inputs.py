@@ -49,3 +49,15 @@ def test_without_botocore_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(UsageError) as refusal:
         store_at("s3:wheels")
     assert refusal.value.explained == ("S3 needs botocore, which is not installed\nhint: pip install 'wheelmill[s3]'")
+
+
+@pytest.mark.parametrize(
+    ("store", "fault"),
+    [
+        ("nowhere", r"expected dir:PATH, github:OWNER/REPO or s3:BUCKET/PREFIX, not 'nowhere'"),
+        ("dir:/nowhere", r"there is no folder /nowhere"),
+    ],
+)
+def test_a_store_that_is_none_is_told_with_its_option(store: str, fault: str) -> None:
+    with pytest.raises(UsageError, match=f"^--to: {fault}$"):
+        store_at(store, option="--to", must_exist=True)
