@@ -179,7 +179,7 @@ class Host:
             wheels: has what else can be installed, such as what builds a project.
         """
         foreign = ("UV_", "PIP_", "VIRTUAL_", "CONDA_", "POETRY_", "PDM_", "HATCH_", "XDG_", "WHEELMILL_")
-        (own := home / "bin").mkdir(parents=True)
+        (own := home / "bin").mkdir(parents=True, exist_ok=True)
         for program in (own_uv(), Path(sys.executable).with_name("wheelmill")):
             (own / program.name).symlink_to(program)  # and no more: nothing may be installed into the tests' own .venv
         path = (*programs, own, BASE.parent, "/usr/bin", "/bin")

@@ -1,6 +1,7 @@
 """What the pages on installing a wheel say of containers, notebooks, CI and conda, done as the pages say it."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.files import write_private
 from tests.install_pages import RIGHT, Host, follow, host_of_the_pages, installed_in, make_environment, sections
 from tests.npm import NODE, npm_modules
 from tests.real.conftest import ROOT, docker_alone
@@ -29,6 +31,12 @@ from rattler import VirtualPackage, VirtualPackageOverrides
 found = (each.into_generic() for each in VirtualPackage.detect(VirtualPackageOverrides.from_env()))
 print({each.name.normalized: str(each.version) for each in found}["__cuda"])
 """
+BASE_IMAGE = """
+FROM python:3.11-slim
+RUN python -m venv /opt/pip
+ENV PIP_INDEX_URL={usual} PATH=$PATH:/opt/pip/bin
+"""
+"""Of Debian's Python, which has no pip but in environments."""
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +141,7 @@ def image(host: Host, tmp_path: Path) -> Iterator[str]:
     with docker_alone():
         subprocess.run(["bash", ROOT / "tests" / "real" / "stand_ins" / "python.sh"], check=True)
         (context := tmp_path / "base").mkdir()
-        (context / "Dockerfile").write_text(f"FROM python:3.11-slim\nENV PIP_INDEX_URL={host.usual}\n")
+        (context / "Dockerfile").write_text(BASE_IMAGE.format(usual=host.usual))
         names = ("wheelmill/test-of-pages:base", "wheelmill/test-of-pages")
         subprocess.run(["docker", "build", "--quiet", "--tag", names[0], context], check=True)
         yield names[1]
@@ -141,16 +149,33 @@ def image(host: Host, tmp_path: Path) -> Iterator[str]:
 
 
 def test_an_image_that_ends_small(image: str, host: Host, tmp_path: Path) -> None:
-    section = SECTIONS["containers.md#docker"]
-    script = section.script().replace("python:3.12-slim", f"{image}:base").replace(" mine", f" {image}")
-    script = script.replace("docker build", "docker build --network host --force-rm")
-    folder = tmp_path / "project"
-    folder.mkdir()
-    said = follow(host.filled(script), folder, host.variables(tmp_path / "home"))
+    said = build("containers.md#docker", image, host, tmp_path)
     assert said.splitlines()[-1] == RIGHT["flash-attn"]
     base, made = (layers_of(name) for name in (f"{image}:base", image))
     assert made[: len(base)] == base
     assert len(made) - len(base) <= 2
+
+
+def test_a_secret_is_in_no_image(image: str, host: Host, tmp_path: Path) -> None:
+    if subprocess.run(["docker", "buildx", "version"], capture_output=True, check=False).returncode:
+        pytest.skip("Docker has no buildx here; Debian's package docker-buildx has it, from trixie on")
+    own = os.environ.get("DOCKER_CONFIG", str(Path("~/.docker").expanduser()))  # where buildx may be
+    netrc = SECTIONS["private-indexes.md#netrc-for-pip-and-uv"].file("~/.netrc")
+    (tmp_path / "home").mkdir()
+    write_private(tmp_path / "home" / ".netrc", host.filled(netrc))
+    build("private-indexes.md#docker", image, host, tmp_path, DOCKER_BUILDKIT="1", DOCKER_CONFIG=own)
+    show = ["docker", "run", "--rm", image, "sh", "-c", "pip list; cat /root/.netrc || echo none"]
+    said = run(show, tmp_path, os.environ).splitlines()
+    assert f"flash_attn {RIGHT['flash-attn']}" in (" ".join(line.split()) for line in said)
+    assert said[-1] == "none"
+
+
+def build(name: str, image: str, host: Host, folder: Path, **variables: str) -> str:
+    """Do what a section says with Docker; the host is on this machine's own network."""
+    script = SECTIONS[name].script().replace("python:3.12-slim", f"{image}:base").replace(" mine", f" {image}")
+    script = script.replace("docker build", "docker build --network host --force-rm")
+    (project := folder / "project").mkdir()
+    return follow(host.filled(script), project, host.variables(folder / "home") | variables)
 
 
 def layers_of(image: str) -> list[str]:
