@@ -190,6 +190,22 @@ def test_a_certificate_of_an_own_authority_is_trusted_by_a_variable(
     assert there.name in wheelmill(*find, **trusted).stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("http://me:secret@127.0.0.1:9", "http://127.0.0.1:9"), ("me:secret@127.0.0.1:9", "http://127.0.0.1:9")],
+)
+def test_the_proxy_that_is_in_the_way_is_named_without_its_password(wheelmill: Command, given: str, shown: str) -> None:
+    find = ("resolve", "demo", "--source", "https://index.example/simple/", "--python", "3.12")
+    proxies = {"HTTPS_PROXY": given, "https_proxy": given, "NO_PROXY": "", "no_proxy": ""}
+    said = wheelmill(*find, exit_code=10, **proxies).stderr
+    assert f"; it is asked by the proxy {shown}" in said
+    assert "secret" not in said
+    direct = wheelmill(
+        *find, exit_code=10, **proxies | {"NO_PROXY": "index.example", "no_proxy": "index.example"}
+    ).stderr
+    assert "by the proxy" not in direct
+
+
 def test_a_proxy_that_is_gone_is_told_by_its_name(installers: Installers) -> None:
     section, seen = sections()["Proxy and certificates"], set()
     with ThreadingTCPServer(("127.0.0.1", 0), AskingProxy) as asking:

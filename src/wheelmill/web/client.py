@@ -15,7 +15,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Final, Self
 from urllib.parse import urljoin, urlsplit
-from urllib.request import url2pathname
+from urllib.request import getproxies, proxy_bypass, url2pathname
 
 import httpx
 from httpx_retries import RetryTransport
@@ -287,8 +287,7 @@ class Web:
                     raise NetworkError(f"{shown} leads from {urlsplit(before).scheme} to {at.partition('?')[0]}")
                 credential = credential if Origin.of(at) == Origin.of(before) else None
         except httpx.TransportError as error:
-            reason = str(error) or type(error).__name__
-            raise _no_answer(shown, f"{reason}; {_TRUST}" if is_untrusted(error) else reason, exchange.tries) from None
+            raise _no_answer(shown, _reason_of(error, at), exchange.tries) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise NetworkError(f"{shown}: {error}") from None
         raise NetworkError(f"{shown} leads through more than {_REDIRECTS} redirects")
@@ -298,6 +297,18 @@ class Web:
 def _authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     """Read whom this machine trusts, once for each setting of its variables: it takes as long as many requests."""
     return httpx.create_ssl_context()
+
+
+def _reason_of(error: httpx.TransportError, url: str) -> str:
+    """Why there is no answer, and what of this machine's settings is in the way: its authorities, or its proxy."""
+    reason = str(error) or type(error).__name__
+    if is_untrusted(error):
+        return f"{reason}; {_TRUST}"
+    parts, known = urlsplit(url), getproxies()
+    proxy = known.get(parts.scheme) or known.get("all")
+    if proxy is None or not isinstance(error, httpx.ConnectError | httpx.ProxyError) or proxy_bypass(parts.netloc):
+        return reason
+    return f"{reason}; it is asked by the proxy {without_credentials(proxy if '://' in proxy else f'http://{proxy}')}"
 
 
 def _no_answer(url: str, reason: str, tries: int, *, status: int | None = None) -> NetworkError:

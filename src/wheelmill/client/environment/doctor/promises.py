@@ -122,7 +122,11 @@ def promises_are_kept(promises: Iterable[Promise], examined: Examined) -> Iterat
             continue
         is_usual = promise.version.local is not None and version == promise.version.public
         code = DefectCode.UNLABELLED if is_usual else DefectCode.LOCK
-        detail = f"is of the usual index: {wanted}" if is_usual else f"is installed, but {wanted}"
+        detail = (
+            f"is the usual package index's, which names no CUDA or torch, but {wanted}"
+            if is_usual
+            else f"is installed, but {wanted}"
+        )
         yield _broken(promise, code, f"{promise.project} {version}", detail)
 
 
