@@ -243,7 +243,7 @@ def test_schemas_are_checked_and_written(run: Command, tmp_path: Path) -> None:
         f"{directory}/compatibility.schema.json: current\n{directory}/images.schema.json: current\n"
         f"{directory}/yanked.schema.json: current\n{directory}/removed.schema.json: current\n"
         f"{directory}/compatibility.json: current\n"
-        f"error: {directory}/packages.schema.json: not current\nhint: wheelmill config schema --write\n"
+        f"error: {directory}/packages.schema.json: out of date\nhint: wheelmill config schema --write\n"
     )
     done = run("schema", "--write", directory, exit_code=0)
     assert f"{directory}/packages.schema.json: written\n" in done.stderr
