@@ -9,9 +9,6 @@ from typing import Any
 from tests.broken_indexes import (
     DIST_INFO,
     METADATA,
-    PAGE,
-    WHEEL,
-    Index,
     Spoil,
     after,
     dist_info_called,
@@ -22,12 +19,11 @@ from tests.broken_indexes import (
     null,
     only_file,
     only_in,
-    provenance,
-    sha256,
     versioned,
     wheel_bytes,
     wheel_members,
 )
+from tests.good_index import PAGE, WHEEL, Index, provenance, sha256
 from tests.simple_server import JSON, Answer, Server
 
 

@@ -13,7 +13,8 @@ from threading import Event
 import junitparser
 import pytest
 
-from tests.broken_indexes import BROKEN, HANGING, PAGE, Spoil, good_index
+from tests.broken_indexes import BROKEN, HANGING, Spoil
+from tests.good_index import PAGE, good_index
 from tests.integration.conftest import Command
 from tests.simple_server import HTML, Answer, Server, serving
 from wheelmill.system.guard import children_of

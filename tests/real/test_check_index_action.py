@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import BROKEN, Spoil, good_index
+from tests.broken_indexes import BROKEN, Spoil
+from tests.good_index import good_index
 from tests.real.act import PINNED, Host, new_host
 from tests.real.conftest import ROOT
 from tests.simple_server import Server, serving

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import BROKEN, Spoil, good_index, variants_beside_plain_wheels
+from tests.broken_indexes import BROKEN, Spoil, variants_beside_plain_wheels
 from tests.further_indexes import FURTHER
+from tests.good_index import good_index
 from tests.simple_server import Server, serving
 from wheelmill.conformance.rules import RULES
 from wheelmill.conformance.violation import Effect

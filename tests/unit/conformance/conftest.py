@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import PAGE, Index, Spoil, good_index
+from tests.broken_indexes import Spoil
+from tests.good_index import PAGE, Index, good_index
 from tests.simple_server import HTML, Answer, Server, serving
 from tests.unit.index.conftest import release
 from wheelmill.conformance.fetch import Politeness

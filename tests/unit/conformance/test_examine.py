@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.broken_indexes import BROKEN, WHEEL
+from tests.broken_indexes import BROKEN
+from tests.good_index import WHEEL
 from tests.unit.conformance.conftest import Serve, check
 from wheelmill.conformance import examine
 

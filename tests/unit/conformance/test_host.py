@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.broken_indexes import PAGE, WHEEL
+from tests.good_index import PAGE, WHEEL
 from tests.simple_server import Server
 from tests.unit.conformance.conftest import Serve
 from wheelmill.conformance.host import observe

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.broken_indexes import GROWING, HANGING, WHEEL, Index, Spoil
+from tests.broken_indexes import GROWING, HANGING, Spoil
+from tests.good_index import WHEEL, Index
 from tests.simple_server import Answer
 from tests.unit.conformance.conftest import Serve, check, detail
 from wheelmill.conformance import pages as index_pages

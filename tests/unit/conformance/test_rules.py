@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.broken_indexes import BROKEN, METADATA, Index, metadata, variants_beside_plain_wheels
+from tests.broken_indexes import BROKEN, METADATA, metadata, variants_beside_plain_wheels
 from tests.further_indexes import FURTHER
+from tests.good_index import Index
 from tests.unit.conformance.conftest import Serve, check, detail
 from wheelmill.conformance.rules import RULES
 
