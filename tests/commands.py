@@ -126,7 +126,7 @@ def _run(words: list[str]) -> None:
 
 if __name__ == "__main__":
     for module in pkgutil.walk_packages(wheelmill.__path__, "wheelmill."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith(("__main__", ".windows")):
             importlib.import_module(module.name)
     importlib.import_module("sigstore.verify")  # a second, which wheelmill itself puts off
     load_config(resources.CONFIG)  # what checks files is made once

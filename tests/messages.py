@@ -77,7 +77,7 @@ def messages() -> frozenset[Message]:
     """All of them."""
     found: set[Message] = set()
     for path in SOURCE.rglob("*.py"):
-        if path.name != "__main__.py":  # which runs when it is imported
+        if path.name not in ("__main__.py", "windows.py"):  # one runs when it is imported, and one cannot be
             parts = path.relative_to(SOURCE).with_suffix("").parts
             module = vars(importlib.import_module(".".join(parts).removesuffix(".__init__")))
             room = parts[1] if parts[1] in ROOMS else ""

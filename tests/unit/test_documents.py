@@ -27,6 +27,9 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 RUN_BY = {
+    "scripts/image debian:trixie-slim": "real/test_factory_image.py",
+    'docker run --rm --volume "$PWD:/work" wheelmill plan': "real/test_factory_image.py",
+    "wheelmill --install-completion": "real/test_completion.py",
     "scripts/quickstart": "real/test_quickstart.py",
     "scripts/test": "../.ci/run",
     "wheelmill run torch-spline-conv --python 3.12 --cuda 13.0 --torch 2.11": "real/test_torch_spline_conv.py",

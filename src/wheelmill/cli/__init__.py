@@ -123,7 +123,12 @@ def _root(
 def main() -> None:
     """Run the command and end the process with its exit code."""
     gc.set_threshold(_MANY)
-    for ending in (signal.SIGTERM, signal.SIGHUP):
+    endings = [signal.SIGTERM]
+    if sys.platform == "win32":
+        os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"  # else a uv.exe of the project would be run
+    else:
+        endings.append(signal.SIGHUP)
+    for ending in endings:
         if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
             signal.signal(ending, _terminate)
     with until_nobody_reads():

@@ -164,10 +164,10 @@ def compile_requirements(
     """
     with temporary_folder() as folder:  # a pyproject.toml in any other one may hold settings of uv
         wanted, excluded, compiled = folder / "requirements.in", folder / "excluded.txt", folder / output
-        wanted.write_text("".join(f"{line}\n" for line in requirements))
-        excluded.write_text("".join(f"{project}\n" for project in without))
+        wanted.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
+        excluded.write_text("".join(f"{project}\n" for project in without), encoding="utf-8")
         if kept is not None:
-            compiled.write_text(kept)
+            compiled.write_text(kept, encoding="utf-8")
         common = ("--quiet", "--no-header", "--only-binary", ":all:", "--excludes", excluded)
         run(["pip", "compile", wanted, *common, *options, "--output-file", compiled], folder)
-        return compiled.read_text()
+        return compiled.read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """Calls of our own functions on foreign bytes, in a process apart, which is ended where one of them hangs or grows.
 
 A parser in C lets nobody interrupt it, so the kernel has to. The process is in the sandbox, where this machine has one.
+On Windows, which has neither, it is ended after that time by the clock, and takes what memory it wants.
 It is given pickles, which this process wrote, and answers in JSON. It is this program:
 
     python -P -m wheelmill.system.apart SECONDS BYTES FOLDER
@@ -12,7 +13,6 @@ import json
 import math
 import os
 import pickle
-import resource
 import signal
 import site
 import sys
@@ -27,12 +27,20 @@ from wheelmill.system.folders import temporary_folder
 from wheelmill.system.process import environment_for_foreign_code
 from wheelmill.system.sandbox import Sandbox
 
+if sys.platform == "win32":
+    from wheelmill.system import windows
+else:
+    import resource
+
 MAX_ANSWER: Final = 64 << 20
 """Characters of the JSON that one call may return."""
 _MAX_WAITING: Final = 256 << 20
 """Bytes of calls that lie on the disk, and one call more."""
 _SHELL: Final = 128
 """What shells, and bubblewrap, add to the number of a signal that ended a program."""
+
+_EXCEPTION: Final = 0xC0000000
+"""From here on, exit codes of Windows say what was wrong in machine code: 0xc0000005 is an address that is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,16 +101,31 @@ def _run(folder: Path, limits: Limits) -> UnreadableError | None:
     numbers = (str(limits.seconds), str(limits.memory))
     try:
         Sandbox(writable={folder: folder}, readable=readable).run(
-            [sys.executable, "-P", "-m", __name__, *numbers, folder], cwd=folder, env=environment
+            [sys.executable, "-P", "-m", __name__, *numbers, folder],
+            cwd=folder,
+            env=environment,
+            timeout=limits.seconds * len(list(folder.glob("*.call"))) if sys.platform == "win32" else None,
         )
     except ProcessError as error:
-        ended_by = -error.returncode if error.returncode < 0 else error.returncode - _SHELL
+        if why := _why_ended(error.returncode, limits):
+            return why
+        raise RuntimeError(error.tail) from None
+    return None
+
+
+def _why_ended(code: int, limits: Limits) -> UnreadableError | None:
+    """What ended the process with an exit code before it had made all calls; None where an exception did that."""
+    if sys.platform == "win32":
+        if code == windows.ENDED:
+            return UnreadableError(f"takes more than {limits.seconds} s")
+        return UnreadableError(f"crashes the process that reads it ({code:#x})") if code >= _EXCEPTION else None
+    else:  # noqa: RET505 - for mypy, which reads one of both
+        ended_by = -code if code < 0 else code - _SHELL
         if ended_by == signal.SIGXCPU:
             return UnreadableError(f"takes more than {limits.seconds} s of CPU time")
         if ended_by in set(signal.Signals):
             return UnreadableError(f"crashes the process that reads it ({signal.Signals(ended_by).name})")
-        raise RuntimeError(error.tail) from None
-    return None
+        return None
 
 
 def main(limits: Limits, folder: Path) -> None:
@@ -112,10 +135,12 @@ def main(limits: Limits, folder: Path) -> None:
         limits: how much each may take.
         folder: gets the answers: a list with what a call returned, or a text that says which limit it went beyond.
     """
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_AS, limits.memory)
+    if sys.platform != "win32":
+        _limit(resource.RLIMIT_CORE, 0)
+        _limit(resource.RLIMIT_AS, limits.memory)
     for path in sorted(folder.glob("*.call")):
-        _limit(resource.RLIMIT_CPU, math.ceil(time.process_time()) + limits.seconds)
+        if sys.platform != "win32":
+            _limit(resource.RLIMIT_CPU, math.ceil(time.process_time()) + limits.seconds)
         try:
             answer = json.dumps([pickle.loads(path.read_bytes())()])  # noqa: S301 - of the one who started this
             if len(answer) > MAX_ANSWER:
@@ -130,8 +155,9 @@ def main(limits: Limits, folder: Path) -> None:
 
 def _limit(kind: int, amount: int) -> None:
     """Set a limit of this process, or keep a lower one that whoever started us has set for good."""
-    _, most = resource.getrlimit(kind)
-    resource.setrlimit(kind, (amount if most == resource.RLIM_INFINITY else min(amount, most), most))
+    if sys.platform != "win32":
+        _, most = resource.getrlimit(kind)
+        resource.setrlimit(kind, (amount if most == resource.RLIM_INFINITY else min(amount, most), most))
 
 
 if __name__ == "__main__":

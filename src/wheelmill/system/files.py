@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,9 @@ from wheelmill.errors import ProcessError
 from wheelmill.names import Sha256
 from wheelmill.system.git import files_of_checkout
 from wheelmill.system.locks import open_locked, wait_silently
+
+if sys.platform == "win32":
+    from wheelmill.system import windows
 
 _HERE: Final = -100
 """``AT_FDCWD``: relative paths begin in the working folder."""
@@ -96,10 +100,14 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     descriptor = open_locked(partial, wait=wait_silently)
     try:
         os.ftruncate(descriptor, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
         with open(descriptor, "wb", closefd=False) as file:
             yield file
-        os.fchmod(descriptor, 0o644)
-        partial.replace(path)
+        partial.chmod(0o644)
+        if sys.platform == "win32":
+            windows.replace(partial, path)
+        else:
+            partial.replace(path)
     except BaseException as error:
         partial.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:
@@ -125,12 +133,19 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk before this returns."""
+    """Have the names in a folder on the disk before this returns; Windows has no call for that."""
+    if sys.platform == "win32":
+        return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_mine(path: Path) -> bool:
+    """Whether a file belongs to the user who runs this; on Windows, where places of all people are not used, always."""
+    return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
 
 
 def write_if_new(path: Path, content: bytes) -> bool:

@@ -16,6 +16,7 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
+from wheelmill.system.files import is_mine
 from wheelmill.system.locks import hold, wait_silently
 
 _SUFFIX: Final = ".wheelmill-lock"
@@ -87,7 +88,7 @@ def sweep(place: Path, *, dry_run: bool = False) -> int:
         name = lock.name.removeprefix(".").removesuffix(_SUFFIX)
         folder = place / name
         with suppress(OSError):  # among them: it is held, or another sweep was quicker
-            if not name.strip(".") or lock.lstat().st_uid != os.getuid():  # in a place that all people share
+            if not name.strip(".") or not is_mine(lock):  # in a place that all people share
                 continue
             with hold(lock, wait=None, remove=False):
                 size += size_of(folder)

@@ -1,13 +1,12 @@
 """Locks on files, which say who holds them. The kernel lets go of one when the last process that holds it has ended.
 
 Programs that a holder starts may hold it too: what outlives a command that was killed keeps the next one away until it
-has ended as well.
+has ended as well; not on Windows, where a lock is of one process.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import itertools
 import os
 import sys
@@ -17,6 +16,11 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+if sys.platform == "win32":
+    from wheelmill.system import windows
+else:
+    import fcntl
 
 _LONGEST: Final = 200
 """Bytes of a lock that are shown."""
@@ -49,7 +53,8 @@ def hold(
     try:
         with suppress(OSError):  # a full disk: it is held all the same
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, _description().encode(), 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.write(descriptor, _description().encode())
         yield
     finally:
         if remove:
@@ -67,15 +72,16 @@ def open_locked(path: Path, wait: Callable[[str], None] | None) -> int:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        descriptor = _open(path)
         try:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _lock(descriptor, wait=False)
             except BlockingIOError:
                 if wait is None:
                     raise
-                wait(os.pread(descriptor, _LONGEST, 0).decode(errors="replace"))
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                os.lseek(descriptor, 0, os.SEEK_SET)
+                wait(os.read(descriptor, _LONGEST).decode(errors="replace"))
+                _lock(descriptor, wait=True)
             except OSError as error:
                 if error.errno not in _UNSUPPORTED:
                     raise
@@ -89,6 +95,19 @@ def open_locked(path: Path, wait: Callable[[str], None] | None) -> int:
         os.close(descriptor)  # whoever held it removed or renamed the file
 
 
+def _open(path: Path) -> int:
+    if sys.platform == "win32":
+        return windows.open_shared(path)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
+def _lock(descriptor: int, *, wait: bool) -> None:
+    if sys.platform == "win32":
+        windows.lock(descriptor, wait=wait)
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
 def wait_silently(_holder: str) -> None:
     """Wait for a lock that is held for moments only."""
 
@@ -97,7 +116,7 @@ def wait_silently(_holder: str) -> None:
 def inherited_locks() -> Iterator[Sequence[int]]:
     """The descriptors of the locks that a program is to inherit; none of them is closed while it is started."""
     with _inheriting:
-        yield tuple(_inherited)
+        yield () if sys.platform == "win32" else tuple(_inherited)
 
 
 def _is_at(path: Path, descriptor: int) -> bool:

@@ -7,6 +7,8 @@ import select
 import shlex
 import signal
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +18,9 @@ from wheelmill.errors import ProcessError, UsageError
 from wheelmill.system.guard import guarded
 from wheelmill.system.locks import inherited_locks
 from wheelmill.system.output import Output
+
+if sys.platform == "win32":
+    from wheelmill.system import windows
 
 _SHOWN_WORDS: Final = 6
 """How much of a failed command its error shows."""
@@ -32,6 +37,9 @@ _FOREIGN_CODE_SEES: Final = frozenset(
         *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "LD_LIBRARY_PATH"),
         *("CC", "CXX", "CUDAHOSTCXX", "PYENV_ROOT"),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+        # Of Windows, whose programs do not start without the first.
+        *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "PROGRAMDATA", "PROGRAMFILES"),
+        *("USERPROFILE", "APPDATA", "LOCALAPPDATA"),
     }
 )
 _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
@@ -45,6 +53,11 @@ def environment_for_foreign_code() -> dict[str, str]:
 def proxy_variables() -> dict[str, str]:
     """How this process reaches the network, for programs that must; a password may stand in it."""
     return {name: os.environ[name] for name in _PROXIES if name in os.environ}
+
+
+def command_line(words: Sequence[str]) -> str:
+    """A command as it is typed: PowerShell and cmd know other quotation marks than shells do."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def run(
@@ -85,7 +98,7 @@ def run(
     if on_end:
         on_end(memory)
     if child.returncode != 0 or late:
-        shown = shlex.join(words[:_SHOWN_WORDS]) + " ..." * (len(words) > _SHOWN_WORDS)
+        shown = command_line(words[:_SHOWN_WORDS]) + " ..." * (len(words) > _SHOWN_WORDS)
         when = f" after its {timeout:.0f} s were over" if late else ""
         message = f"{shown} exited with {child.returncode}{when}"
         raise ProcessError(message, returncode=child.returncode, tail=output.tail)
@@ -107,7 +120,7 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
     stream = child.stdout.fileno()
     ended: float | None = None
     while deadline is None or time.monotonic() < deadline:
-        if select.select([stream], [], [], _INTERVAL)[0]:
+        if _is_readable(stream):
             content = os.read(stream, _CHUNK)
             if not content and _has_ended(child):
                 break
@@ -127,11 +140,20 @@ def _read(child: subprocess.Popen[bytes], output: Output, deadline: float | None
 
 def _has_ended(child: subprocess.Popen[bytes]) -> bool:
     """Whether a program has ended. It is not reaped: until then no other process gets its number."""
+    if sys.platform == "win32":
+        return child.poll() is not None
     return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
+def _is_readable(stream: int) -> bool:
+    """Whether there is something to read, or an end, before the next look at the program."""
+    if sys.platform == "win32":
+        return windows.is_readable(stream, _INTERVAL)
+    return bool(select.select([stream], [], [], _INTERVAL)[0])
+
+
 def _pause() -> None:
-    select.select([], [], [], _INTERVAL)
+    threading.Event().wait(_INTERVAL)
 
 
 def _start(
@@ -139,8 +161,8 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     try:
         with inherited_locks() as locks:
-            return subprocess.Popen(
-                guarded(words) if guard else words,
+            child = subprocess.Popen(
+                guarded(words) if guard and sys.platform != "win32" else words,
                 cwd=cwd,
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -150,8 +172,11 @@ def _start(
                 start_new_session=True,  # a compiler's children can then be ended with it
                 pass_fds=locks,  # should it outlive this process
             )
+            if sys.platform == "win32":
+                windows.follow(int(child._handle))  # noqa: SLF001 - it has no other name
+            return child
     except OSError as error:
-        is_absent = isinstance(error, FileNotFoundError) and error.filename == words[0]
+        is_absent = isinstance(error, FileNotFoundError) and error.filename in (words[0], None)  # Windows names no file
         hint = "is it installed, and on PATH?" if is_absent else None
         raise UsageError(f"cannot start {words[0]!r}: {error.strerror}: {error.filename}", hint=hint) from None
 
@@ -160,8 +185,13 @@ def _end(child: subprocess.Popen[bytes]) -> int:
     """End what is left of a program and of all it started in its session.
 
     Returns:
-        The most memory, in bytes, that one of its processes held (https://man7.org/linux/man-pages/man2/getrusage.2.html).
+        The most memory, in bytes, that one of its processes held (https://man7.org/linux/man-pages/man2/getrusage.2.html);
+        on Windows, where nothing is built, 0.
     """
+    if sys.platform == "win32":
+        windows.end_followed(int(child._handle))  # noqa: SLF001
+        child.wait()
+        return 0
     if not _has_ended(child):
         os.killpg(child.pid, signal.SIGTERM)
         given_up = time.monotonic() + _GRACE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from typer._click.core import Context  # typer has no public name for it
     from typer._click.formatting import HelpFormatter
 
+_SIGPIPE: Final = 13
+"""Its number everywhere; Windows has no such signal."""
 _WHOLE: Final = 300
 """Characters of a sentence; typer cuts them at 45."""
 
@@ -98,4 +99,4 @@ def until_nobody_reads() -> Iterator[None]:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):
             os.dup2(nowhere, stream.fileno())  # Python writes the rest of its buffers there
-        sys.exit(128 + signal.SIGPIPE)
+        sys.exit(128 + _SIGPIPE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from wheelmill.client.choose.torch_place import TorchPlace
 from wheelmill.client.records import Aspect, Candidate, Mismatch, TargetEnvironment, Unresolved
 from wheelmill.config.model.compatibility import Compatibility
 from wheelmill.names import CudaVersion, Platform, PythonVersion, TorchVersion
+from wheelmill.system.process import command_line
 
 _COST: Final = {
     Aspect.GPU: 1,
@@ -171,7 +171,7 @@ def _another_build(torch: TorchVersion, cuda: CudaVersion, target: TargetEnviron
     from wheelmill.installers.uv import find_uv  # noqa: PLC0415 - for advice alone
 
     commands = TorchPlace.of(torch, cuda, target.platform, facts).commands(target.interpreter, find_uv())
-    return f"put torch for CUDA {cuda} in its place: {' && '.join(map(shlex.join, commands))}"
+    return f"put torch for CUDA {cuda} in its place: {' && '.join(map(command_line, commands))}"
 
 
 def _torches_for(candidate: Candidate, target: TargetEnvironment, facts: Compatibility) -> list[TorchVersion]:

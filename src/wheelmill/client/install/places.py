@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from wheelmill.client.install.distributions import ask
+from wheelmill.client.target.interpreter import python_of
 from wheelmill.errors import ProcessError, UsageError
 
 _FOLDERS: Final = """
@@ -43,7 +44,7 @@ class InstallPlace:
         Raises:
             UsageError: its interpreter does not run.
         """
-        python = folder / "bin" / "python"
+        python = python_of(folder)
         if python.exists() and not (folder / "pyvenv.cfg").exists():  # conda's
             return cls.of_interpreter(python)
         return cls(base=folder, trees=(folder,), interpreter=python)

@@ -117,7 +117,7 @@ class WheelCache:
     def _recall(self, url: str) -> Sha256 | None:
         """The hash that a URL without a promised one had when it was first downloaded."""
         memory = self._memory_of(url)
-        return Sha256(memory.read_text()) if memory.exists() else None
+        return Sha256(memory.read_text(encoding="ascii")) if memory.exists() else None
 
     def _memory_of(self, url: str) -> Path:
         return self.directory / "first-seen" / sha256_of_bytes(url.encode())

@@ -14,7 +14,7 @@ from platformdirs import user_state_path
 
 from wheelmill.client.project.kept import KeptFile, KeptTree
 from wheelmill.errors import UsageError
-from wheelmill.system.files import sha256_of_bytes, write_durably
+from wheelmill.system.files import is_mine, sha256_of_bytes, write_durably
 from wheelmill.system.folders import remove_tree
 from wheelmill.system.plain_records import plain_of, record_of
 
@@ -77,7 +77,7 @@ def journals_about(place: Path) -> list[Path]:
     found = []
     for path in sorted(_all_journals()):
         with suppress(FileNotFoundError):  # its writer has just ended
-            if path.lstat().st_uid == os.getuid() and str(place.resolve()) in _head_of(path)[1]:
+            if is_mine(path) and str(place.resolve()) in _head_of(path)[1]:
                 found.append(path)
     return found
 

@@ -103,7 +103,7 @@ class UvProject(ToolProject):
 def is_made_by_uv(environment: Path) -> bool:
     """Whether uv made an environment: it writes its version into ``pyvenv.cfg``."""
     configuration = environment / "pyvenv.cfg"
-    return configuration.exists() and "\nuv = " in configuration.read_text(errors="replace")
+    return configuration.exists() and "\nuv = " in configuration.read_text(encoding="utf-8", errors="replace")
 
 
 def find_workspace(folder: Path) -> Path | None:

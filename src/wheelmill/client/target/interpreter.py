@@ -46,7 +46,7 @@ def find_interpreter(folder: Path) -> Path | None:
 def active_environment() -> Path | None:
     """The environment that the shell is in, unless wheelmill is installed there."""
     active = (os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
-    return next((Path(name) for name in active if name and not _is_ours(Path(name, "bin", "python"))), None)
+    return next((Path(name) for name in active if name and not _is_ours(python_of(Path(name)))), None)
 
 
 def declared_python(folder: Path) -> Path | None:
@@ -69,7 +69,7 @@ def declared_python(folder: Path) -> Path | None:
             return None
     if request is None:
         files = (path / ".python-version" for path in (folder, *folder.parents))
-        request = next((file.read_text().strip() for file in files if file.exists()), "3")
+        request = next((file.read_text(encoding="utf-8").strip() for file in files if file.exists()), "3")
     found = shutil.which(request) or shutil.which(f"python{'.'.join(request.split('.')[:2])}")
     return Path(found) if found else None
 
@@ -78,6 +78,11 @@ def python_in(environment: Path) -> Path | None:
     """The interpreter of an environment, a virtual one or conda's; a broken link is one, so that it is told of."""
     pythons = (environment / name for name in ("bin/python", "Scripts/python.exe", "python.exe"))
     return next(filter(os.path.lexists, pythons), None)
+
+
+def python_of(environment: Path) -> Path:
+    """The interpreter of an environment; where there is none yet, where one will be."""
+    return python_in(environment) or environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def _is_ours(python: Path) -> bool:

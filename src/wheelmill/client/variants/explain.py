@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,6 +18,7 @@ from wheelmill.client.variants.listed import compare_variants
 from wheelmill.client.variants.lists import ReadLists, read_lists
 from wheelmill.client.variants.machine import Machine, machine_of
 from wheelmill.client.variants.verdict import Judge, VariantVerdict, is_seen, plain_mismatches
+from wheelmill.system.process import command_line
 from wheelmill.web.origin import without_credentials
 from wheelmill.web.pages import shown
 
@@ -120,7 +120,7 @@ def _command(best: VariantVerdict | None, taken: VariantVerdict | None, target: 
     candidate = best.wheel.candidate
     if candidate.source.kind is not SourceKind.SIMPLE:
         return None
-    return shlex.join(
+    return command_line(
         [
             *("uv", "pip", "install", "--preview-features", "wheel-variants"),
             *(("--python", str(target.interpreter)) if target.interpreter else ()),

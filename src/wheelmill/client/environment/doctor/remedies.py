@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from wheelmill.client.environment.doctor.rules import TORCH
 from wheelmill.client.environment.doctor.torch_choice import torch_for_driver, torch_for_gpus, torch_for_wheels
 from wheelmill.installers.uv import torch_options
 from wheelmill.names import ProjectName, project_name, read_requirement
+from wheelmill.system.process import command_line
 from wheelmill.wheel.libraries import cuda_majors_of
 
 Command = tuple[str, ...]
@@ -48,7 +48,7 @@ class Remedy:
     @property
     def lines(self) -> tuple[str, ...]:
         """The commands as a shell takes them, or else the advice."""
-        return tuple(map(shlex.join, self.commands)) or ((self.advice,) if self.advice else ())
+        return tuple(map(command_line, self.commands)) or ((self.advice,) if self.advice else ())
 
 
 def started_as(command: Command) -> Command:
@@ -224,7 +224,7 @@ class Remedies:
             return Remedy(advice="export PYTHONNOUSERSITE=1")
         if origin == STARTED_IN and place.is_dir():
             return Remedy(advice=f"start Python in another folder than {place.parent}, or as 'python -P'")
-        return Remedy(advice=shlex.join(("mv", str(place), str(place.with_name(f"{place.stem}_{place.suffix}")))))
+        return Remedy(advice=command_line(("mv", str(place), str(place.with_name(f"{place.stem}_{place.suffix}")))))
 
     def _index_of(self, version: str) -> tuple[str, ...]:
         """The options that say where a build of torch is: its label names an index that uv knows."""
