@@ -6,7 +6,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.install_pages import APEX, RIGHT, Host, Section, follow, host_of_the_pages, installed_in, sections
+from tests.install_host import APEX, RIGHT, Host, follow, host_of_the_pages, installed_in
+from tests.install_pages import Section, sections
 
 SECTIONS = sections()
 INSTALLED = {

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from tests.files import write_private
-from tests.install_pages import RIGHT, Host, follow, host_of_the_pages, installed_in, make_environment, sections
+from tests.install_host import RIGHT, Host, follow, host_of_the_pages, installed_in, make_environment
+from tests.install_pages import sections
 from tests.npm import NODE, npm_modules
 from tests.real.conftest import ROOT, docker_alone
 

@@ -6,19 +6,18 @@ from pathlib import Path
 import pytest
 
 from tests.finder_lines import finder_lines
-from tests.install_pages import (
+from tests.install_host import (
     APEX,
     HOST,
     PYTHON,
     RIGHT,
     Host,
-    Section,
     follow,
     host_of_the_pages,
     installed_in,
     make_environment,
-    sections,
 )
+from tests.install_pages import Section, sections
 from wheelmill.names import ProjectName
 
 pytestmark = pytest.mark.real

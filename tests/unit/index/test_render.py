@@ -60,6 +60,13 @@ def test_size_and_time_are_given_in_the_form_of_the_simple_api(release: Release,
     assert f'data-size="{size}"' in pages[PAGE].decode()
 
 
+def test_metadata_is_told_under_its_new_name_alone(release: Release) -> None:
+    """pip 22.3 to 23.1 read the older one, and refuse METADATA whose name is another spelling (PEP 714)."""
+    pages = rendered(site_of_releases(release(NO_TORCH), ""))
+    assert b"data-core-metadata=" in pages[PAGE]
+    assert b"data-dist-info-metadata" not in pages[PAGE]
+
+
 def test_what_is_not_known_is_not_said(release: Release, tmp_path: Path) -> None:
     release(NO_TORCH)
     pages = rendered(site_of_folder(tmp_path / "wheels", "", warn=lambda _text: None))
