@@ -121,13 +121,18 @@ def _file_of(entry: ListedWheel, name: WheelName, manifest: ListedRelease, folde
         uploaded_at=manifest.published_at,
         release=manifest.tag,
         certificate=entry.certificate,
-        attestation=entry.attestation or (f"{folder}{ATTESTATIONS}" if entry.attested and "://" in folder else None),
+        attestation=entry.attestation or (_attestations_in(folder) if entry.attested else None),
         provenance=f"{folder}{quote_name(entry.filename)}{PROVENANCE_SUFFIX}"
         if entry.provenance and is_secure(folder)
         else None,
         yanked=listing.yank_reason(entry.filename, name.project, name.version),
         external=entry.external,
     )
+
+
+@lru_cache(maxsize=4096)  # one text for all wheels of a release
+def _attestations_in(folder: str) -> str | None:
+    return f"{folder}{ATTESTATIONS}" if "://" in folder else None
 
 
 def site_of_folder(

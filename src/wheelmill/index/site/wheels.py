@@ -22,8 +22,7 @@ from wheelmill.wheel.label import BuiltFor, Label
 from wheelmill.wheel.torch_need import age_of
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kind:
+class Kind(Struct, frozen=True, kw_only=True, gc=False):
     """What wheels of one project have in common that differ in Python only."""
 
     version: str
@@ -56,7 +55,7 @@ class Kind:
             ptx=_architectures(evidence.ptx) if evidence else (),
         )
 
-    @cached_property
+    @property
     def built_for(self) -> BuiltFor:
         """What their label says."""
         return BuiltFor.of_installed(self.exact_version)
