@@ -8,7 +8,13 @@ import yaml
 from wheelmill.hosting.factory import ENVIRONMENTS, FOREIGN_ACTIONS, WEBHOOK, WORKFLOWS
 from wheelmill.hosting.variables import VARIABLES
 
-FILES = {path.name: path.read_text() for path in (Path(__file__).parents[3] / ".github" / "workflows").glob("*.yml")}
+OF_WHEELMILL_ITSELF = "release.yml"
+"""Publishes it, which no factory does."""
+FILES = {
+    path.name: path.read_text()
+    for path in (Path(__file__).parents[3] / ".github" / "workflows").glob("*.yml")
+    if path.name != OF_WHEELMILL_ITSELF
+}
 TEXT = "\n".join(FILES.values())
 
 
