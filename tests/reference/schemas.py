@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from tests.reference.outputs import client, factory, files
+from tests.reference.outputs import choice, factory, files, project
 
 Schema = dict[str, Any]
 
@@ -32,7 +32,7 @@ class _Described(GenerateJsonSchema):
 
 def outputs() -> Mapping[str, type]:
     """Every promised output, by its name: ``wheelmill.resolve/1``."""
-    listed: tuple[Any, ...] = (*client.OUTPUTS, *factory.OUTPUTS, *files.OUTPUTS)
+    listed: tuple[Any, ...] = (*choice.OUTPUTS, *project.OUTPUTS, *factory.OUTPUTS, *files.OUTPUTS)
     return {_name_of(output): output for output in listed}
 
 
