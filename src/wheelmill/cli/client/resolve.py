@@ -84,7 +84,7 @@ def absence_error(missing: Iterable[ProjectName], outcomes: Iterable[SourceOutco
     if silent := sorted({each.url for each in outcomes if each.outcome.is_open and each.project in names}):
         return NetworkError(
             f"no wheel for {projects} in the sources that answered; these did not: {', '.join(silent)}",
-            hint="try again later, or name the sources to look in with --source",
+            hint="mend what is said of each, or try again later; --source names other sources",
         )
     return NoWheelError(
         f"no wheel for {projects}",
