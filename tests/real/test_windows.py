@@ -107,7 +107,7 @@ def site(tmp_path: Path) -> Iterator[PageServer]:
 
 
 def test_locks_files_and_programs(wine: Run) -> None:
-    options = ("-q", "-p", "no:cacheprovider", "-p", "no:anyio", "-p", "no:hypothesispytest")
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:anyio", "-p", "no:hypothesispytest", "--basetemp", r"C:\tests")
     printed = wine("-m", "pytest", *options, "tests/unit/system/test_windows.py", "tests/unit/names", cwd=ROOT)
     assert "skipped" not in printed
     assert " passed in " in printed
