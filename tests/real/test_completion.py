@@ -47,9 +47,10 @@ def test_a_shell_completes(shell: str, typed: str, awaited: str, tmp_path: Path)
 
 
 def test_it_is_installed_for_the_sessions_to_come(tmp_path: Path) -> None:
-    variables = os.environ | {"HOME": str(tmp_path)}
-    argv = [str(Path(sys.executable).with_name("wheelmill")), "--install-completion", "bash"]
-    subprocess.run(argv, env=variables, capture_output=True, check=True)
+    variables = os.environ | {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    script = "wheelmill --install-completion; exit $?"  # it asks which shell has started it: bash must not be replaced
+    installed = subprocess.run(["bash", "-c", script], env=variables, capture_output=True, text=True, check=False)
+    assert installed.returncode == 0, installed.stderr
     script = "source ~/.bashrc; complete -p wheelmill"
     done = subprocess.run(["bash", "-c", script], env=variables, capture_output=True, text=True, check=True)
     assert done.stdout == "complete -o default -F _wheelmill_completion wheelmill\n"
