@@ -20,6 +20,8 @@ from wheelmill.client.variants.explain import VariantExplanation, explain_varian
 from wheelmill.client.variants.nvidia import FORCED_CUDA, FORCED_GPU
 from wheelmill.installers.uv import own_uv
 
+pytestmark = pytest.mark.real
+
 BOUNDS = ["10.2", "11", "11.8", "12", "12.0", "12.8", "12.8.1", "13", "13.0", "13.30", "15", "15.20", "16"]
 CODE = ["75", "80", "86", "89", "90", "90a", "100", "103", "120", "121"]
 SINGLE: dict[str, Properties] = {
