@@ -110,6 +110,7 @@ def build_raw_wheel(
     memory: list[int] = []
 
     def run(cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None) -> None:
+        """Call a hook of the build backend in the sandbox, as pyproject_hooks would without one."""
         _, hook, *_, exchange = cmd  # as pyproject_hooks calls its script, which finds its task in a folder
         sandbox = replace(
             environment.sandbox,

@@ -71,8 +71,9 @@ class _JsonRow(Struct, kw_only=True, omit_defaults=True, rename="kebab"):
 
 def json_row(file: IndexFile) -> bytes:
     """An entry of ``files``, without what nobody said."""
+    url = file.url
     row = _JsonRow(
-        url=(url := file.url),
+        url=url,
         filename=file.filename,
         hashes={"sha256": file.sha256},
         size=file.size,

@@ -56,6 +56,7 @@ def begin_run(
     made: list[Plan] = []
 
     def claim(state: LedgerState) -> LedgerState:
+        """Leave to other runs what is theirs, and write down as this one's what is left of the plan."""
         others = {
             group: claim
             for group, claim in state.work.claims.items()
@@ -132,6 +133,7 @@ def end_run(
     ends: list[RunEnd] = []
 
     def free(state: LedgerState) -> LedgerState:
+        """Give up what the run had claimed, and keep what it leaves for one that continues it."""
         claims = {group: claim for group, claim in state.work.claims.items() if claim.run != run}
         obsolete = {run, record.continues} if record else {run}
         runs = {name: each for name, each in state.work.runs.items() if name not in obsolete}

@@ -37,8 +37,12 @@ _FOREIGN_CODE_SEES: Final = frozenset(
         *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "LD_LIBRARY_PATH"),
         *("CC", "CXX", "CUDAHOSTCXX", "PYENV_ROOT"),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
-        # Of Windows, whose programs do not start without the first.
-        *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "PROGRAMDATA", "PROGRAMFILES"),
+    }
+)
+_FOREIGN_CODE_SEES_ON_WINDOWS: Final = frozenset(
+    {
+        "SYSTEMROOT",  # no program starts without it
+        *("SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "PROGRAMDATA", "PROGRAMFILES"),
         *("USERPROFILE", "APPDATA", "LOCALAPPDATA"),
     }
 )
@@ -47,7 +51,8 @@ _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https
 
 def environment_for_foreign_code() -> dict[str, str]:
     """This process's environment without anything that could be a secret: a setup.py sees no token."""
-    return {name: value for name, value in os.environ.items() if name in _FOREIGN_CODE_SEES}
+    seen = _FOREIGN_CODE_SEES | (_FOREIGN_CODE_SEES_ON_WINDOWS if sys.platform == "win32" else frozenset())
+    return {name: value for name, value in os.environ.items() if name in seen}
 
 
 def proxy_variables() -> dict[str, str]:

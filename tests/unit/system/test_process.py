@@ -95,6 +95,12 @@ def test_a_missing_program_is_named() -> None:
         process.run(["no-such-program"])
 
 
+@pytest.mark.parametrize("name", ["TMP", "USERPROFILE", "APPDATA"])
+def test_what_windows_programs_need_is_not_seen_elsewhere(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "/scratch")
+    assert name not in process.environment_for_foreign_code()
+
+
 def test_foreign_code_sees_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = ("GITHUB_TOKEN", "GH_TOKEN", "PIP_INDEX_URL", "UV_DEFAULT_INDEX", "AWS_SECRET_ACCESS_KEY", "ANY_OTHER")
     for name in secrets:
